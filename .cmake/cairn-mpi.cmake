@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Makes cairn::mpi, for <cairn/comm/mpi.hpp>, from the MPI that CMake finds: MPI_HOME or MPI_CXX_COMPILER, if the user sets
+# Makes cairn::mpi, for <cairn/comm/mpi/mpi.hpp>, from the MPI that CMake finds: MPI_HOME or MPI_CXX_COMPILER, if the user sets
 # them, decide. The C++ bindings, which MPI gave up long ago and which take the compiler a second, are switched off.
 #
 # Sets cairn_mpi_found or cairn_mpi_missing, the second half of a sentence for people.
@@ -10,9 +10,11 @@ endif()
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI QUIET COMPONENTS CXX)
 unset(MPI_CXX_SKIP_MPICXX)
-if(TARGET MPI::MPI_CXX OR TARGET MPI::MPI_C) # a package manager's MPI may have the C interface alone, which is enough
+# Targets say nothing here: FindMPI makes MPI::MPI_CXX also where it finds no MPI. A package manager's MPI may have the C interface
+# alone, which is enough.
+if(MPI_CXX_FOUND OR MPI_C_FOUND)
   add_library(cairn::mpi INTERFACE IMPORTED)
-  target_link_libraries(cairn::mpi INTERFACE cairn::cairn $<IF:$<TARGET_EXISTS:MPI::MPI_CXX>,MPI::MPI_CXX,MPI::MPI_C>)
+  target_link_libraries(cairn::mpi INTERFACE cairn::cairn MPI::MPI_$<IF:$<BOOL:${MPI_CXX_FOUND}>,CXX,C>)
   target_compile_definitions(cairn::mpi INTERFACE CAIRN_WITH_MPI=1)
   list(JOIN MPI_CXX_LIBRARIES " " cairn_mpi_found)
   string(PREPEND cairn_mpi_found "MPI ${MPI_CXX_VERSION} of ")

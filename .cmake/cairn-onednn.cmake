@@ -11,14 +11,15 @@ endif()
 set(cairn_onednn_source "install libdnnl-dev (Debian), or onednn by vcpkg")
 if(NOT CMAKE_DISABLE_FIND_PACKAGE_dnnl)
   find_path(CAIRN_ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+  find_file(CAIRN_ONEDNN_CONFIG_HEADER oneapi/dnnl/dnnl_config.h HINTS ${CAIRN_ONEDNN_INCLUDE_DIR})
   find_library(CAIRN_ONEDNN_LIBRARY dnnl)
-  mark_as_advanced(CAIRN_ONEDNN_INCLUDE_DIR CAIRN_ONEDNN_LIBRARY)
+  mark_as_advanced(CAIRN_ONEDNN_INCLUDE_DIR CAIRN_ONEDNN_CONFIG_HEADER CAIRN_ONEDNN_LIBRARY)
 endif()
-if(CMAKE_DISABLE_FIND_PACKAGE_dnnl OR NOT CAIRN_ONEDNN_INCLUDE_DIR OR NOT CAIRN_ONEDNN_LIBRARY)
+if(CMAKE_DISABLE_FIND_PACKAGE_dnnl OR NOT CAIRN_ONEDNN_INCLUDE_DIR OR NOT CAIRN_ONEDNN_CONFIG_HEADER OR NOT CAIRN_ONEDNN_LIBRARY)
   set(cairn_onednn_missing "as oneDNN was not found: ${cairn_onednn_source}")
 else()
   # Cairn cuts the work itself, and can keep OpenMP from doing so too, but not TBB or SYCL.
-  file(STRINGS ${CAIRN_ONEDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_config.h cairn_onednn_threads
+  file(STRINGS ${CAIRN_ONEDNN_CONFIG_HEADER} cairn_onednn_threads
        REGEX "^#define DNNL_CPU_THREADING_RUNTIME DNNL_RUNTIME_(OMP|SEQ|THREADPOOL)$")
   set(cairn_onednn_library ${CAIRN_ONEDNN_LIBRARY})
   if(cairn_onednn_library MATCHES "[.](a|lib)$")

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cairn/comm/launch.hpp>
+#include <cairn/comm/launch/launch.hpp>
 
 // The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence, in which a
 // process among several says its rank.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trained network at work: a model has parameters and the arena of an evaluation, and neither loss nor optimizer nor gradients.
-// It reads weights from a file, a state of examples/resume for example, and answers one image at a time and many at once.
+// It reads weights from a file, a state of examples/resume for example, and answers one image at a time, many at once, and one
+// at a time on several threads that share the weights.
 //
 //   inference --weights resume_run/best.safetensors
 //
@@ -10,14 +11,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <cairn/cairn.hpp>
-#include <cairn/train/safetensors.hpp>
+#include <cairn/train/state/safetensors.hpp>
 
 #include "command_line.hpp"
 #include "found_digits.hpp"
@@ -37,7 +40,7 @@ double seconds_of(const auto& work) {
 
 // Answers the images `rows` at a time into memory that is made once: after the first call nothing is allocated.
 template <std::size_t Rows>
-void answer(model<Net, batch<Rows>>& net, const digit_images<float>& digits, table& results) {
+void answer(const model<Net, batch<Rows>>& net, const digit_images<float>& digits, table& results) {
   std::vector<float> images(Rows * 784), outputs(Rows * 10);
   std::vector<int> labels(Rows);
   std::vector<double> seconds;
@@ -56,6 +59,23 @@ void answer(model<Net, batch<Rows>>& net, const digit_images<float>& digits, tab
   std::snprintf(rate, sizeof rate, "%.0f images/s", static_cast<double>(Rows) / median);
   results.row({std::to_string(Rows), format_duration(median), format_duration(late), rate, percent,
                format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
+}
+
+// How many images a second so many threads answer, one at a time, each in a session of its own on weights that all share.
+double rate_of(const model<Net, batch<1>>& net, const std::vector<float>& images, std::size_t threads) {
+  constexpr std::size_t rounds = 5;
+  const double seconds = seconds_of([&] {
+    std::vector<std::thread> all;
+    for (std::size_t t = 0; t < threads; ++t)
+      all.emplace_back([&] {
+        session own{net};
+        for (std::size_t round = 0; round < rounds; ++round)
+          for (std::size_t at = 0; at < images.size(); at += 784) own.evaluate(std::span(images).subspan(at, 784));
+      });
+    for (std::thread& one : all) one.join();
+  });
+  const std::size_t answers = threads * rounds * (images.size() / 784);
+  return static_cast<double>(answers) / seconds;
 }
 
 } // namespace
@@ -82,6 +102,14 @@ int main(int count, char** words) {
     answer(one, digits, results);
     answer(all, digits, results);
     std::printf("%s\n", results.text().c_str());
+    std::vector<float> images;
+    for (const auto& [x, y] : loader{digits.test, sequential_sampler{}, batch<many>{}})
+      images.insert(images.end(), x.begin(), x.end());
+    table shared({"threads that ask one model", "rate"});
+    for (std::size_t threads = 1; threads <= 4; threads *= 2)
+      shared.row(
+          {std::to_string(threads), format_count(static_cast<std::uint64_t>(rate_of(one, images, threads))) + " images/s"});
+    std::printf("%s\n", shared.text().c_str());
     return 0;
   } catch (const std::exception& fault) {
     std::fprintf(stderr, "inference: %s\n", fault.what());

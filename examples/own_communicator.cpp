@@ -3,6 +3,7 @@
 // ranks train over it and end with the weights that they have without it. It has what a communicator must have; of what it may
 // have (exchange, check, reserve, recover: comm/communicator.hpp) it needs nothing on a device whose memory the host shares.
 //
+// long to compile
 // test:
 #include <array>
 #include <cstdint>

@@ -2,6 +2,7 @@
 // An optimizer of one's own, between the markers. The rest shows that it is one like the others: it learns, and its bits
 // do not depend on how the buffer of parameters is cut, as with a fused update, where a layer is updated inside backward.
 //
+// long to compile
 // test:
 #include <algorithm>
 #include <array>

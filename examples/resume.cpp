@@ -18,7 +18,7 @@
 #include <string>
 
 #include <cairn/cairn.hpp>
-#include <cairn/train/saved_states.hpp>
+#include <cairn/train/state/saved_states.hpp>
 
 #include "command_line.hpp"
 #include "found_digits.hpp"

@@ -23,8 +23,8 @@
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/report/progress.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../arena_use.hpp"

@@ -21,7 +21,7 @@
 #include <cairn/report/progress.hpp>
 #include <cairn/report/svg.hpp>
 #include <cairn/report/table.hpp>
-#include <cairn/train/accuracy.hpp>
+#include <cairn/train/fit/accuracy.hpp>
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"

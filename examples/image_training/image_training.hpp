@@ -6,13 +6,13 @@
 #include <memory>
 #include <span>
 
-#include <cairn/comm/any_rank.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 // What the examples that train on CIFAR-10 have in common: loaders, the loop, tables and curves. All that does not depend on the

@@ -156,8 +156,7 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
 // A schedule for the picture: that of a policy, or one that was solved.
 template <class Plan>
 picture_panel panel_of(std::string name, const auto& training, std::span<const std::size_t> live) {
-  using replica = trainer<model<store_all>, CrossEntropyLoss, SGD, batch<capacity>>;
-  static const auto leaving = departures(Plan::whole, replica::buckets.buckets(), sizeof(float));
+  static const auto leaving = departures<model<store_all>, batch<capacity>>();
   return {std::move(name), Plan::whole, training.ops(), live, leaving};
 }
 template <class Policy>

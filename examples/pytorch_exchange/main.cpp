@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <cairn/cairn.hpp>
-#include <cairn/train/safetensors.hpp>
+#include <cairn/train/state/safetensors.hpp>
 
 #include "../command_line.hpp"
 #include "../digits.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "ranks_of_program.hpp"
 
-#include <cairn/comm/chosen_ranks.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/core/config.hpp>
 
 #if CAIRN_WITH_MPI
-#include <cairn/comm/mpi.hpp>
+#include <cairn/comm/mpi/mpi.hpp>
 using processes = cairn::mpi;
 #else
 using processes = cairn::no_processes;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include <cairn/comm/any_rank.hpp>
-#include <cairn/comm/launch.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/launch.hpp>
 
 #include "../command_line.hpp"
 

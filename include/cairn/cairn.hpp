@@ -5,6 +5,7 @@
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
 #include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
 #include <cairn/core/bfloat16.hpp>      // the upper half of a float
+#include <cairn/core/build.hpp>         // how a program was compiled, as far as it decides over bits
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/constant_sqrt.hpp> // the square root as a constant expression
 #include <cairn/core/deadline.hpp>      // until when to wait
@@ -61,12 +62,14 @@
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
+#include <cairn/data/dataset_fingerprint.hpp>    // a number that tells a dataset from others
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                   // a file that is there whole or not at all
 #include <cairn/data/idx.hpp>                    // reads the IDX format
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
+#include <cairn/data/loader_options.hpp>         // what a loader is told, and where it stands
 #include <cairn/data/make_folder.hpp>            // folders for what is written
 #include <cairn/data/minibatch.hpp>              // what a loader hands out
 #include <cairn/data/mnist.hpp>                  // handwritten digits
@@ -79,9 +82,12 @@
 #include <cairn/data/random_horizontal_flip.hpp> // left and right change places
 #include <cairn/data/random_shift.hpp>           // moves an image by a few pixels
 #include <cairn/data/random_split.hpp>           // a dataset in parts, to train and to validate with
+#include <cairn/data/safetensors_header.hpp>     // what stands before the tensors in a file of them
 #include <cairn/data/sample_order.hpp>           // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>     // every sample once, in order
+#include <cairn/data/step_samples.hpp>           // a number of what the steps of an epoch see
 #include <cairn/data/subset.hpp>                 // some samples of a dataset
+#include <cairn/data/target_transform.hpp>       // a dataset with other targets
 #include <cairn/data/tensor_dataset.hpp>         // samples in memory of another
 #include <cairn/data/transform.hpp>              // the concept: a change of one input
 
@@ -148,6 +154,8 @@
 #include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
 #include <cairn/ops/smooth_l1/cpu.hpp>                               // smooth l1 on a cpu
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>                         // squares near 0, absolute differences beyond
+#include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
+#include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>       // cross entropy with probabilities of classes
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
@@ -158,22 +166,24 @@
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 #include <cairn/ops/window.hpp>                                      // how a window goes over images
 
-#include <cairn/comm/any_rank.hpp>             // stands for a communicator that is chosen when the program runs
-#include <cairn/comm/call_ring.hpp>            // what the ranks ask for, in order
+#include <cairn/comm/call_purpose.hpp>         // the work that calls are made for
 #include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
-#include <cairn/comm/chosen_ranks.hpp>         // ranks of the kind that fits how the program was started
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
+#include <cairn/comm/different_calls.hpp>      // the ranks that make another call, in words
 #include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
-#include <cairn/comm/launch.hpp>               // which process of a job this is
-#include <cairn/comm/launch_variables.hpp>     // what launchers tell of a process
+#include <cairn/comm/first_failure.hpp>        // the first failure of a job, and what it throws
+#include <cairn/comm/launch/any_rank.hpp>      // stands for a communicator that is chosen when the program runs
+#include <cairn/comm/launch/chosen_ranks.hpp>  // ranks of the kind that fits how the program was started
+#include <cairn/comm/launch/launch.hpp>        // which process of a job this is
 #include <cairn/comm/lent_memory.hpp>          // memory of a communicator, in which spans are summed
+#include <cairn/comm/long_wait.hpp>            // a wait that tells of itself
 #include <cairn/comm/loopback.hpp>             // one rank alone
 #include <cairn/comm/numbered_call.hpp>        // a pending, known to its communicator by a number
+#include <cairn/comm/rank_call.hpp>            // what one rank asks for in one call
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it
-#include <cairn/comm/thread_group.hpp>         // what the ranks of one process share
-#include <cairn/comm/threads.hpp>              // the ranks of a job as threads of one process
+#include <cairn/comm/threads/threads.hpp>      // the ranks of a job as threads of one process
 #include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot reach
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp> // AdaptiveAvgPool2d<Height, Width>
@@ -219,90 +229,80 @@
 #include <cairn/net/frozen.hpp>              // parts whose parameters are not learnt
 #include <cairn/net/function_of.hpp>         // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>        // the same training, updating inside backward
+#include <cairn/net/gated.hpp>               // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/inner_blueprints.hpp>    // the blueprints of the chains in a block
+#include <cairn/net/joint.hpp>               // two layers that do not fit, and why
 #include <cairn/net/made_of.hpp>             // what the types of a network are made of
 #include <cairn/net/memory_curve.hpp>        // what a step costs for every number of bytes
+#include <cairn/net/nesting.hpp>             // how Sequentials stand in one another, for names
 #include <cairn/net/one_chain.hpp>           // a block that is one chain
 #include <cairn/net/pass_on.hpp>             // tensors that go past a layer
 #include <cairn/net/program.hpp>             // a blueprint with code
 #include <cairn/net/repeat.hpp>              // Repeat<N, Block>
 #include <cairn/net/residual.hpp>            // Residual<Layers...>
 #include <cairn/net/sequential.hpp>          // Sequential<Layers...>
+#include <cairn/net/several_chains.hpp>      // what blocks of several chains have in common
 #include <cairn/net/solved_step.hpp>         // a schedule solved when the program runs, as a trainer takes it
 #include <cairn/net/summed_layers.hpp>       // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                // the stages that have a parameter from another
 #include <cairn/net/walk.hpp>                // the values along a chain
+#include <cairn/net/with_all_outputs.hpp>    // several heads on one body
 #include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
 #include <cairn/net/wrong_network.hpp>       // the ways in which a network can be wrong
 
-#include <cairn/train/accuracy.hpp>             // how often the largest output is the right class
-#include <cairn/train/adam.hpp>                 // Adam
-#include <cairn/train/adamw.hpp>                // AdamW
-#include <cairn/train/all_ranks.hpp>            // what the ranks of a job do together between two steps
-#include <cairn/train/bce_with_logits_loss.hpp> // binary cross entropy of logits
-#include <cairn/train/checked_loss.hpp>         // what is no loss, as a diagnostic
-#include <cairn/train/checked_optimizer.hpp>    // what is no optimizer, as a diagnostic
-#include <cairn/train/checked_training.hpp>     // finds the first argument of a trainer that does not fit
-#include <cairn/train/clip.hpp>                 // gradient clipping by norm
-#include <cairn/train/cross_entropy_loss.hpp>   // CrossEntropyLoss
-#include <cairn/train/ddp.hpp>                  // ddp<Model, Communicator>
-#include <cairn/train/device_bytes.hpp>         // all bytes of a trainer on its device, as a constant
-#include <cairn/train/early_stopping.hpp>       // a callback of fit that stops when a metric no longer improves
-#include <cairn/train/element_loss.hpp>         // what losses over single elements have in common
-#include <cairn/train/fit.hpp>                  // epochs, validation, callbacks: training as people know it
-#include <cairn/train/fit_run.hpp>              // a run of fit as its callbacks see it
-#include <cairn/train/handshake.hpp>            // ranks that differ refuse to start
-#include <cairn/train/host_copy.hpp>            // a device's numbers where the host may use them
-#include <cairn/train/input_arrays.hpp>         // several arrays as the inputs of a step
-#include <cairn/train/joined_step.hpp>          // the steps of other ranks, of one that has no samples left
-#include <cairn/train/l1_loss.hpp>              // the mean of absolute differences
-#include <cairn/train/learning_rate.hpp>        // constant, step, cosine with warm-up
-#include <cairn/train/loss.hpp>                 // the concept of a loss, and what it works on
-#include <cairn/train/measured_costs.hpp>       // the time of every stage on this machine
-#include <cairn/train/metrics.hpp>              // accuracy, perplexity and others over batches and ranks
-#include <cairn/train/model.hpp>                // a network that computes: parameters, buffers, evaluation
-#include <cairn/train/monitored.hpp>            // the best value so far of a metric
-#include <cairn/train/mse_loss.hpp>             // MSELoss
-#include <cairn/train/optimizer.hpp>            // the concept of an optimizer, and what it works on
-#include <cairn/train/parameter_groups.hpp>     // two optimizers for one network, by a rule
-#include <cairn/train/parameters.hpp>           // the parameters of a network by name
-#include <cairn/train/predicted_step.hpp>       // how long a step takes on many machines
-#include <cairn/train/rank_groups.hpp>          // which ranks have the same, in words
-#include <cairn/train/rank_sums.hpp>            // the sums of layers over the ranks
-#include <cairn/train/rank_texts.hpp>           // what a rank was built from and given, in words
-#include <cairn/train/rate_schedule.hpp>        // any learning rate schedule, as a trainer keeps it
-#include <cairn/train/reduction.hpp>            // buckets of gradients on their way
-#include <cairn/train/replica.hpp>              // what a model and a trainer have in common
-#include <cairn/train/replica_owner.hpp>        // what a model and a trainer offer alike
-#include <cairn/train/samples.hpp>              // what a step takes as inputs and targets
-#include <cairn/train/settings.hpp>             // the numbers of a loss or an optimizer that ranks compare
-#include <cairn/train/sgd.hpp>                  // SGD
-#include <cairn/train/smooth_l1_loss.hpp>       // squares near zero, absolute values further out
-#include <cairn/train/staging_slots.hpp>        // how batches get to a device whose memory is apart
-#include <cairn/train/step_facts.hpp>           // what decides a step, compared by the ranks
-#include <cairn/train/step_gradients.hpp>       // where gradients lie, and how they leave
-#include <cairn/train/step_guard.hpp>           // what becomes of a step that failed
-#include <cairn/train/step_loss.hpp>            // the loss of a step that may still be going on
-#include <cairn/train/step_outcomes.hpp>        // what steps tell when they are over
-#include <cairn/train/stop_signals.hpp>         // SIGTERM and Ctrl-C, noted
-#include <cairn/train/taken_loss.hpp>           // the loss of a step, and its targets
-#include <cairn/train/trained_replica.hpp>      // a replica in training, without its steps
-#include <cairn/train/trainer.hpp>              // parameters, gradients, arena: one step after another
-#include <cairn/train/training_options.hpp>     // what a trainer is told besides its types
-#include <cairn/train/training_state.hpp>       // what a trainer is besides its tensors
-#include <cairn/train/training_step.hpp>        // how a trainer makes its steps
-#include <cairn/train/updates.hpp>              // an optimizer at work on the flat buffer
-#include <cairn/train/validation.hpp>           // a callback of fit that evaluates the network
-#include <cairn/train/weights_on_host.hpp>      // parameters by name, where the host may use them
-#include <cairn/train/working_copy.hpp>         // parameters, inputs and outputs between float and 16 bits
-#include <cairn/train/wrong_arguments.hpp>      // what a trainer is called with that does not fit
-#include <cairn/train/wrong_trainer.hpp>        // what stands in for a trainer after its error
+#include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
+#include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for calls at the same time
+#include <cairn/train/ddp.hpp>                            // ddp<Model, Communicator>
+#include <cairn/train/device_bytes.hpp>                   // all bytes of a trainer on its device, as a constant
+#include <cairn/train/execution_context.hpp>              // what the passes of one caller write
+#include <cairn/train/fit/accuracy.hpp>                   // how often the largest output is the right class
+#include <cairn/train/fit/early_stopping.hpp>             // a callback of fit that stops when a metric no longer improves
+#include <cairn/train/fit/ema.hpp>                        // moving averages of what is learnt
+#include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: training as people know it
+#include <cairn/train/fit/metrics.hpp>                    // accuracy, perplexity and others over batches and ranks
+#include <cairn/train/fit/validation.hpp>                 // a callback of fit that evaluates the network
+#include <cairn/train/host_copy.hpp>                      // a device's numbers where the host may use them
+#include <cairn/train/input_arrays.hpp>                   // several arrays as the inputs of a step
+#include <cairn/train/losses/bce_with_logits_loss.hpp>    // binary cross entropy of logits
+#include <cairn/train/losses/class_weights.hpp>           // a number for each class
+#include <cairn/train/losses/cross_entropy_loss.hpp>      // CrossEntropyLoss
+#include <cairn/train/losses/element_loss.hpp>            // what losses over single elements have in common
+#include <cairn/train/losses/l1_loss.hpp>                 // the mean of absolute differences
+#include <cairn/train/losses/mse_loss.hpp>                // MSELoss
+#include <cairn/train/losses/smooth_l1_loss.hpp>          // squares near zero, absolute values further out
+#include <cairn/train/losses/soft_cross_entropy_loss.hpp> // CrossEntropyLoss with probabilities of classes as targets
+#include <cairn/train/measured_costs.hpp>                 // the time of every stage on this machine
+#include <cairn/train/model.hpp>                          // a network that computes: parameters, buffers, evaluation
+#include <cairn/train/network_outputs.hpp>                // the outputs that the program sees
+#include <cairn/train/optimizers/adam.hpp>                // Adam
+#include <cairn/train/optimizers/adamw.hpp>               // AdamW
+#include <cairn/train/optimizers/layer_groups.hpp>        // an optimizer for each part of a network, by path
+#include <cairn/train/optimizers/sgd.hpp>                 // SGD
+#include <cairn/train/parameters.hpp>                     // the parameters of a network by name
+#include <cairn/train/predicted_step.hpp>                 // how long a step takes on many machines
+#include <cairn/train/replica.hpp>                        // what a model and a trainer have in common
+#include <cairn/train/replica_owner.hpp>                  // what a model and a trainer offer alike
+#include <cairn/train/samples.hpp>                        // what a step takes as inputs and targets
+#include <cairn/train/session.hpp>                        // one thread's way to evaluate a model
+#include <cairn/train/settings.hpp>                       // the numbers of a loss or an optimizer that ranks compare
+#include <cairn/train/shared_replica.hpp>                 // weights that several threads evaluate at the same time
+#include <cairn/train/staging_slots.hpp>                  // how batches get to a device whose memory is apart
+#include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
+#include <cairn/train/state/weights_in_files.hpp>         // how parameters lie in files
+#include <cairn/train/trainer.hpp>                        // parameters, gradients, arena: one step after another
+#include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
+#include <cairn/train/training_options.hpp>               // what a trainer is told besides its types
+#include <cairn/train/weights_on_host.hpp>                // parameters by name, where the host may use them
+#include <cairn/train/working_copy.hpp>                   // parameters, inputs and outputs between float and 16 bits
+#include <cairn/train/wrong_arguments.hpp>                // what a trainer is called with that does not fit
+#include <cairn/train/wrong_trainer.hpp>                  // what stands in for a trainer after its error
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/csv_log.hpp>          // metrics as a table in a file
 #include <cairn/report/curve_picture.hpp>    // time against memory, drawn
 #include <cairn/report/draw_schedule.hpp>    // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
+#include <cairn/report/layer_watch.hpp>      // looks at the clock around every layer of a step
 #include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
 #include <cairn/report/metrics_picture.hpp>  // the curves of a run, drawn
@@ -320,5 +320,6 @@
 #include <cairn/report/svg.hpp>              // the elements of a drawing
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/tensorboard_log.hpp>  // metrics for TensorBoard
+#include <cairn/report/timed_summary.hpp>    // where the time of a step goes, layer by layer
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
 #include <cairn/report/trace_events.hpp>     // slices and counts, as Chrome and Perfetto read them

@@ -31,6 +31,7 @@
 #include <cairn/ops/sgd/cuda.cuh>                   // sgd on a GPU
 #include <cairn/ops/sigmoid/cuda.cuh>               // sigmoid on a GPU
 #include <cairn/ops/smooth_l1/cuda.cuh>             // smooth l1 on a GPU
+#include <cairn/ops/soft_cross_entropy/cuda.cuh>    // soft cross entropy on a GPU
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh> // softmax cross entropy on a GPU
 #include <cairn/ops/squared_norm/cuda.cuh>          // squared norm on a GPU
 #include <cairn/ops/tanh/cuda.cuh>                  // tanh on a GPU

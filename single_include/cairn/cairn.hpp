@@ -18,6 +18,14 @@
 #include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD or CMAKE_CUDA_STANDARD to 20"
 #endif
 
+// Arithmetic that a flag lets the compiler change is not the one that kernels were written for: e^x rounds by an addition that
+// -fassociative-math takes away, and a test for NaN is no test under -ffinite-math-only. g++ says of each part of -ffast-math
+// that arithmetic is no longer IEEE 754's, clang of NaN only; of the rest CAIRN_KERNELS_BEGIN takes care.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                                         \
+    (!defined(__clang__) && defined(__GCC_IEC_559) && !__GCC_IEC_559)
+#include "Cairn needs IEEE 754 arithmetic, found -ffast-math, -Ofast or a part: in files with Cairn add -fno-fast-math behind it"
+#endif
+
 // The one header of single_include/ has everything that is here, and another copy of Cairn too.
 #ifdef CAIRN_VERSION_MAJOR
 #include "Cairn is there twice, from two files: include from include/ or from single_include/, of one version, and not from both"
@@ -42,13 +50,17 @@
 // What stands between these two is optimised where the program around it is not: it would be ten to two hundred times slower.
 // A g++ that optimises anyway is left alone, but for g++ 11, which makes vector code of loops with -O3 only. g++ never
 // inlines what is not optimised itself, the standard library in such a program, so that inner loops call none of it. clang
-// has nothing of the kind: there a BLAS, where one is linked, makes the products.
+// has nothing of the kind: there a BLAS, where one is linked, makes the products. It can keep to the arithmetic that is
+// written, whatever parts of -ffast-math it was given.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ < 12
 #define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\")")
 #define CAIRN_KERNELS_END _Pragma("GCC pop_options")
 #elif defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__OPTIMIZE__)
 #define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O2\")")
 #define CAIRN_KERNELS_END _Pragma("GCC pop_options")
+#elif defined(__clang__) && !defined(__CUDACC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define CAIRN_KERNELS_BEGIN _Pragma("float_control(precise, on, push)")
+#define CAIRN_KERNELS_END _Pragma("float_control(pop)")
 #else
 #define CAIRN_KERNELS_BEGIN
 #define CAIRN_KERNELS_END
@@ -119,6 +131,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <dirent.h>
 #include <exception>
 #include <fcntl.h>
 #include <initializer_list>
@@ -130,14 +144,17 @@
 #include <mutex>
 #include <new>
 #include <numbers>
+#include <numeric>
 #include <optional>
 #include <semaphore.h>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -310,6 +327,48 @@ static_assert(sizeof(bfloat16) == 2);
 
 CAIRN_KERNELS_END
 
+// cairn/core/build.hpp
+
+namespace cairn::detail {
+
+// What a header can tell of how it was compiled, as far as it decides over bits. The levels of optimisation above -O0 are one to
+// the preprocessor.
+struct build_facts {
+#if defined(__clang__)
+  static constexpr std::string_view compiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+  static constexpr std::string_view compiler = "g++ " __VERSION__;
+#else
+  static constexpr std::string_view compiler = "an unknown compiler";
+#endif
+#if defined(__OPTIMIZE__)
+  static constexpr std::string_view optimisation = "optimised";
+#else
+  static constexpr std::string_view optimisation = "not optimised";
+#endif
+#if defined(__FAST_MATH__)
+  static constexpr std::string_view arithmetic = "-ffast-math";
+#elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0
+  static constexpr std::string_view arithmetic = "-ffinite-math-only";
+#else
+  static constexpr std::string_view arithmetic = "exact arithmetic";
+#endif
+  // What plain C++ was compiled for: with FMA a compiler may contract a product and a sum into one rounding.
+#if defined(__AVX512F__)
+  static constexpr std::string_view target = "for AVX-512";
+#elif defined(__FMA__)
+  static constexpr std::string_view target = "for FMA";
+#elif defined(__AVX__)
+  static constexpr std::string_view target = "for AVX";
+#elif defined(__aarch64__)
+  static constexpr std::string_view target = "for AArch64";
+#else
+  static constexpr std::string_view target = "for the baseline";
+#endif
+};
+
+} // namespace cairn::detail
+
 // cairn/core/constant_sqrt.hpp
 
 namespace cairn::detail {
@@ -327,17 +386,80 @@ constexpr double constant_sqrt(double x) {
 
 namespace cairn::detail {
 
-// The moment at which a wait ends that begins now. A wait of more than a century is one of a century, so that "for ever",
-// the largest duration there is, is no overflow, neither here nor where a standard library adds the clock of another
-// epoch; a negative one is over at once. Clock and Wait are std::chrono's; a name of theirs would need <chrono>, which
-// costs more than all of core/.
-template <class Clock, class Wait>
-typename Clock::time_point deadline_after(Wait wait) {
+// The same wait, of at most a century and of no less than nothing: "for ever", the largest duration there is, is then no
+// overflow, neither here nor where a standard library adds the clock of another epoch. Wait is a duration of std::chrono; a name
+// of it would need <chrono>, which costs more than all of core/.
+template <class Wait>
+constexpr Wait bounded_wait(Wait wait) {
   using count = typename Wait::rep;
   constexpr count century = count{3'155'760'000} * Wait::period::den / Wait::period::num;
   static_assert(century > 0 && century < Wait::max().count());
-  const count ticks = wait.count() < 0 ? 0 : wait.count() > century ? century : wait.count();
-  return Clock::now() + Wait(ticks);
+  return Wait(wait.count() < 0 ? 0 : wait.count() > century ? century : wait.count());
+}
+
+// The moment at which a wait ends that begins now. Clock is one of std::chrono's.
+template <class Clock, class Wait>
+typename Clock::time_point deadline_after(Wait wait) {
+  return Clock::now() + bounded_wait(wait);
+}
+
+// A deadline that does not count the time in which this process did not run: it was stopped by a signal or a debugger, or its
+// machine was suspended. No thread of the process can be blamed for that time, and processes of other machines come back at
+// other moments.
+//
+// The waiting thread looks at the clock once a slice. Where a look comes far later than the slice asked for, the process was
+// away: the deadline is granted once more in full, and later absences of the same wait are left out. So a wait ends at the
+// latest when the process has run for twice the deadline, however often it is stopped.
+//
+// The rejected alternative, a clock of the time that the process has used, stands still while every thread waits.
+template <class Clock>
+class running_deadline {
+public:
+  using time_point = typename Clock::time_point;
+  using duration = typename Clock::duration;
+
+  template <class Wait>
+  explicit running_deadline(Wait wait, time_point begun = Clock::now())
+      : running_deadline(wait, begun, slice_of(bounded_wait(wait))) {}
+  // The same for looks that come when they come, where a gap of more than this slice is taken for an absence.
+  template <class Wait>
+  running_deadline(Wait wait, time_point begun, duration slice)
+      : wait_(bounded_wait(wait)), until_(begun + wait_), looked_(begun), slice_(slice) {}
+
+  // The moment until which to sleep before the next look.
+  time_point next_look() const { return looked_ + slice_ < until_ ? looked_ + slice_ : until_; }
+
+  // Looks at the clock. Whether the deadline, and `more` behind it, is over.
+  bool is_over(time_point now = Clock::now(), duration more = duration(0)) {
+    const duration gap = now - looked_;
+    looked_ = now;
+    if (gap > slice_ + tolerance) {
+      until_ = was_away_ ? until_ + (gap - slice_) : now + wait_;
+      was_away_ = true;
+    }
+    return now >= until_ + more;
+  }
+
+private:
+  static constexpr auto second = Clock::period::den / Clock::period::num;
+  static constexpr duration longest_slice = duration(second / 4);
+  static constexpr duration tolerance = duration(second / 10); // a busy machine wakes threads so late
+  static_assert(second >= 1000);
+
+  static constexpr duration slice_of(duration wait) { return wait / 8 < longest_slice ? wait / 8 : longest_slice; }
+
+  duration wait_;
+  time_point until_, looked_;
+  duration slice_;
+  bool was_away_ = false;
+};
+
+// Waits on a condition variable, with its lock held, until the condition holds. False if it does not when the deadline is over.
+template <class Clock, class Variable, class Lock, class Condition>
+bool wait_within(running_deadline<Clock>& deadline, Variable& variable, Lock& lock, const Condition& holds) {
+  while (!variable.wait_until(lock, deadline.next_look(), holds))
+    if (deadline.is_over()) return false;
+  return true;
 }
 
 } // namespace cairn::detail
@@ -434,6 +556,19 @@ private:
 
 namespace cairn {
 
+namespace detail {
+
+// More numbers than there is memory for; and few enough that the bytes of a thousand such tensors still fit into 64 bits.
+inline constexpr std::size_t too_many = std::size_t{1} << 48;
+
+// a * b, or `too_many` where it is that or more.
+constexpr std::size_t counted(std::size_t a, std::size_t b) {
+  if ((a | b) >> 24 == 0) return a * b;
+  return a != 0 && b > (too_many - 1) / a ? too_many : a * b;
+}
+
+} // namespace detail
+
 // The extents of one sample, outermost first; the batch is never part of a shape. Images lie as (height, width,
 // channels). A shape of rank 0 is one number.
 struct shape {
@@ -453,10 +588,13 @@ struct shape {
   constexpr std::size_t operator[](std::size_t axis) const { return extents[axis]; }
   constexpr std::size_t& operator[](std::size_t axis) { return extents[axis]; }
 
-  // How many numbers one sample has.
+  // How many numbers one sample has, and never more than detail::too_many: a product that leaves 64 bits would be a small one.
   constexpr std::size_t size() const {
     std::size_t product = 1;
-    for (std::size_t axis = 0; axis < rank; ++axis) product *= extents[axis];
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (extents[axis] == 0) return 0;
+      product = detail::counted(product, extents[axis]);
+    }
     return product;
   }
 
@@ -550,22 +688,6 @@ template <class Diagnostic>
 constexpr bool refuse() {
   return Diagnostic::template right<Diagnostic>();
 }
-
-struct joint_message {
-  template <class Joint>
-  static constexpr bool right() {
-    static_assert(is_right<Joint>, "Sequential: the layer at this position does not accept what the layer before it produces; "
-                                   "see joint<position, producer, dims<what it produces>, consumer>");
-    return false;
-  }
-};
-
-// What stands before the first layer of a network.
-struct network_input {};
-
-// The joint between two stages that do not fit. Inside a block the position is that in the block.
-template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint : joint_message {};
 
 } // namespace cairn::detail
 
@@ -787,6 +909,14 @@ struct random_key {
   constexpr bool operator==(const random_key&) const = default;
 };
 
+// What a forward pass draws with: micro-batches of a step are counted over all ranks. The first 65,536 have numbers of the
+// step's word, so that they are those of any number of ranks; beyond them the seed is another.
+constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, std::uint64_t micro_batch) {
+  constexpr std::uint64_t of_step = 1U << 16;
+  return {
+      .seed = seed + micro_batch / of_step * 0x9E3779B97F4A7C15U, .step = step * of_step + micro_batch % of_step, .position = 0};
+}
+
 // Where all random numbers of a program come from: equal seeds, equal bits.
 struct seed {
   std::uint64_t value = 0;
@@ -940,8 +1070,9 @@ struct initial {
   enum class law : unsigned char { constant, uniform, normal, truncated_normal };
 
   law how = law::constant;
-  double scale = 0; // the constant; the bound of [-bound, bound]; the standard deviation
-  double mean = 0;  // of the two normal laws
+  double scale = 0;                           // the constant; the bound of [-bound, bound]; the standard deviation
+  double mean = 0;                            // of the two normal laws
+  std::size_t zeros_begin = 0, zeros_end = 0; // elements that start at 0 whatever the law
 
   static constexpr initial constant(double value) { return {law::constant, value, 0}; }
   static constexpr initial uniform(double bound) { return {law::uniform, bound, 0}; }
@@ -949,6 +1080,13 @@ struct initial {
   // Normal, cut off two deviations from the mean.
   static constexpr initial truncated_normal(double deviation, double mean = 0) {
     return {law::truncated_normal, deviation, mean};
+  }
+  // The same, with 0 in the elements [begin, end).
+  constexpr initial with_zeros(std::size_t begin, std::size_t end) const {
+    initial out = *this;
+    out.zeros_begin = begin;
+    out.zeros_end = end;
+    return out;
   }
 };
 
@@ -1006,7 +1144,7 @@ struct tensor {
   constexpr std::size_t operator[](std::size_t axis) const { return extents[axis]; }
 
   constexpr bool is_real() const { return type == element::real && !per_batch; }
-  constexpr std::size_t elements(std::size_t batch) const { return per_batch ? size() : size() * batch; }
+  constexpr std::size_t elements(std::size_t batch) const { return per_batch ? size() : detail::counted(size(), batch); }
 
   // May one stand where the other is expected? Names and initial values do not count.
   constexpr bool operator==(const tensor& other) const {
@@ -1379,6 +1517,83 @@ CAIRN_KERNELS_END
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<cairn::tensor_view<T>> = true;
 
+// cairn/plan/buckets.hpp
+
+namespace cairn {
+
+// The most bytes of gradients in one bucket.
+template <std::size_t Bytes>
+struct bucket_bytes {
+  static_assert(Bytes > 0, "bucket_bytes<Bytes>: a bucket has at least one byte");
+  static constexpr std::size_t value = Bytes;
+};
+
+namespace detail {
+
+// A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
+// below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
+// backward finishes them.
+struct bucket {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t leaves_after = 0;
+
+  constexpr std::size_t size() const { return end - begin; }
+  constexpr bool operator==(const bucket&) const = default;
+};
+
+// One parameter's gradient in the flat buffer: where it ends, padding included, and the leaf that finishes it.
+struct gradient_end {
+  std::size_t end = 0;
+  std::size_t leaf = 0;
+};
+
+// The buckets of a network, in the order in which they leave.
+template <std::size_t Capacity>
+struct bucket_plan {
+  std::array<bucket, Capacity + 1> storage{};
+  std::size_t count = 0;
+
+  constexpr std::span<const bucket> buckets() const { return {storage.data(), count}; }
+  constexpr std::size_t size() const { return count; }
+  constexpr const bucket& operator[](std::size_t i) const { return storage[i]; }
+};
+
+// The bucket that leaves last is the only one whose journey nothing can hide: it is small.
+inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
+
+// Cuts the flat gradient buffer into buckets of at most `most` bytes with elements of `element` bytes. The gradients
+// come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
+// bucket of its own.
+template <std::size_t Parameters>
+constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
+  bucket_plan<Parameters> out{};
+  if (ends.empty()) return out;
+  const std::size_t total = ends.back().end;
+  const std::size_t tail_most = most < last_bucket_bytes ? most : last_bucket_bytes;
+
+  // The last bucket takes parameters from the end as long as they fit; one at least.
+  const auto begin_of = [&](std::size_t p) { return p == 0 ? 0 : ends[p - 1].end; };
+  std::size_t tail = ends.size() - 1;
+  while (tail > 0 && (total - begin_of(tail - 1)) * element <= tail_most) --tail;
+
+  const auto close = [&](std::size_t begin, std::size_t last) {
+    out.storage[out.count++] = {begin, ends[last].end, ends[last].leaf};
+  };
+  std::size_t begin = 0;
+  for (std::size_t p = 0; p < tail; ++p)
+    if (p + 1 == tail || (ends[p + 1].end - begin) * element > most) {
+      close(begin, p);
+      begin = ends[p].end;
+    }
+  close(begin, ends.size() - 1);
+  return out;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/plan/chain.hpp
 
 namespace cairn {
@@ -1391,7 +1606,7 @@ struct bytes {
   std::size_t per_batch = 0;
 
   // For `batch` samples, rounded up to whole cache lines.
-  constexpr std::size_t at(std::size_t batch) const { return align_up(per_sample * batch + per_batch); }
+  constexpr std::size_t at(std::size_t batch) const { return align_up(counted(per_sample, batch) + per_batch); }
 };
 
 } // namespace detail
@@ -1508,92 +1723,6 @@ struct chain {
     return position;
   }
 };
-
-} // namespace cairn
-
-// cairn/plan/buckets.hpp
-
-namespace cairn {
-
-// The most bytes of gradients in one bucket.
-template <std::size_t Bytes>
-struct bucket_bytes {
-  static_assert(Bytes > 0, "bucket_bytes<Bytes>: a bucket has at least one byte");
-  static constexpr std::size_t value = Bytes;
-};
-
-namespace detail {
-
-// A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
-// below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
-// backward finishes them.
-struct bucket {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::size_t leaves_after = 0;
-
-  constexpr std::size_t size() const { return end - begin; }
-  constexpr bool operator==(const bucket&) const = default;
-};
-
-// One parameter's gradient in the flat buffer: where it ends, padding included, and the leaf that finishes it.
-struct gradient_end {
-  std::size_t end = 0;
-  std::size_t leaf = 0;
-};
-
-// The buckets of a network, in the order in which they leave.
-template <std::size_t Capacity>
-struct bucket_plan {
-  std::array<bucket, Capacity + 1> storage{};
-  std::size_t count = 0;
-
-  constexpr std::span<const bucket> buckets() const { return {storage.data(), count}; }
-  constexpr std::size_t size() const { return count; }
-  constexpr const bucket& operator[](std::size_t i) const { return storage[i]; }
-};
-
-// The bucket that leaves last is the only one whose journey nothing can hide: it is small.
-inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
-
-// Cuts the flat gradient buffer into buckets of at most `most` bytes with elements of `element` bytes. The gradients
-// come in the order in which backward finishes them. A parameter is never cut: one that is larger than `most` has a
-// bucket of its own.
-template <std::size_t Parameters>
-constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> ends, std::size_t element, std::size_t most) {
-  bucket_plan<Parameters> out{};
-  if (ends.empty()) return out;
-  const std::size_t total = ends.back().end;
-  const std::size_t tail_most = most < last_bucket_bytes ? most : last_bucket_bytes;
-
-  // The last bucket takes parameters from the end as long as they fit; one at least.
-  const auto begin_of = [&](std::size_t p) { return p == 0 ? 0 : ends[p - 1].end; };
-  std::size_t tail = ends.size() - 1;
-  while (tail > 0 && (total - begin_of(tail - 1)) * element <= tail_most) --tail;
-
-  const auto close = [&](std::size_t begin, std::size_t last) {
-    out.storage[out.count++] = {begin, ends[last].end, ends[last].leaf};
-  };
-  std::size_t begin = 0;
-  for (std::size_t p = 0; p < tail; ++p)
-    if (p + 1 == tail || (ends[p + 1].end - begin) * element > most) {
-      close(begin, p);
-      begin = ends[p].end;
-    }
-  close(begin, ends.size() - 1);
-  return out;
-}
-
-// The stage whose backward finishes a leaf layer, counted as bucket::leaves_after is; c.size() if there are not so many. A
-// stage that is a block has several.
-constexpr std::size_t stage_of_leaf(const chain& c, std::size_t leaf) {
-  std::size_t finished = 0;
-  for (std::size_t position = c.size(); position-- > 0;)
-    if ((finished += c[position].leaves) > leaf) return position;
-  return c.size();
-}
-
-} // namespace detail
 
 } // namespace cairn
 
@@ -3730,9 +3859,9 @@ struct step_time {
 };
 
 // A step on one machine, run through.
-class step_walk {
+class timed_walk {
 public:
-  constexpr step_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
+  constexpr timed_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
       : calls_(calls), on_(on), times_(times) {}
 
   constexpr void work(double seconds) {
@@ -3808,7 +3937,7 @@ private:
 // `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
 constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
                              bucket_times* times) {
-  step_walk walk(calls, on, times);
+  timed_walk walk(calls, on, times);
   for (std::size_t t = 0; t < ops.size(); ++t) {
     walk.work(ops[t]);
     walk.send(t);
@@ -3854,9 +3983,10 @@ constexpr void add_ops(hash64& h, std::span<const op> ops) {
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
-  static constexpr std::size_t parts = 6;
-  static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy", "element type",
-                                                        "gradient buckets", "batch statistics",  "version of Cairn"};
+  static constexpr std::size_t parts = 8;
+  static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy",   "element type",
+                                                        "gradient buckets", "batch statistics",    "order of calls",
+                                                        "version of Cairn", "build of the program"};
 
   std::array<std::uint64_t, parts> words{};
 
@@ -4000,9 +4130,12 @@ struct run_time_plan {
 
 namespace cairn::detail {
 
-// Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
-// forward pass along the chain and no backward pass.
-inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+// Looks at a buffer that one layout may take: those of a fifth of a second at most.
+inline constexpr std::size_t most_effort = 20'000'000;
+
+// Plans a route when the program runs, by the code that plan_of runs in the compiler, in an arena of any size. With less effort
+// the arena is as large or larger. Throws an error if the route is no forward pass along the chain and no backward pass.
+inline run_time_plan lay_out_route(const chain& c, std::span<const route_step> moves, std::size_t effort) {
   for (std::size_t k = 0; k < moves.size(); ++k)
     if (moves[k].position >= c.size())
       throw input_error("plan_route: expected positions below " + std::to_string(c.size()) + ", the number of stages, found " +
@@ -4013,8 +4146,13 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
   if (!v)
     throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) + ", at op " +
                 std::to_string(v.at));
-  constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
   out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
+  return out;
+}
+
+// The same for a trainer.
+inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+  run_time_plan out = lay_out_route(c, moves, most_effort);
   if (out.memory.arena > place::most_bytes)
     throw input_error("plan_route: expected an arena of at most 256 GiB, found " + std::to_string(out.memory.arena) +
                       " bytes; take a smaller batch");
@@ -5567,6 +5705,45 @@ inline void ask_for_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 
 } // namespace cairn::detail
 
+// cairn/device/instruction_set.hpp
+
+namespace cairn::detail {
+
+// What kernels are written for; a later one includes those before it. `avx2` includes FMA, `avx512` the parts
+// F, VL, DQ and BW. On machines that are no x86-64 everything is plain: C++ of which the compiler makes the
+// best.
+enum class instruction_set : unsigned char { plain, avx2, avx512 };
+
+// A set that is at most `found` and the one that CAIRN_ISA names. No word, and none at all, lowers nothing.
+inline instruction_set at_most(instruction_set found, const std::string& word) {
+  if (word == "plain") return instruction_set::plain;
+  if (word == "avx2") return std::min(found, instruction_set::avx2);
+  if (word.empty() || word == "avx512") return found;
+  throw input_error("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found '" + word +
+                    "'; without it the widest set of this machine is taken");
+}
+
+// The widest set that this machine has and its operating system keeps; asked once. CAIRN_ISA=plain or avx2 in
+// the environment lowers it, to compare or to repeat what another machine computed; it cannot raise it. Another word is an
+// error, at the latest when a queue of a cpu is made.
+inline instruction_set widest_instruction_set() {
+  static const instruction_set widest = [] {
+    instruction_set found = instruction_set::plain;
+#if CAIRN_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
+    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
+      found = instruction_set::avx512;
+#endif
+    const char* const word = std::getenv("CAIRN_ISA");
+    return at_most(found, word == nullptr ? "" : word);
+  }();
+  return widest;
+}
+
+} // namespace cairn::detail
+
 // cairn/device/workers.hpp
 
 namespace cairn::detail {
@@ -5762,7 +5939,9 @@ public:
 
   explicit queue(std::size_t threads)
       : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
-        workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
+        workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {
+    static_cast<void>(detail::widest_instruction_set()); // a wrong CAIRN_ISA is told here, and by no thread of an op
+  }
 
   std::size_t threads() const { return threads_; }
 
@@ -5826,38 +6005,6 @@ static_assert(device<cpu>);
 
 } // namespace cairn
 
-// cairn/device/instruction_set.hpp
-
-namespace cairn::detail {
-
-// What kernels are written for; a later one includes those before it. `avx2` includes FMA, `avx512` the parts
-// F, VL, DQ and BW. On machines that are no x86-64 everything is plain: C++ of which the compiler makes the
-// best.
-enum class instruction_set : unsigned char { plain, avx2, avx512 };
-
-// The widest set that this machine has and its operating system keeps; asked once. CAIRN_ISA=plain or avx2 in
-// the environment lowers it, to compare or to repeat what another machine computed; it cannot raise it.
-inline instruction_set widest_instruction_set() {
-  static const instruction_set widest = [] {
-    instruction_set found = instruction_set::plain;
-#if CAIRN_X86
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) found = instruction_set::avx2;
-    if (found == instruction_set::avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-        __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
-      found = instruction_set::avx512;
-#endif
-    const char* const text = std::getenv("CAIRN_ISA");
-    const std::string_view wanted = text == nullptr ? "" : text;
-    if (wanted == "plain") return instruction_set::plain;
-    if (wanted == "avx2" && found == instruction_set::avx512) return instruction_set::avx2;
-    return found;
-  }();
-  return widest;
-}
-
-} // namespace cairn::detail
-
 // cairn/device/wait_on_host.hpp
 
 namespace cairn::detail {
@@ -5867,11 +6014,10 @@ namespace cairn::detail {
 template <class Queue, class Event, class Check>
 void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
   if (queue.reached(event)) return;
-  using clock = std::chrono::steady_clock;
-  const clock::time_point begun = clock::now();
+  running_deadline<std::chrono::steady_clock> give_up(deadline);
   while (!queue.reached(event)) {
     check();
-    if (clock::now() - begun > deadline)
+    if (give_up.is_over())
       throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
                            " ms, found it still going on; give the trainer a longer deadline if steps are that long");
     std::this_thread::yield();
@@ -5948,9 +6094,12 @@ class open_file {
 public:
   static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
 
+  // A pipe in the place of a file would wait here for its other end, without a deadline: O_NONBLOCK, which ordinary files do
+  // not know, is taken back when it is open.
   open_file(const std::string& path, int flags) {
-    do number_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    do number_ = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
     while (number_ < 0 && errno == EINTR);
+    if (number_ >= 0) ::fcntl(number_, F_SETFL, flags & ~O_NONBLOCK);
   }
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
@@ -5958,7 +6107,7 @@ public:
 
   explicit operator bool() const { return number_ >= 0; }
 
-  // Bytes, or no_size where it is not open or is no ordinary file.
+  // Bytes, or no_size where it is not open or is no ordinary file; fault() says why then.
   std::uint64_t size() const {
     struct stat facts{};
     if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
@@ -5966,11 +6115,17 @@ public:
     errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
     return no_size;
   }
-  // Exactly so many bytes from an offset; false where the file has fewer.
+  std::string fault() const {
+    const int reason = errno;
+    const bool is_strange = number_ >= 0 && reason == EINVAL;
+    return is_strange ? "expected an ordinary file, found a pipe, a device or a socket" : std::strerror(reason);
+  }
+  // Exactly so many bytes from an offset; false where the file has fewer, and errno is 0 then.
   bool read(void* to, std::size_t bytes, std::uint64_t offset) {
     for (auto* next = static_cast<char*>(to); bytes > 0;) {
       const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
+      if (got == 0) errno = 0;
       if (got <= 0) return false;
       next += got;
       offset += static_cast<std::uint64_t>(got);
@@ -5987,7 +6142,26 @@ public:
     }
     return true;
   }
-  bool sync() { return ::fsync(number_) == 0; }
+  bool sync() {
+    int done = 0;
+    do done = ::fsync(number_);
+    while (done != 0 && errno == EINTR);
+    return done == 0;
+  }
+  // False, and EWOULDBLOCK, while another one has it locked. It ends with the object, or with the process.
+  bool lock() { return ::flock(number_, LOCK_EX | LOCK_NB) == 0; }
+  // Whether it is the file of this name, which might have been removed or replaced.
+  bool is_at(const std::string& path) const {
+    struct stat own{}, named{};
+    return ::fstat(number_, &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+  }
+  bool set_mode(mode_t mode) {
+    struct stat own{};
+    return ::fstat(number_, &own) == 0 && ((own.st_mode & 07777U) == mode || ::fchmod(number_, mode) == 0);
+  }
+  // Only root may give a file away, and nobody needs to.
+  void give_to(uid_t user, gid_t group) { [[maybe_unused]] const int done = ::fchown(number_, user, group); }
   bool close() {
     const bool fine = number_ < 0 || ::close(number_) == 0;
     number_ = -1;
@@ -6007,44 +6181,182 @@ private:
   throw file_error(text);
 }
 
+// A file whose bytes are not known: the system did not open it, or did not read it. That says nothing about what is in it.
+class unreadable_file : public file_error {
+public:
+  using file_error::file_error;
+};
+
 inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// The folder of a file, with a slash at its end; "./" of a name alone.
+inline std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
+// Makes the names in a folder last. Some file systems refuse to sync a folder, and one that may not be read cannot be opened:
+// there is nothing to do then.
+inline void sync_folder(const std::string& folder) {
+  open_file names(folder, O_RDONLY);
+  if (names) names.sync();
+}
+
+// Calls f(name) for all that is in a folder. Gives 0, or the reason why it cannot be read.
+template <class F>
+int for_each_name(const std::string& folder, F&& f) {
+  struct closes {
+    void operator()(DIR* open) const { ::closedir(open); }
+  };
+  const std::unique_ptr<DIR, closes> open(::opendir(folder.c_str()));
+  if (!open) return errno;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(open.get());
+    if (entry == nullptr) return errno;
+    f(std::string_view(entry->d_name));
+  }
+}
+
+// The names in a folder, in no order; none where there is no folder. Throws file_error where there may be one, and it cannot be
+// read.
+inline std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> out;
+  const int reason = for_each_name(folder, [&](std::string_view name) { out.emplace_back(name); });
+  if (reason != 0 && reason != ENOENT)
+    throw file_error("cannot read the folder '" + folder + "': " + std::strerror(reason) +
+                     "; what is in it is not known, so that nothing is begun anew");
+  return out;
+}
+
+// Removes the parts of files that processes left which were killed while they wrote: of all files in a folder whose names begin
+// so. A writer holds a lock on its part, see replacement: one that can be locked has none, in whatever container, with whatever
+// number of a process, and on whatever machine it was. A file system without locks keeps its parts, which do no harm.
+inline void remove_dead_parts(const std::string& folder, std::string_view begin) {
+  const auto is_part = [&](std::string_view name) {
+    const std::size_t at = name.rfind(".part-");
+    if (at == name.npos || !name.starts_with(begin)) return false;
+    const std::string_view numbers = name.substr(at + 6);
+    return numbers.find('-') != numbers.npos && numbers.find_first_not_of("0123456789-") == numbers.npos;
+  };
+  for_each_name(folder, [&](std::string_view name) {
+    if (!is_part(name)) return;
+    const std::string path = folder + "/" + std::string(name);
+    open_file part(path, O_RDWR | O_NOFOLLOW);
+    if (part.size() != open_file::no_size && part.lock() && part.is_at(path)) ::unlink(path.c_str());
+  });
+}
+
+// A file on its way to replace another one: written beside it, then renamed over it. What is behind a symbolic link is replaced,
+// not the link; mode and owner stay. A pipe and a device such as /dev/null or /dev/stdout are written into.
+class replacement {
+public:
+  explicit replacement(const std::string& path) : asked_(path), path_(path) {
+    struct stat old{};
+    follow_links();
+    const bool exists = ::stat(path_.c_str(), &old) == 0;
+    if (in_place_ || (exists && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))) {
+      in_place_ = true;
+      file_.emplace(path_, O_WRONLY | O_APPEND | O_NOCTTY);
+      if (!*file_) fail("write into");
+      return;
+    }
+    if (exists && S_ISDIR(old.st_mode)) errno = EISDIR, fail("replace");
+    if (exists && !S_ISREG(old.st_mode)) errno = EEXIST, fail("replace what is no ordinary file,");
+    folder_ = folder_of(path_);
+    remove_dead_parts(folder_, path_.substr(path_.find_last_of('/') + 1) + ".part-");
+    make_part();
+    // Before anything is in it, or what only its owner may read would be read by others.
+    if (exists) {
+      if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) file_->give_to(old.st_uid, old.st_gid);
+      if (!file_->set_mode(old.st_mode & 0777U)) fail("keep the mode of");
+    }
+  }
+  replacement(const replacement&) = delete;
+  replacement& operator=(const replacement&) = delete;
+
+  open_file& file() { return *file_; }
+  // Nothing here allocates: it either throws and leaves the old file, or is done.
+  void finish() {
+    if (in_place_) {
+      if (!file_->close()) fail("close");
+      return;
+    }
+    if (!file_->sync()) fail("sync");
+    // The part stays open, and with it locked, until it has its name.
+    if (std::rename(part_.name.c_str(), path_.c_str()) != 0) fail("replace");
+    part_.name.clear();
+    file_->close();
+    sync_folder(folder_); // the new name is safe only when its folder is
+  }
+  [[noreturn]] void fail(const char* what) const {
+    const int reason = errno;
+    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + asked_ +
+                     "': " + (in_place_ && reason == ENXIO ? "nobody reads this pipe" : std::strerror(reason)) +
+                     ". Its folder must exist, be writable and have room.");
+  }
+
+private:
+  // A link that leads nowhere yet says what file is to be made. One of /proc stands for a file that is open, which a file of
+  // the same name would not be: /dev/stdout, where a shell has sent it to a file.
+  void follow_links() {
+    std::string to(4096, '\0');
+    for (int links = 0; !in_place_; ++links) {
+      const ssize_t length = ::readlink(path_.c_str(), to.data(), to.size());
+      if (length < 0) return;
+      if (links == 40) errno = ELOOP, fail("follow the links of");
+      in_place_ = path_.starts_with("/proc/") || path_.starts_with("/dev/fd/");
+      if (in_place_) return;
+      const std::string_view target(to.data(), static_cast<std::size_t>(length));
+      path_ = (target.starts_with('/') ? "" : folder_of(path_)) + std::string(target);
+    }
+  }
+  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may be writing the
+  // same file. A name that is there is another's: of a process in another container, or of one that was killed and had the
+  // same number.
+  void make_part() {
+    static std::atomic<unsigned> serial{0};
+    const std::string stem = path_ + ".part-" + std::to_string(::getpid()) + "-";
+    for (;;) {
+      std::string name = stem + std::to_string(serial.fetch_add(1));
+      file_.emplace(name, O_WRONLY | O_CREAT | O_EXCL);
+      if (!*file_ && errno == EEXIST) continue;
+      if (!*file_) fail("create a file beside");
+      // Between these two calls it looked as if its writer were gone: then it is removed, and the next one is made.
+      const bool lost = file_->lock() ? !file_->is_at(name) : errno == EWOULDBLOCK;
+      if (lost) continue;
+      part_.name = std::move(name);
+      return;
+    }
+  }
+
+  struct removed_file { // unless it has got its name, or has none yet
+    std::string name;
+    ~removed_file() {
+      if (!name.empty()) ::unlink(name.c_str());
+    }
+  };
+
+  std::string asked_, path_, folder_;
+  removed_file part_;
+  bool in_place_ = false;
+  std::optional<open_file> file_;
+};
 
 // Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See
 // write_file_atomically.
 template <class Write>
 void replace_file(const std::string& path, Write&& write) {
-  static std::atomic<unsigned> serial{0};
-  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may
-  // be writing the same file.
-  const std::string part = path + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
-  bool ours = false;
-  const auto fail = [&](const char* what) {
-    const int reason = errno;
-    if (ours) std::remove(part.c_str());
-    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + path + "': " + std::strerror(reason) +
-                     ". Its folder must exist, be writable and have room.");
-  };
-
-  open_file file(part, O_WRONLY | O_CREAT | O_EXCL);
-  if (!file) fail("create a file beside");
-  ours = true;
-  if (!write(file)) fail("write");
-  if (!file.sync()) fail("sync");
-  if (!file.close()) fail("close");
-  if (std::rename(part.c_str(), path.c_str()) != 0) fail("replace");
-
-  // The new name is safe only when its folder is. Some file systems refuse to sync a folder: nothing to do
-  // then.
-  const std::size_t slash = path.find_last_of('/');
-  open_file names(slash == path.npos ? "." : path.substr(0, slash + 1), O_RDONLY);
-  if (names) names.sync();
+  replacement to(path);
+  if (!write(to.file())) to.fail("write");
+  to.finish();
 }
 
 } // namespace detail
 
 // Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
 // and so does the next start after a crash: the text is written beside the file under another name, synced, then
-// renamed over it. Throws file_error and leaves the old file alone when any of that fails.
+// renamed over it. Throws file_error and leaves the old file alone when any of that fails. A symbolic link stays one, and mode
+// and owner of the file stay; a pipe and a device such as /dev/stdout are written into.
 inline void write_file_atomically(const std::string& path, std::string_view text) {
   detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }
@@ -6243,10 +6555,10 @@ struct cifar_records {
   std::vector<std::uint8_t> labels; // (pictures)
 };
 
-[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, int reason) {
+[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, const std::string& reason) {
   std::string text = path;
   text.append(": expected a file of the binary version of ").append(format.name);
-  text.append(", found ").append(std::strerror(reason));
+  text.append(", found ").append(reason);
   const std::string python = path.substr(0, path.size() - std::min<std::size_t>(path.size(), 4)); // without .bin
   const std::string packed = path + ".gz";
   if (file_exists(packed)) text.append("; ").append(packed).append(" is there: gunzip it first");
@@ -6261,7 +6573,7 @@ struct cifar_records {
 inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
                                         const cifar_format& format) {
   const std::uint64_t size = file.size();
-  if (size == file.no_size) refuse_cifar_file(path, format, errno);
+  if (size == file.no_size) refuse_cifar_file(path, format, file.fault());
   std::array<std::uint8_t, 2> start{};
   if (size >= 2 && file.read(start.data(), 2, 0) && start[0] == 0x1F && start[1] == 0x8B)
     wrong_bytes(path, 0, "a file of the binary version", "a gzip file", "gunzip it first");
@@ -6567,6 +6879,10 @@ namespace cairn {
 // Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
 // or that read does not throw: its exception reaches the consumer of the loader.
 //
+// Optional: d.fingerprint(), a 64-bit number of everything that can be read from d, which is another one for another dataset of
+// as many samples, and 0 where that cannot be told. A run that is resumed is compared by it. Without it 64 samples are read
+// twice, when a state is first saved or loaded: so offer it where a sample takes long to read.
+//
 // Where a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array
 // of their shapes, takes the place of sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
 
@@ -6608,6 +6924,12 @@ template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
                   detail::answers_shapes<D> && detail::reads_samples<D>;
 
+// A dataset that says itself what tells it from others.
+template <class D>
+concept fingerprinted_dataset = requires(const D& d) {
+  { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
+};
+
 namespace detail {
 
 // The same questions one by one, so that an error names the answer that is missing.
@@ -6625,6 +6947,209 @@ struct checked_dataset {
 
 } // namespace detail
 } // namespace cairn
+
+// cairn/data/minibatch.hpp
+
+namespace cairn {
+
+// What a loader hands out: views of its own memory, valid until it is asked for the next batch.
+// Labels, which are one integer a sample, have the shape () of one number; other targets have one axis.
+template <class Input, class Target>
+struct minibatch {
+  tensor_view<const Input> inputs;   // (rows, sample)
+  tensor_view<const Target> targets; // (rows, targets)
+
+  constexpr std::size_t rows() const { return inputs.rows(); }
+};
+
+// The same of samples with several inputs. It takes apart into all of them and the targets:
+//   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
+template <class... Inputs, class Target>
+struct minibatch<input_types<Inputs...>, Target> {
+  std::tuple<tensor_view<const Inputs>...> inputs; // each (rows, its sample)
+  tensor_view<const Target> targets;               // (rows, targets)
+
+  constexpr std::size_t rows() const { return targets.rows(); }
+
+  template <std::size_t K>
+  constexpr const auto& get() const {
+    if constexpr (K < sizeof...(Inputs)) return std::get<K>(inputs);
+    else return targets;
+  }
+};
+
+} // namespace cairn
+
+template <class... Inputs, class Target>
+struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
+    : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
+template <std::size_t K, class... Inputs, class Target>
+struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
+  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
+};
+
+namespace cairn::detail {
+
+// Zeros at an aligned address; allocated once, when the loader is made.
+template <class T>
+class aligned_array {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+public:
+  // For so many samples of a shape. Throws input_error where they have no room in memory.
+  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
+    std::uninitialized_value_construct_n(data_.get(), count_);
+  }
+  T* data() const { return data_.get(); }
+
+private:
+  struct release {
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+  };
+
+  static std::size_t count_of(std::size_t rows, const shape& sample) {
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T) - alignment;
+    std::size_t count = rows;
+    bool fits = count <= most;
+    for (std::size_t axis = 0; axis < sample.rank; ++axis) {
+      if (sample[axis] == 0) return 0;
+      fits = fits && count <= most / sample[axis];
+      count *= sample[axis];
+    }
+    if (!fits) refuse_size(rows, sample, "more bytes than can be counted");
+    return count;
+  }
+  static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
+    const std::size_t bytes = align_up(count * sizeof(T));
+    try {
+      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
+    } catch (const std::bad_alloc&) {
+      refuse_size(rows, sample, std::to_string(bytes) + " bytes");
+    }
+  }
+  [[noreturn]] static void refuse_size(std::size_t rows, const shape& sample, const std::string& how_large) {
+    std::string text = "loader: expected batches that fit into memory, found one of " + std::to_string(rows);
+    text.append(" samples of shape (");
+    for (std::size_t axis = 0; axis < sample.rank; ++axis)
+      text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
+    text.append("), ").append(how_large);
+    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
+  }
+
+  std::size_t count_;
+  std::unique_ptr<T, release> data_;
+};
+
+// The memory of one batch, and how much of it is filled. Input is a dataset's input_type.
+template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
+          class Positions = typename inputs_of<Input>::positions>
+class batch_buffer;
+template <class Input, class Target, class... Elements, std::size_t... K>
+class batch_buffer<Input, Target, pack<Elements...>, std::index_sequence<K...>> {
+public:
+  batch_buffer(std::size_t rows, const input_shapes<Input>& samples, std::size_t targets)
+      : samples_(samples), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
+        inputs_(aligned_array<Elements>(rows, samples[K])...), targets_(rows, target_) {}
+
+  template <std::size_t I = 0>
+  std::span<pack_element<I, pack<Elements...>>> input(std::size_t row) const {
+    const std::size_t each = samples_[I].size();
+    return {std::get<I>(inputs_).data() + row * each, each};
+  }
+  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
+
+  minibatch<Input, Target> view(std::size_t rows) const {
+    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
+  }
+
+private:
+  input_shapes<Input> samples_;
+  shape target_;
+  std::tuple<aligned_array<Elements>...> inputs_;
+  aligned_array<Target> targets_;
+};
+
+} // namespace cairn::detail
+
+// cairn/data/dataset_fingerprint.hpp
+
+namespace cairn::detail {
+
+// So many samples are read to tell a dataset from another one: the first, the last and others at equal distances between them.
+inline constexpr std::size_t fingerprint_samples = 64;
+
+// Sample k of those, in a dataset of more.
+constexpr std::size_t fingerprint_sample(std::size_t k, std::size_t size) {
+  constexpr std::size_t gaps = fingerprint_samples - 1;
+  return (size - 1) / gaps * k + (size - 1) % gaps * k / gaps; // the product of k and size may leave 64 bits
+}
+
+inline std::uint64_t checksum_of_words(const std::vector<std::uint64_t>& words) {
+  return quick_checksum(std::as_bytes(std::span(words)));
+}
+
+// No name of the type: compilers write the same one differently.
+template <class T>
+constexpr std::uint64_t word_of_element =
+    sizeof(T) << 2 | std::uint64_t{std::is_integral_v<T>} << 1 | std::uint64_t{std::is_signed_v<T>};
+
+template <class Inputs>
+struct words_of_elements;
+template <class... Inputs>
+struct words_of_elements<pack<Inputs...>> {
+  static constexpr std::array<std::uint64_t, sizeof...(Inputs)> value{word_of_element<Inputs>...};
+};
+
+// Adds a word for each of those samples. Each is read twice: a dataset whose read() draws random numbers, or throws, cannot be
+// told from another one. No more memory is taken than for one sample.
+template <class Dataset, std::size_t... K>
+bool add_samples(const Dataset& data, std::vector<std::uint64_t>& words, std::index_sequence<K...>) {
+  const batch_buffer<typename Dataset::input_type, typename Dataset::target_type> row(1, shapes_of(data),
+                                                                                      data.targets_per_sample());
+  const auto word_of = [&](std::size_t sample) {
+    std::tuple inputs{row.template input<K>(0)...};
+    auto targets = row.targets(0);
+    data.read(sample, std::get<K>(inputs)..., targets);
+    const std::array<std::uint64_t, sizeof...(K) + 1> each{quick_checksum(std::as_bytes(std::get<K>(inputs)))...,
+                                                           quick_checksum(std::as_bytes(targets))};
+    return quick_checksum(std::as_bytes(std::span(each)));
+  };
+  const std::size_t size = data.size(), count = std::min(size, fingerprint_samples);
+  try {
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t sample = size <= fingerprint_samples ? k : fingerprint_sample(k, size);
+      words.push_back(word_of(sample));
+      if (word_of(sample) != words.back()) return false;
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) { // training may never read this sample
+    return false;
+  }
+  return true;
+}
+
+// A number that tells a dataset from others, by its size, the shapes and types of a sample, and either its fingerprint() or what
+// is in some samples; 0 if that cannot be told. Equal on machines of one byte order.
+template <class Dataset>
+std::uint64_t fingerprint_of(const Dataset& data) {
+  using inputs = inputs_of<typename Dataset::input_type>;
+  std::vector<std::uint64_t> words{data.size(), data.targets_per_sample(), word_of_element<typename Dataset::target_type>};
+  for (const std::uint64_t word : words_of_elements<typename inputs::elements>::value) words.push_back(word);
+  for (const shape& each : shapes_of(data)) {
+    words.push_back(each.rank);
+    for (std::size_t axis = 0; axis < each.rank; ++axis) words.push_back(each[axis]);
+  }
+  if constexpr (fingerprinted_dataset<Dataset>) {
+    words.push_back(data.fingerprint());
+    if (words.back() == 0) return 0;
+  } else if (!add_samples(data, words, typename inputs::positions{})) {
+    return 0;
+  }
+  return std::max<std::uint64_t>(checksum_of_words(words), 1);
+}
+
+} // namespace cairn::detail
 
 // cairn/data/permutation.hpp
 
@@ -6802,6 +7327,8 @@ public:
 
   std::uint64_t epoch() const { return epoch_; }
   const sampler_options& options() const { return options_; }
+  // That share an epoch: 1 if it was not told of any.
+  std::size_t ranks() const { return here_.size; }
 
   std::size_t count(std::size_t samples) const {
     const std::size_t size = here_.size;
@@ -6995,7 +7522,7 @@ idx_array<T> read_idx(const std::string& path) {
   const std::uint64_t size = file.size();
   if (size == file.no_size) {
     std::string text = path;
-    text.append(": expected an IDX file, found ").append(std::strerror(errno));
+    text.append(": expected an IDX file, found ").append(file.fault());
     const std::string packed = path + ".gz";
     throw file_error(
         text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first" : "; check the path"));
@@ -7020,128 +7547,29 @@ idx_array<T> read_idx(const std::string& path) {
 
 } // namespace cairn
 
-// cairn/data/minibatch.hpp
+// cairn/data/loader_options.hpp
 
 namespace cairn {
 
-// What a loader hands out: views of its own memory, valid until it is asked for the next batch.
-// Labels, which are one integer a sample, have the shape () of one number; other targets have one axis.
-template <class Input, class Target>
-struct minibatch {
-  tensor_view<const Input> inputs;   // (rows, sample)
-  tensor_view<const Target> targets; // (rows, targets)
-
-  constexpr std::size_t rows() const { return inputs.rows(); }
+// Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
+struct loader_options {
+  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
+  bool drop_last = false;                    // leave out a last batch that is not full
+  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::uint64_t seed = 0;                    // of the transform's random numbers
+  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
-// The same of samples with several inputs. It takes apart into all of them and the targets:
-//   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
-template <class... Inputs, class Target>
-struct minibatch<input_types<Inputs...>, Target> {
-  std::tuple<tensor_view<const Inputs>...> inputs; // each (rows, its sample)
-  tensor_view<const Target> targets;               // (rows, targets)
+// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
+// each reads its own share.
+struct loader_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
 
-  constexpr std::size_t rows() const { return targets.rows(); }
-
-  template <std::size_t K>
-  constexpr const auto& get() const {
-    if constexpr (K < sizeof...(Inputs)) return std::get<K>(inputs);
-    else return targets;
-  }
+  bool operator==(const loader_place&) const = default;
 };
 
 } // namespace cairn
-
-template <class... Inputs, class Target>
-struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
-    : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
-template <std::size_t K, class... Inputs, class Target>
-struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
-  using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
-};
-
-namespace cairn::detail {
-
-// Zeros at an aligned address; allocated once, when the loader is made.
-template <class T>
-class aligned_array {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-
-public:
-  // For so many samples of a shape. Throws input_error where they have no room in memory.
-  aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
-    std::uninitialized_value_construct_n(data_.get(), count_);
-  }
-  T* data() const { return data_.get(); }
-
-private:
-  struct release {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{alignment}); }
-  };
-
-  static std::size_t count_of(std::size_t rows, const shape& sample) {
-    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T) - alignment;
-    std::size_t count = rows;
-    bool fits = count <= most;
-    for (std::size_t axis = 0; axis < sample.rank; ++axis) {
-      if (sample[axis] == 0) return 0;
-      fits = fits && count <= most / sample[axis];
-      count *= sample[axis];
-    }
-    if (!fits) refuse_size(rows, sample, "more bytes than can be counted");
-    return count;
-  }
-  static T* allocate(std::size_t rows, const shape& sample, std::size_t count) {
-    const std::size_t bytes = align_up(count * sizeof(T));
-    try {
-      return static_cast<T*>(::operator new(bytes, std::align_val_t{alignment}));
-    } catch (const std::bad_alloc&) {
-      refuse_size(rows, sample, std::to_string(bytes) + " bytes");
-    }
-  }
-  [[noreturn]] static void refuse_size(std::size_t rows, const shape& sample, const std::string& how_large) {
-    std::string text = "loader: expected batches that fit into memory, found one of " + std::to_string(rows);
-    text.append(" samples of shape (");
-    for (std::size_t axis = 0; axis < sample.rank; ++axis)
-      text.append(axis == 0 ? "" : ", ").append(std::to_string(sample[axis]));
-    text.append("), ").append(how_large);
-    throw input_error(text.append("; check the dataset's shapes, or take fewer rows: batch<N>, loader_options::rows"));
-  }
-
-  std::size_t count_;
-  std::unique_ptr<T, release> data_;
-};
-
-// The memory of one batch, and how much of it is filled. Input is a dataset's input_type.
-template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
-          class Positions = typename inputs_of<Input>::positions>
-class batch_buffer;
-template <class Input, class Target, class... Elements, std::size_t... K>
-class batch_buffer<Input, Target, pack<Elements...>, std::index_sequence<K...>> {
-public:
-  batch_buffer(std::size_t rows, const input_shapes<Input>& samples, std::size_t targets)
-      : samples_(samples), target_(std::integral<Target> && targets == 1 ? shape{} : shape{targets}),
-        inputs_(aligned_array<Elements>(rows, samples[K])...), targets_(rows, target_) {}
-
-  template <std::size_t I = 0>
-  std::span<pack_element<I, pack<Elements...>>> input(std::size_t row) const {
-    const std::size_t each = samples_[I].size();
-    return {std::get<I>(inputs_).data() + row * each, each};
-  }
-  std::span<Target> targets(std::size_t row) const { return {targets_.data() + row * target_.size(), target_.size()}; }
-
-  minibatch<Input, Target> view(std::size_t rows) const {
-    return {{tensor_view<const Elements>(std::get<K>(inputs_).data(), rows, samples_[K])...}, {targets_.data(), rows, target_}};
-  }
-
-private:
-  input_shapes<Input> samples_;
-  shape target_;
-  std::tuple<aligned_array<Elements>...> inputs_;
-  aligned_array<Target> targets_;
-};
-
-} // namespace cairn::detail
 
 // cairn/data/prefetch.hpp
 
@@ -7153,6 +7581,9 @@ namespace cairn::detail {
 // one slot and no thread, and next() makes the thing itself.
 //
 // All counters are behind one mutex: it is taken twice a batch, which cannot be measured beside making one.
+//
+// One thread at a time, the taker, calls its functions; make() runs on the prefetcher's own thread, or on the taker's where
+// nothing is made ahead.
 template <class Make>
 class prefetcher {
 public:
@@ -7178,7 +7609,8 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return !busy_; }))
+      throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.
@@ -7205,15 +7637,14 @@ public:
     std::unique_lock lock(mutex_);
     released_ = taken_;
     room_.notify_one();
-    if (!ready_.wait_until(lock, give_up(), [&] { return made_ > taken_ || failure_; }))
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return made_ > taken_ || failure_; }))
       throw deadline_error(late("for a batch"));
     if (made_ == taken_) std::rethrow_exception(failure_);
     return taken_++ % slots();
   }
 
 private:
-  using clock = std::chrono::steady_clock;
-  clock::time_point give_up() const { return deadline_after<clock>(deadline_); }
+  running_deadline<std::chrono::steady_clock> deadline() const { return running_deadline<std::chrono::steady_clock>(deadline_); }
 
   bool has_work() const { return !cancelled_ && !failure_ && made_ < count_ && made_ - released_ < slots(); }
 
@@ -7269,6 +7700,46 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/data/step_samples.hpp
+
+namespace cairn::detail {
+
+// What one rank reads in an epoch, and how its steps are made of it.
+struct rank_steps {
+  std::span<const std::size_t> order; // its samples, one after another
+  std::size_t rows = 1;               // samples in a batch
+  bool drop_last = false;             // the last batch, if it is not full
+  std::size_t micro_batches = 1;      // batches in a step; the last step may have fewer
+  std::size_t ranks = 1;              // that make each step together
+};
+
+// A rank's share of a number of what the steps of an epoch see: the sum of the shares of all ranks (modulo 2^64) is the same for
+// any number of ranks whose steps see the same samples with the same weights. In which order a step sees them, and on which rank,
+// plays no part, as the sum of their gradients is the same but for rounding. `facts` is a number of what all samples have in
+// common.
+//
+// A step is the mean over the means of its micro-batches: a sample's weight is one over their number times its batch's rows.
+inline std::uint64_t share_of_steps(const rank_steps& its, std::uint64_t facts) {
+  const auto mixed = [](std::uint64_t z) { // the finaliser of SplitMix64: Steele, Lea, Flood, 2014
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31U);
+  };
+  const std::size_t all = its.order.size(), full = all / its.rows;
+  const std::size_t batches = full + (!its.drop_last && all % its.rows != 0 ? 1 : 0);
+  std::uint64_t sum = 0;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    const std::size_t step = batch / its.micro_batches, begin = batch * its.rows;
+    const std::size_t together = std::min(its.micro_batches, batches - step * its.micro_batches);
+    const std::size_t rows = std::min(its.rows, all - begin);
+    const std::uint64_t where = mixed(facts + mixed(step + 1) + mixed(~(std::uint64_t{together} * its.ranks * rows)));
+    for (const std::size_t sample : its.order.subspan(begin, rows)) sum += mixed(where ^ mixed(sample + 1));
+  }
+  return sum;
+}
+
+} // namespace cairn::detail
+
 // cairn/data/transform.hpp
 
 namespace cairn {
@@ -7321,23 +7792,6 @@ struct no_transform {
 
 namespace cairn {
 
-struct loader_options {
-  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
-  bool drop_last = false;                    // leave out a last batch that is not full
-  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
-  std::uint64_t seed = 0;                    // of the transform's random numbers
-  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
-};
-
-// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
-// each reads its own share.
-struct loader_place {
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-
-  bool operator==(const loader_place&) const = default;
-};
-
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
 //
 //   loader batches{digits.train, sampler{rank}, batch<64>{}};
@@ -7352,10 +7806,14 @@ struct loader_place {
 // names the epoch of the next pass; place() and go_to() are for a job that is taken up again in the middle of one. There is
 // one pass at a time: an iterator of an earlier one throws when it is used.
 //
-// One thread makes the next batches while the step runs. Neither the order nor the content depends on how many it
+// A loader belongs to the thread that loops over it: one thread at a time calls its functions and reads its batches. A thread of
+// its own makes the next batches while the step runs. Neither the order nor the content depends on how many it
 // makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
 // throws comes out where the batch would have. Leaving the loop early, or destroying the loader, stops the thread after
 // the sample it is reading.
+//
+// A loader belongs to one thread at a time, and so do the views that it gives. Its own thread calls the dataset's read() and
+// the transform, so several loaders may share a dataset whose read() writes nothing but the sample.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
@@ -7369,6 +7827,7 @@ class loader {
 
 public:
   using value_type = minibatch<input_type, target_type>;
+  static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
 
   loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
@@ -7431,6 +7890,25 @@ public:
          {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
     return detail::quick_checksum(std::as_bytes(std::span{facts}));
+  }
+  // A number that tells the dataset from another one of as many samples, without the transform; 0 where that cannot be told
+  // (dataset_fingerprint.hpp). Reads some samples when it is asked first.
+  std::uint64_t dataset_fingerprint() const {
+    if (!known_as_) known_as_ = detail::fingerprint_of(*dataset_);
+    return *known_as_;
+  }
+  // This rank's share of a number of what the steps of an epoch see, with so many micro-batches in each and so many ranks: summed
+  // over the ranks it is the same where another number of ranks makes the same steps (step_samples.hpp).
+  std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
+    std::vector<std::size_t> order;
+    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
+    return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
+                                  dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
+  }
+  // How many ranks share the dataset by this loader's sampler; 0 if that does not say it.
+  std::size_t readers() const {
+    if constexpr (requires { std::size_t{order_.ranks()}; }) return order_.ranks();
+    else return 0;
   }
 
   // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
@@ -7596,6 +8074,7 @@ private:
   loader_options options_; // its rows are those of a batch
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
+  mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
   std::uint64_t next_epoch_ = 0;
   std::size_t next_batch_ = 0; // with which the next pass begins
   std::uint64_t epoch_ = 0;    // of the pass that was begun last
@@ -7623,18 +8102,68 @@ loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>
 template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>, loader_options) -> loader<Dataset, Sampler, Batch>;
 
+namespace detail {
+
+struct third_argument_message {
+  template <class Loader>
+  static constexpr bool right() {
+    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
+                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
+    return false;
+  }
+};
+// The third argument of a loader where there is no batch<N>.
+template <class Third>
+struct loader_without_batch : third_argument_message {};
+
+template <class Dataset, class Third>
+struct without_batch {};
+
+} // namespace detail
+
+// What a loader becomes that is told no batch<N>: one of single samples, behind the error.
+template <class Dataset, class Third, class Sampler>
+class loader<detail::without_batch<Dataset, Third>, Sampler, 1, no_transform> : public loader<Dataset, Sampler, 1> {
+public:
+  template <class... Others>
+  loader(const Dataset& samples, Sampler order, Others&&...)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  template <class Other>
+  loader(const Dataset& samples, Sampler order, const Other&, const loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  loader(const Dataset& samples, Sampler order, const loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+};
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler, loader_options) -> loader<detail::without_batch<Dataset, loader_options>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third, loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+
 } // namespace cairn
 
 // cairn/data/make_folder.hpp
 
 namespace cairn::detail {
 
-// Makes a folder and those above it, where they are not there yet: "runs/a". Throws file_error.
+// Makes a folder and those above it, where they are not there yet: "runs/a". A new one lasts: the folder that it stands in is
+// synced. Throws file_error.
 inline void make_folder(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     // Another process may make the same one at the same time; and what is there need not be writable here.
-    if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
+    const bool is_name = !part.empty() && part.back() != '/';
+    if (is_name && ::mkdir(part.c_str(), 0777) == 0) sync_folder(folder_of(part));
+    else if (is_name) {
       const int reason = errno;
       struct stat facts{};
       const bool there = ::stat(part.c_str(), &facts) == 0;
@@ -7848,7 +8377,7 @@ npy_array<T> read_npy(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw file_error("read_npy: '" + path + "': " + what); };
   detail::open_file file(path, O_RDONLY);
   const std::uint64_t size = file.size();
-  if (size == detail::open_file::no_size) fail(std::string("cannot be read: ") + std::strerror(errno));
+  if (size == detail::open_file::no_size) fail("cannot be read: " + file.fault());
   std::array<unsigned char, 12> begin{};
   if (size < begin.size() || !file.read(begin.data(), begin.size(), 0)) fail("expected a .npy file, found fewer than 12 bytes");
   if (std::memcmp(begin.data(), "\x93NUMPY", 6) != 0) fail("expected a .npy file, found other first bytes");
@@ -8165,6 +8694,14 @@ public:
     whole_->read(indices_[index], to...);
   }
 
+  // That of the whole and of the samples that were chosen.
+  std::uint64_t fingerprint() const
+    requires fingerprinted_dataset<Dataset>
+  {
+    const std::array<std::uint64_t, 2> both{whole_->fingerprint(), detail::quick_checksum(std::as_bytes(std::span(indices_)))};
+    return both[0] == 0 ? 0 : detail::quick_checksum(std::as_bytes(std::span(both)));
+  }
+
   const Dataset& whole() const { return *whole_; }
   const std::vector<std::size_t>& indices() const { return indices_; }
 
@@ -8269,6 +8806,147 @@ void random_split(const Dataset&&, const std::size_t (&)[N], seed = {}) = delete
 
 } // namespace cairn
 
+// cairn/data/safetensors_header.hpp
+
+namespace cairn {
+
+// A tensor in a file: its name, what its elements are ("F32"), its extents, and where its bytes lie behind the header.
+struct safetensors_entry {
+  std::string name;
+  std::string type;
+  std::vector<std::uint64_t> extents;
+  std::uint64_t begin = 0, end = 0; // in bytes
+};
+
+// A tensor to be written: the bytes of all its elements, row-major, stay where they are.
+struct safetensors_source {
+  std::string name;
+  std::string type;
+  std::vector<std::uint64_t> extents;
+  std::span<const std::byte> bytes;
+};
+
+namespace detail {
+
+// The types of elements, by alignment: the name and how many bits one has.
+inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
+    {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
+     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
+     {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
+     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64}}};
+// Its place among them; their number if there is none.
+constexpr std::size_t safetensors_type(std::string_view name) {
+  std::size_t i = 0;
+  while (i < safetensors_types.size() && safetensors_types[i].first != name) ++i;
+  return i;
+}
+
+template <class T>
+inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>         ? "F64"
+                                                   : std::is_same_v<T, float>        ? "F32"
+                                                   : std::is_same_v<T, std::int32_t> ? "I32"
+                                                                                     : nullptr;
+
+inline constexpr std::size_t safetensors_most_extents = 64; // of a tensor, as many as numpy and PyTorch have
+
+// Of a text that a file has, so much as an error shows.
+inline std::string beginning_of(std::string_view text) {
+  std::size_t size = std::min<std::size_t>(text.size(), 100);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
+}
+
+// The first byte that is no UTF-8 (RFC 3629: the shortest form of a character, and no surrogates); the size if all are.
+constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const unsigned first = byte(at), second = byte(at + 1);
+    std::size_t bytes = 1;
+    if (first >= 0x80) {
+      bytes = first >= 0xC2 && first <= 0xDF ? 2U : (first & 0xF0U) == 0xE0U ? 3U : first >= 0xF0 && first <= 0xF4 ? 4U : 0U;
+      const unsigned least = first == 0xE0 ? 0xA0U : first == 0xF0 ? 0x90U : 0x80U;
+      const unsigned most = first == 0xED ? 0x9FU : first == 0xF4 ? 0x8FU : 0xBFU;
+      if (bytes == 0 || second < least || second > most) return at;
+      for (std::size_t i = 2; i < bytes; ++i)
+        if ((byte(at + i) & 0xC0U) != 0x80U) return at;
+    }
+    at += bytes;
+  }
+  return at;
+}
+
+// Appends a text in JSON. Throws input_error, which begins with `whose`, where it is no UTF-8.
+inline void append_json(std::string& out, std::string_view text, const char* whose) {
+  if (const std::size_t wrong = first_that_is_no_utf8(text); wrong != text.size())
+    throw input_error(std::string("write_safetensors: expected UTF-8 as ") + whose + ", found byte " +
+                      std::to_string(static_cast<unsigned char>(text[wrong])) + " at place " + std::to_string(wrong) + " of '" +
+                      beginning_of(text.substr(0, wrong)) + "...'");
+  constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
+  out += '"';
+  for (const char c : text) {
+    const std::size_t found = special.find(c);
+    if (found != special.npos) (out += '\\') += letters[found];
+    else if (static_cast<unsigned char>(c) >= 0x20) out += c;
+    else ((out += "\\u00") += c < 0x10 ? '0' : '1') += "0123456789abcdef"[static_cast<unsigned char>(c) & 15U];
+  }
+  out += '"';
+}
+
+// Of tensors in the order of their bytes: written by hand, as a tree of it would allocate where it is destroyed, and what fails
+// there ends the process.
+inline std::string safetensors_header(std::span<const safetensors_source> tensors,
+                                      const std::map<std::string, std::string>& metadata) {
+  std::vector<std::string_view> names;
+  for (const safetensors_source& t : tensors) names.push_back(t.name);
+  std::sort(names.begin(), names.end());
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += "\"__metadata__\":";
+    char before = '{';
+    for (const auto& [key, value] : metadata) {
+      text += std::exchange(before, ',');
+      append_json(text, key, "a name of metadata");
+      text += ':';
+      append_json(text, value, "metadata");
+    }
+    text += '}';
+  }
+  std::uint64_t at = 0;
+  for (const safetensors_source& t : tensors) {
+    const auto refuse = [&](const std::string& what) {
+      throw input_error("write_safetensors: '" + beginning_of(t.name) + "' " + what);
+    };
+    const std::size_t type = safetensors_type(t.type);
+    if (type == safetensors_types.size()) refuse("has the unknown type " + t.type);
+    if (t.extents.size() > safetensors_most_extents)
+      refuse("has " + std::to_string(t.extents.size()) + " extents, expected at most " +
+             std::to_string(safetensors_most_extents));
+    std::uint64_t bits = safetensors_types[type].second;
+    for (const std::uint64_t extent : t.extents) {
+      if (extent != 0 && bits > static_cast<std::uint64_t>(-1) / extent) refuse("has a shape that is too large");
+      bits *= extent;
+    }
+    if (bits != t.bytes.size() * 8)
+      refuse("has a shape of " + std::to_string(bits / 8) + " bytes, found " + std::to_string(t.bytes.size()));
+    const auto [first, last] = std::equal_range(names.begin(), names.end(), std::string_view(t.name));
+    if (t.name == "__metadata__" || last - first > 1) refuse("is a name that is taken");
+    if (text.size() > 1) text += ',';
+    append_json(text, t.name, "the name of a tensor");
+    text.append(":{\"dtype\":\"").append(t.type).append("\",\"shape\":[");
+    for (std::size_t i = 0; i < t.extents.size(); ++i) text.append(i == 0 ? "" : ",").append(std::to_string(t.extents[i]));
+    text.append("],\"data_offsets\":[").append(std::to_string(at)).append(",");
+    text.append(std::to_string(at += t.bytes.size())).append("]}");
+  }
+  text += '}';
+  text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/data/sequential_sampler.hpp
 
 namespace cairn {
@@ -8282,6 +8960,115 @@ public:
     indices.resize(samples);
     for (std::size_t i = 0; i < samples; ++i) indices[i] = i;
   }
+};
+
+} // namespace cairn
+
+// cairn/data/target_transform.hpp
+
+namespace cairn {
+
+namespace detail {
+
+struct target_function_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>, "target_transform: expected a function of one target that returns a number, as "
+                                   "[](int label) { return label - 5; }; see wrong_target_function<function, target>");
+    return false;
+  }
+};
+template <class F, class Target>
+struct wrong_target_function : target_function_message {};
+
+template <class F, class Target>
+concept maps_targets = std::invocable<const F&, Target> && std::is_arithmetic_v<std::invoke_result_t<const F&, Target>>;
+
+template <class F, class Target>
+struct type_of_mapped : type_of<Target> {}; // after an error
+template <class F, class Target>
+  requires maps_targets<F, Target>
+struct type_of_mapped<F, Target> : type_of<std::remove_cvref_t<std::invoke_result_t<const F&, Target>>> {};
+
+} // namespace detail
+
+// The samples of a dataset with other targets, as torchvision's target_transform: each target t of a sample is f(t), of the type
+// that f returns. Models dataset, so that a loader, a subset, random_split and a validation take it:
+//
+//   const target_transform letters{data.train, [](int label) { return label - 5; }}; // 5 … 9 become 0 … 4
+//
+// f is called by the threads that read samples, several at once; equal targets give equal results. What it throws comes out of
+// the loader. The dataset stays with the caller and has to outlive this.
+template <class Dataset, class F>
+class target_transform {
+  static_assert(detail::checked_dataset<Dataset>::value);
+  using from_type = typename Dataset::target_type;
+  static constexpr bool is_right = detail::maps_targets<F, from_type>;
+  static_assert([] {
+    if constexpr (is_right) return true;
+    else
+      return detail::wrong_target_function<F, from_type>::template right<detail::wrong_target_function<F, from_type>>() || true;
+  }());
+
+public:
+  using input_type = typename Dataset::input_type;
+  using target_type = typename detail::type_of_mapped<F, from_type>::type;
+
+  target_transform(const Dataset& whole, F f) : whole_(&whole), f_(std::move(f)) {}
+  // A temporary dataset would be gone before the first sample is read.
+  target_transform(const Dataset&&, F) = delete;
+
+  std::size_t size() const { return whole_->size(); }
+  decltype(auto) sample_shape() const
+    requires(!detail::are_several<input_type>)
+  {
+    return whole_->sample_shape();
+  }
+  decltype(auto) sample_shapes() const
+    requires(detail::are_several<input_type>)
+  {
+    return whole_->sample_shapes();
+  }
+  std::size_t targets_per_sample() const { return whole_->targets_per_sample(); }
+
+  template <class... Spans>
+    requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1)
+  void read(std::size_t index, Spans... to) const {
+    read_all(index, std::tuple(to...), typename detail::inputs_of<input_type>::positions{});
+  }
+
+  // That of the whole: another f is not told from this one.
+  std::uint64_t fingerprint() const
+    requires fingerprinted_dataset<Dataset>
+  {
+    return whole_->fingerprint();
+  }
+
+  const Dataset& whole() const { return *whole_; }
+
+private:
+  template <class Spans, std::size_t... K> // targets come last
+  void read_all(std::size_t index, const Spans& to, std::index_sequence<K...>) const {
+    const std::span<target_type> targets = std::get<sizeof...(K)>(to);
+    if constexpr (std::is_same_v<target_type, from_type>) {
+      whole_->read(index, std::get<K>(to)..., targets);
+      map(targets, targets);
+    } else { // few targets need no memory of the heap
+      std::array<from_type, 64> few;
+      std::vector<from_type> many(targets.size() > few.size() ? targets.size() : 0);
+      const std::span<from_type> own =
+          many.empty() ? std::span<from_type>(few).first(targets.size()) : std::span<from_type>(many);
+      whole_->read(index, std::get<K>(to)..., own);
+      map(own, targets);
+    }
+  }
+  void map(std::span<const from_type> from, std::span<target_type> to) const {
+    if constexpr (is_right) // else there has been an error
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = f_(from[i]);
+  }
+
+  const Dataset* whole_;
+  F f_;
 };
 
 } // namespace cairn
@@ -8376,7 +9163,6 @@ public:
   tensor_dataset(sample_array<Types>... arrays) : arrays_(std::move(arrays)...) {
     const auto& first = std::get<0>(arrays_);
     check_whole(first.sample_shape.size(), first.values.size());
-    size_ = first.values.size() / first.sample_shape.size();
     std::apply(
         [this](const auto&... each) {
           std::size_t k = 0;
@@ -8384,13 +9170,18 @@ public:
         },
         arrays_);
   }
-  tensor_dataset(const shape& sample, std::vector<element<0>> inputs, std::size_t targets_per_sample,
-                 std::vector<target_type> targets)
-    requires(inputs_count == 1)
-      : tensor_dataset(sample_array<element<0>>{sample, std::move(inputs)},
-                       sample_array<target_type>{shape{targets_per_sample}, std::move(targets)}) {}
+  // A template, so that the types of a tensor_dataset can be found from its arguments before there is one.
+  template <class Input = element<0>, class Target = element<sizeof...(Types) - 1>>
+    requires(std::is_same_v<detail::pack<Types...>, detail::pack<Input, Target>>)
+  tensor_dataset(const shape& sample, std::vector<Input> inputs, std::size_t targets_per_sample, std::vector<Target> targets)
+      : tensor_dataset(sample_array<Input>{sample, std::move(inputs)},
+                       sample_array<Target>{shape{targets_per_sample}, std::move(targets)}) {}
 
-  std::size_t size() const { return size_; }
+  // By the numbers that are there: of one that was moved from there are none.
+  std::size_t size() const {
+    const auto& first = std::get<0>(arrays_);
+    return first.values.size() / first.sample_shape.size();
+  }
   const shape& sample_shape() const
     requires(inputs_count == 1)
   {
@@ -8426,20 +9217,19 @@ private:
   }
   void check_array(std::size_t k, std::size_t each, std::size_t found) const {
     if (k != inputs_count) check_whole(each, found);
-    if (found != size_ * each)
+    if (found != size() * each)
       throw input_error("tensor_dataset: expected " + std::to_string(each) +
                         (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) + " for each of " +
-                        std::to_string(size_) + " samples, found " + std::to_string(found) +
+                        std::to_string(size()) + " samples, found " + std::to_string(found) +
                         (k == inputs_count ? " targets" : " numbers") + "; pass all for the same samples");
   }
   template <std::size_t K>
   tensor_view<const element<K>> view() const {
     const auto& array = std::get<K>(arrays_);
-    return {array.values.data(), size_, array.sample_shape};
+    return {array.values.data(), size(), array.sample_shape};
   }
 
   std::tuple<sample_array<Types>...> arrays_;
-  std::size_t size_ = 0;
 };
 
 template <class... Types>
@@ -8523,6 +9313,17 @@ void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* me
 // cairn/ops/elementwise/elementwise.hpp
 
 namespace cairn {
+
+namespace detail {
+
+struct product_of_two {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+} // namespace detail
 
 // to_i = f(from_i, ...) for every i in [0, count), for a layer of one's own that runs on every device. All arrays have the same
 // element type T, and there is at least one to read; `to` may lie on any of them.
@@ -9059,8 +9860,19 @@ CAIRN_HOST_DEVICE constexpr mean_range range_of(const window_axis& a, mean_of wh
   return {begin, end, which == mean_of::window ? last - first : end - begin};
 }
 
+// The outputs [begin, end) of an axis among which are all whose windows have this input.
+struct output_range {
+  std::size_t begin = 0, end = 0;
+};
+CAIRN_HOST_DEVICE constexpr output_range outputs_having(const window_axis& a, mean_of which, std::size_t input) {
+  if (which == mean_of::adaptive) return {input * a.out / a.in, ((input + 1) * a.out + a.in - 1) / a.in};
+  const std::size_t place = input + a.padding, end = place / a.stride + 1;
+  return {place < a.kernel ? 0 : (place - a.kernel) / a.stride + 1, end < a.out ? end : a.out};
+}
+
 // Images lie as (batch, height, width, channels). Every element of the output is the mean of its window, channel by channel, and
-// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d.
+// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d. A window is added up row by row, in
+// chains of 16 pixels in the type of the elements; the chains are added in double. So are the windows of an input.
 template <class T>
 void avg_pool2d_forward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
                         std::size_t channels, T* output, const T* input) = delete;
@@ -9071,6 +9883,92 @@ void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean
                          std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
 
 } // namespace cairn
+
+// cairn/ops/elementwise/run_tile.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f.run() with the instructions of one set.
+template <class F>
+[[gnu::noinline]] void run_tile_plain(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
+  f.run();
+}
+template <class F>
+void run_tile(const F& f) {
+  const instruction_set set = widest_for_elements();
+  if (set == instruction_set::avx512) run_tile_avx512(f);
+  else if (set == instruction_set::avx2) run_tile_avx2(f);
+  else run_tile_plain(f);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/elementwise/sums.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Sums over rows, one for each column, are taken in chains of so many rows, each from zero in the type of the elements; the
+// chains are added in double, in ascending order, and rounded in the end. One chain of floats over a million rows is off by
+// 1e-2, chains of 16 by at most 3e-7, while adding each row in double would cost half as much again. Sums of up to 16 rows
+// have the bits of one chain.
+inline constexpr std::size_t sum_chain = 16;
+
+// A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
+// items are cut depends on their number alone, so the bits do not depend on the number of threads, and
+// nothing is allocated.
+inline constexpr std::size_t sum_parts = 128;
+
+// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is quicker than
+// one sum, as an addition need not wait for the one before it, and more accurate. A term that is a lambda is always_inline:
+// in a template g++ optimises no lambda of a program that is not optimised, see config.hpp.
+template <class Term>
+double sum_in_lanes(std::size_t count, const Term& term) {
+  constexpr std::size_t width = 32;
+  double lanes[width] = {};
+  std::size_t i = 0;
+  for (; i + width <= count; i += width)
+    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
+  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
+  // In pairs: 5 additions one after another instead of 32, which is most of the time of a short row.
+  for (std::size_t half = width / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+// The sum of part(begin, end, scratch) over all parts of [0, items); part gives a double. Parts have a
+// multiple of `grain` items, except the last.
+template <class Part>
+double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
+  if (items == 0) return 0;
+  const std::size_t grains = (items + grain - 1) / grain;
+  const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;
+  const std::size_t parts = (items + length - 1) / length;
+  std::array<double, sum_parts> sums{};
+  queue.parallel_for(parts, [&](std::size_t index, auto scratch) {
+    sums[index] = part(index * length, std::min(items, (index + 1) * length), scratch);
+  });
+  double sum = 0;
+  for (std::size_t index = 0; index < parts; ++index) sum += sums[index];
+  return sum;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/avg_pool2d/cpu.hpp
 
@@ -9085,12 +9983,6 @@ struct add_share {
   T factor;
   [[gnu::always_inline]] inline void operator()(T& sum, T x) const { sum += x * factor; }
 };
-template <class T>
-struct scale_by {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
-};
-
 // The window of one output pixel of an image, and 1 / what its sum is divided by.
 struct mean_window {
   mean_range y, x;
@@ -9103,31 +9995,214 @@ struct mean_window {
   }
 };
 
+// A row of channels, and what it counts times.
+template <class T>
+struct weighted_row {
+  const T* x;
+  T factor;
+};
+
+// The sum of some rows of one chain (see sums.hpp), in their order; without `Weighted` every factor is 1. Rows that do not begin
+// the chain go on from `sum`, and those that do not end it leave it there. The only chain of a sum is left in `sum`, times a
+// factor. Of several the first begins the totals, others are added to them, and the last leaves their sum.
+template <class T, bool Weighted>
+struct row_chain {
+  const weighted_row<T>* rows;
+  std::size_t count, channels;
+  bool begins, ends;      // the chain
+  bool is_first, is_last; // of the chains
+  double factor;
+  T* sum;
+  double* totals;
+
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T block __attribute__((vector_size(64)));
+
+  // Rows of so many channels are added `few` at a time: each is a stretch of memory, and more would be in each other's way in
+  // the innermost cache.
+  static constexpr std::size_t wide = 1024, few = 4;
+
+  [[gnu::always_inline]] inline void run() const {
+    const row_chain own = *this; // nothing that is written can be part of it, so it stays in registers
+    own.add_up();
+  }
+
+private:
+  [[gnu::always_inline]] inline void add_up() const {
+    const std::size_t whole = channels / width * width;
+    if (count == few && channels >= wide) add_few(whole, std::make_index_sequence<few>{});
+    else add_all(whole);
+    for (std::size_t c = whole; c < channels; ++c) {
+      T own = begins ? T{0} : sum[c];
+      for (std::size_t r = 0; r < count; ++r) own += Weighted ? rows[r].x[c] * rows[r].factor : rows[r].x[c];
+      end(c, own);
+    }
+  }
+  // Asks for the rows that follow, if these lie behind one another, as those of an image do.
+  template <std::size_t... R>
+  [[gnu::always_inline]] inline void add_few(std::size_t whole, std::index_sequence<R...>) const {
+    const weighted_row<T> own[] = {rows[R]...};
+    for (std::size_t c = 0; c < whole; c += width) {
+      block only;
+      begin_block(c, only);
+      (__builtin_prefetch(own[R].x + few * channels + c, 0, 2), ...);
+      (add(only, own[R], c), ...);
+      end_block(c, only);
+    }
+  }
+  [[gnu::always_inline]] inline void add_all(std::size_t whole) const {
+    std::size_t c = 0;
+    for (; c + 2 * width <= whole; c += 2 * width) {
+      block first, second;
+      begin_block(c, first);
+      begin_block(c + width, second);
+      for (std::size_t r = 0; r < count; ++r) {
+        add(first, rows[r], c);
+        add(second, rows[r], c + width);
+      }
+      end_block(c, first);
+      end_block(c + width, second);
+    }
+    if (c == whole) return;
+    block only;
+    begin_block(c, only);
+    for (std::size_t r = 0; r < count; ++r) add(only, rows[r], c);
+    end_block(c, only);
+  }
+  // Copied, as rows may begin anywhere.
+  [[gnu::always_inline]] static void add(block& to, const weighted_row<T>& row, std::size_t c) {
+    block x;
+    __builtin_memcpy(&x, row.x + c, sizeof(block));
+    if constexpr (Weighted) x *= row.factor;
+    to += x;
+  }
+  [[gnu::always_inline]] inline void begin_block(std::size_t c, block& chain) const {
+    chain = block{};
+    if (!begins) __builtin_memcpy(&chain, sum + c, sizeof(block));
+  }
+  [[gnu::always_inline]] inline void end_block(std::size_t c, const block& chain) const {
+    if (!ends) return static_cast<void>(__builtin_memcpy(sum + c, &chain, sizeof(block)));
+    if (is_first && is_last) {
+      const block out = chain * static_cast<T>(factor);
+      __builtin_memcpy(sum + c, &out, sizeof(block));
+      return;
+    }
+    T values[width];
+    double sums[width];
+    __builtin_memcpy(values, &chain, sizeof(block));
+    for (std::size_t i = 0; i < width; ++i) sums[i] = static_cast<double>(values[i]);
+    if (!is_first)
+      for (std::size_t i = 0; i < width; ++i) sums[i] += totals[c + i];
+    if (!is_last) return static_cast<void>(__builtin_memcpy(totals + c, sums, sizeof sums));
+    for (std::size_t i = 0; i < width; ++i) sum[c + i] = static_cast<T>(sums[i] * factor);
+  }
+  [[gnu::always_inline]] inline void end(std::size_t c, T chain) const {
+    if (!ends) return static_cast<void>(sum[c] = chain);
+    if (is_first && is_last) return static_cast<void>(sum[c] = chain * static_cast<T>(factor));
+    const double total = (is_first ? 0 : totals[c]) + static_cast<double>(chain);
+    if (is_last) sum[c] = static_cast<T>(total * factor);
+    else totals[c] = total;
+  }
+};
+
+// Adds up rows of at most so many channels one after another, which leaves `sum`. The rows of a chain are read side by side; of
+// wide ones, which are a stretch of memory each, a few.
+template <class T, bool Weighted>
+class sum_of_rows {
+public:
+  static constexpr std::size_t most = 2048;
+
+  sum_of_rows(std::size_t channels, T* sum)
+      : channels_(channels), side_by_side_(channels < of::wide ? sum_chain : of::few), sum_(sum) {}
+
+  void add(const T* row, T factor) {
+    if (count_ == side_by_side_) add_rows(false, 1);
+    rows_[count_++] = {row, factor};
+  }
+  // Leaves the sum times a factor.
+  void finish(double factor) { add_rows(true, factor); }
+
+private:
+  using of = row_chain<T, Weighted>;
+  static_assert(sum_chain % of::few == 0);
+
+  void add_rows(bool is_last, double factor) {
+    const bool begins = chain_ == 0;
+    chain_ += count_;
+    const bool ends = is_last || chain_ == sum_chain;
+    run_tile(of{rows_, count_, channels_, begins, ends, is_first_, is_last, factor, sum_, totals_});
+    count_ = 0;
+    if (!ends) return;
+    chain_ = 0;
+    is_first_ = false;
+  }
+
+  std::size_t channels_, side_by_side_, count_ = 0;
+  std::size_t chain_ = 0; // rows of it before those
+  T* sum_;
+  bool is_first_ = true;
+  weighted_row<T> rows_[sum_chain];
+  double totals_[most]; // set by the first chain of several
+};
+// How many windows at most have one input.
+inline std::size_t most_windows(const window_axis& a, mean_of which) {
+  if (which == mean_of::adaptive) return (a.out + a.in - 1) / std::max<std::size_t>(1, a.in) + 1;
+  return (a.kernel + a.stride - 1) / a.stride;
+}
+
+// The gradient of some channels of one input, of the windows that it is in, in their order.
+template <class T>
+void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* gradients, std::size_t channels,
+                 std::size_t count, T* to) {
+  const std::size_t row = pixel / over.x.in, column = pixel % over.x.in;
+  const output_range rows = outputs_having(over.y, which, row), columns = outputs_having(over.x, which, column);
+  sum_of_rows<T, true> sum(count, to);
+  for (std::size_t p = rows.begin; p < rows.end; ++p) {
+    const mean_range y = range_of(over.y, which, p);
+    if (row < y.begin || row >= y.end) continue;
+    for (std::size_t q = columns.begin; q < columns.end; ++q) {
+      const mean_range x = range_of(over.x, which, q);
+      if (column >= x.begin && column < x.end)
+        sum.add(gradients + (p * over.x.out + q) * channels, static_cast<T>(1 / static_cast<double>(y.divisor * x.divisor)));
+    }
+  }
+  sum.finish(1);
+}
+
 } // namespace detail
 
 template <class T>
 void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                         T* output, const T* input) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using sum_of_pixels = detail::sum_of_rows<T, false>;
   const std::size_t each = std::max<std::size_t>(1, over.inputs() / std::max<std::size_t>(1, over.outputs()));
   detail::for_each_row(queue, samples * over.outputs(), channels * each, [&](std::size_t pixel) {
     const detail::mean_window of(over, which, pixel % over.outputs());
     const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
-    T* const sum = output + pixel * channels;
-    std::fill_n(sum, channels, T{0});
-    for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-      for (std::size_t column = of.x.begin; column < of.x.end; ++column)
-        detail::run_elements(set, detail::add_share<T>{T{1}}, channels, std::array{sum},
-                             std::array<const T*, 2>{sum, image + (row * over.x.in + column) * channels});
-    detail::run_elements(set, detail::scale_by<T>{static_cast<T>(of.share)}, channels, std::array{sum},
-                         std::array<const T*, 1>{sum});
+    for (std::size_t begin = 0; begin < channels; begin += sum_of_pixels::most) {
+      sum_of_pixels sum(std::min(sum_of_pixels::most, channels - begin), output + pixel * channels + begin);
+      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
+        for (std::size_t column = of.x.begin; column < of.x.end; ++column)
+          sum.add(image + (row * over.x.in + column) * channels + begin, T{1});
+      sum.finish(of.share);
+    }
   });
 }
 
-// Windows overlap, so that an image is cut over its channels only.
+// Where an input is in few windows these are gone through once, and each is added to its inputs: windows overlap, so that an
+// image is cut over its channels only. Where it is in more than a chain has terms, each input goes through its own windows.
 template <class T>
 void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {
+  const std::size_t windows = detail::most_windows(over.y, which) * detail::most_windows(over.x, which);
+  if (windows > detail::sum_chain)
+    return detail::for_each_row(queue, samples * over.inputs(), channels * windows, [&](std::size_t pixel) {
+      const T* const gradients = output_gradient + pixel / over.inputs() * over.outputs() * channels;
+      for (std::size_t begin = 0; begin < channels; begin += detail::sum_of_rows<T, true>::most)
+        detail::sum_windows(over, which, pixel % over.inputs(), gradients + begin, channels,
+                            std::min(detail::sum_of_rows<T, true>::most, channels - begin),
+                            input_gradient + pixel * channels + begin);
+    });
   constexpr std::size_t most = 256; // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   const std::size_t cuts = (channels + most - 1) / most;
@@ -9617,62 +10692,14 @@ template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets) = delete;
 
+// The same with a weight for the targets of 1 in each of `columns`, the innermost extent: element i has weights[i % columns].
+//   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count
+//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count
+template <class T>
+void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
+
 } // namespace cairn
-
-// cairn/ops/elementwise/sums.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Sums over rows, one for each column, are taken in chains of so many rows, each from zero in the type of the elements; the
-// chains are added in double, in ascending order, and rounded in the end. One chain of floats over a million rows is off by
-// 1e-2, chains of 16 by at most 3e-7, while adding each row in double would cost half as much again. Sums of up to 16 rows
-// have the bits of one chain.
-inline constexpr std::size_t sum_chain = 16;
-
-// A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
-// items are cut depends on their number alone, so the bits do not depend on the number of threads, and
-// nothing is allocated.
-inline constexpr std::size_t sum_parts = 128;
-
-// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is quicker than
-// one sum, as an addition need not wait for the one before it, and more accurate. A term that is a lambda is always_inline:
-// in a template g++ optimises no lambda of a program that is not optimised, see config.hpp.
-template <class Term>
-double sum_in_lanes(std::size_t count, const Term& term) {
-  constexpr std::size_t width = 32;
-  double lanes[width] = {};
-  std::size_t i = 0;
-  for (; i + width <= count; i += width)
-    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
-  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
-  // In pairs: 5 additions one after another instead of 32, which is most of the time of a short row.
-  for (std::size_t half = width / 2; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0];
-}
-
-// The sum of part(begin, end, scratch) over all parts of [0, items); part gives a double. Parts have a
-// multiple of `grain` items, except the last.
-template <class Part>
-double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
-  if (items == 0) return 0;
-  const std::size_t grains = (items + grain - 1) / grain;
-  const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;
-  const std::size_t parts = (items + length - 1) / length;
-  std::array<double, sum_parts> sums{};
-  queue.parallel_for(parts, [&](std::size_t index, auto scratch) {
-    sums[index] = part(index * length, std::min(items, (index + 1) * length), scratch);
-  });
-  double sum = 0;
-  for (std::size_t index = 0; index < parts; ++index) sum += sums[index];
-  return sum;
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
 
 // cairn/ops/elementwise/mean_of_terms.hpp
 
@@ -9764,6 +10791,41 @@ struct logit_error_derivative {
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
 };
 
+struct weighted_logit_error {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target, T weight) const {
+    const T negative = blend(x < T{0}, -x, T{0}), yes = T{1} + (weight - T{1}) * target;
+    x = (T{1} - target) * x + yes * (negative + logarithm_of_one_plus(exponential(-absolute(x))));
+  }
+};
+
+template <class T>
+struct weighted_logit_error_derivative {
+  T share; // 1 / count
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target, T weight) const {
+    const T yes = T{1} + (weight - T{1}) * target;
+    x = share * (T{1} - target - yes * logistic(-x));
+  }
+};
+
+// What a piece of the output, of its targets and of the weights that go round with the columns becomes by f, in the type in
+// which sums of T are kept.
+inline constexpr std::size_t weighted_piece = 1024;
+template <class T, class F>
+void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumulated<T>* made, const T* output,
+                      const accumulated<T>* targets, const accumulated<T>* weights, std::size_t columns) {
+  using wide = accumulated<T>;
+  alignas(64) wide own[weighted_piece], of_elements[weighted_piece];
+  std::size_t column = begin % columns;
+  for (std::size_t i = 0; i < count; ++i) {
+    own[i] = static_cast<wide>(output[begin + i]);
+    of_elements[i] = weights[column];
+    if (++column == columns) column = 0;
+  }
+  const wide *const x = own, *const w = of_elements;
+  run_elements(widest_for_elements(), f, count, std::array<wide*, 1>{made}, std::array{x, targets + begin, w});
+}
+
 } // namespace detail
 
 template <class T>
@@ -9772,6 +10834,34 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
 
   const detail::logit_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
   detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
+}
+
+template <class T>
+void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = detail::weighted_piece;
+  const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
+    alignas(64) wide terms[piece];
+    double part = 0;
+    for (std::size_t i = begin; i < end; i += piece) {
+      const std::size_t length = std::min(piece, end - i);
+      detail::run_with_weights(detail::weighted_logit_error{}, i, length, terms, output, targets, positive_weights, columns);
+      const wide* const own = terms;
+      part += detail::sum_in_lanes(length,
+                                   [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
+    }
+    return part;
+  });
+  *loss = count == 0 ? 0 : sum / static_cast<double>(count);
+  if (output_gradient == nullptr) return;
+  const detail::weighted_logit_error_derivative<wide> derivative{static_cast<wide>(1 / static_cast<double>(count))};
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
+    alignas(64) wide made[piece];
+    const std::size_t begin = index * piece, length = std::min(piece, count - begin);
+    detail::run_with_weights(derivative, begin, length, made, output, targets, positive_weights, columns);
+    for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+  });
 }
 
 } // namespace cairn
@@ -9827,37 +10917,6 @@ struct channel_norm {
 };
 
 } // namespace cairn
-
-// cairn/ops/elementwise/run_tile.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// f.run() with the instructions of one set.
-template <class F>
-[[gnu::noinline]] void run_tile_plain(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
-  f.run();
-}
-template <class F>
-void run_tile(const F& f) {
-  const instruction_set set = widest_for_elements();
-  if (set == instruction_set::avx512) run_tile_avx512(f);
-  else if (set == instruction_set::avx2) run_tile_avx2(f);
-  else run_tile_plain(f);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
 
 // cairn/ops/channel_statistics/columns.hpp
 
@@ -10339,6 +11398,9 @@ struct convolution {
 // as torch.nn.functional.conv2d, where x is 0 beside the image. The output is a matrix, one row a pixel, and rows may be apart
 // by any stride; `then` is applied to it as by matmul, its addend and mask are like the output.
 //
+// A NaN or an infinity of x reaches the outputs that read it and no others. One in the weight reaches those that multiply it, and
+// may reach others of its channel at the border: a kernel multiplies it with the 0 beside the image, or leaves that out.
+//
 // An element's bits depend on its operands and on where its pixel lies in its image, not on the other images, the threads or
 // what `then` does.
 template <class T>
@@ -10347,7 +11409,8 @@ void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::
                     const std::type_identity_t<epilogue<T>>& then) = delete;
 
 // dx(n, y, x, c) = sum over the outputs (p, q) and taps (i, j) that read this pixel, and o, of dy(n, p, q, o) w(o, i, j, c).
-// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing.
+// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing. NaN and infinities reach as far as
+// in forward: those of dy the inputs that it was made of, those of the weight perhaps others at the border.
 template <class T>
 void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples, T* input_gradient,
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
@@ -10355,7 +11418,8 @@ void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how
 
 // dw(o, i, j, c) = sum over n, p, q of dy(n, p, q, o) x(n, p s + i d - padding, q s + j d - padding, c), and
 // db(o) = sum over n, p, q of dy(n, p, q, o) where bias_gradient is not null. Images are added in their order, and in each the
-// rows of the output: so the bits do not depend on the threads.
+// rows of the output: so the bits do not depend on the threads. Only pixels that meet count: a NaN or an infinity reaches the
+// weights of those taps that read it, or write it, and no others.
 template <class T>
 void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples,
                             std::type_identity_t<accumulated<T>>* weight_gradient,
@@ -10488,6 +11552,30 @@ struct weighted_sum {
     }
   }
 };
+// The same of more terms than a chain has: the chains are added up in double (see sums.hpp).
+inline constexpr std::size_t weighted_chain = 128;
+template <class T>
+[[gnu::noinline]] void sum_weighted_chains(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  constexpr std::size_t chain = weighted_chain, most = 64;
+  channel_term<T> own[chain];
+  for (std::size_t begin = 0; begin < channels; begin += most) {
+    const std::size_t columns = std::min(most, channels - begin);
+    double totals[most] = {};
+    for (std::size_t from = 0; from < count; from += chain) {
+      const std::size_t length = std::min(chain, count - from);
+      for (std::size_t t = 0; t < length; ++t) own[t] = {terms[from + t].x + begin, terms[from + t].weight + begin};
+      alignas(64) T sums[most];
+      run_tile(weighted_sum<T>{own, length, columns, sums});
+      for (std::size_t c = 0; c < columns; ++c) totals[c] += static_cast<double>(sums[c]);
+    }
+    for (std::size_t c = 0; c < columns; ++c) sum[begin + c] = static_cast<T>(totals[c]);
+  }
+}
+template <class T>
+void sum_weighted(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  if (count <= weighted_chain) run_tile(weighted_sum<T>{terms, count, channels, sum});
+  else sum_weighted_chains(terms, count, channels, sum);
+}
 
 // What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below: so there is no branch.
 template <class T>
@@ -10543,7 +11631,7 @@ bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> resul
       std::size_t count = 0;
       terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
       T* const to = result.data + row * result.stride;
-      run_tile(weighted_sum<T>{found, count, channels, is_finished(then) ? to : sums}); // an addend may be the result
+      sum_weighted(found, count, channels, is_finished(then) ? to : sums); // an addend may be the result
       if (!is_finished(then)) finish_pixel(set, channels, to, sums, then, row, zeros);
     }
   });
@@ -10603,7 +11691,7 @@ bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::s
         for (std::size_t q = 0; q < x.out; ++q)
           if (const std::size_t column = x.input(q, tap % x.kernel); column < x.in)
             found[terms++] = {image + (from * x.in + column) * channels, gradient + q * output_gradient.stride};
-        run_tile(weighted_sum<T>{found, terms, count, sums});
+        sum_weighted(found, terms, count, sums);
         for (std::size_t c = 0; c < count; ++c) totals[tap * most + c] += static_cast<double>(sums[c]);
       }
     }
@@ -11210,6 +12298,107 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   }
 }
 
+// Zeros beside an image, and between rows of copied gradients, take part in the sums above, and 0 x NaN and 0 x inf are NaN.
+// A sum that is NaN is therefore taken again, over the pairs of pixels that there are: others cost one look each, and keep their
+// bits.
+
+// Finds out whether a number is infinite or NaN.
+template <class T>
+struct find_not_finite {
+  matrix<const T> in;
+  bool* found;
+
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T block __attribute__((vector_size(64)));
+
+  [[gnu::always_inline]] inline void run() const {
+    block zeros{};
+    T zero{};
+    for (std::size_t row = 0; row < in.rows; ++row) {
+      const T* const from = in.data + row * in.stride;
+      std::size_t i = 0;
+      for (; i + width <= in.columns; i += width) {
+        block x;
+        __builtin_memcpy(&x, from + i, sizeof x); // rows may begin anywhere
+        zeros += x - x;
+      }
+      for (; i < in.columns; ++i) zero += from[i] - from[i];
+    }
+    for (std::size_t i = 0; i < width; ++i) zero += zeros[i];
+    *found = zero != 0; // inf - inf and NaN are NaN
+  }
+};
+template <class T>
+bool has_not_finite(matrix<const T> in) {
+  bool found = false;
+  run_tile(find_not_finite<T>{in, &found});
+  return found;
+}
+
+// One weight, from the image `first` on and then from those before it, in double. NaN ends it.
+template <class T>
+T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+  const window_axis &y = all.how.over.y, &x = all.how.over.x;
+  const std::size_t channel = o / all.how.group_out() * all.how.group_in() + c;
+  const auto seen = [&](T v) { // as fill_slab copies it
+    if (all.scales.mean == nullptr) return v;
+    v = (v - all.scales.mean[channel]) * all.scales.factor[channel] + all.scales.bias[channel];
+    return v < T{0} ? T{0} : v;
+  };
+  double sum = 0;
+  for (std::size_t n = 0; n < all.samples; ++n)
+    for (std::size_t p = 0; p < y.out; ++p) {
+      const std::size_t image = (first + n) % all.samples, row = y.input(p, tap / x.kernel);
+      if (row >= y.in) continue;
+      for (std::size_t q = 0; q < x.out; ++q) {
+        const std::size_t column = x.input(q, tap % x.kernel);
+        if (column >= x.in) continue;
+        sum += static_cast<double>(all.output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(seen(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel]));
+      }
+      if (sum != sum) return static_cast<T>(sum);
+    }
+  return static_cast<T>(sum);
+}
+
+// The first image of which an output gradient or an input is not finite, or how many images there are.
+template <class T>
+std::size_t first_not_finite(const weight_sums<T>& all) {
+  const convolution& c = all.how;
+  const std::size_t outputs = c.over.outputs(), inputs = c.over.inputs(), stride = all.output_gradient.stride;
+  std::size_t image = 0;
+  while (image < all.samples &&
+         !has_not_finite<T>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
+         !has_not_finite<T>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
+    ++image;
+  return image;
+}
+
+// Takes sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which lies in the first image
+// that is not finite, or soon behind it. Looks at the images before the sums where that is less.
+template <class T>
+void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end) {
+  const convolution& c = all.how;
+  const std::size_t of_group = all.stretches * all.cuts();
+  const std::size_t images = all.samples * (c.over.outputs() * c.out_channels + c.over.inputs() * c.in_channels);
+  bool looked = images < (end - begin) * std::min(all.cut, all.length) * c.group_out();
+  std::size_t first = looked ? first_not_finite(all) : 0;
+  for (std::size_t piece = begin; piece < end && first < all.samples; ++piece) {
+    const std::size_t within = piece % of_group, from = within % all.cuts() * all.cut;
+    const std::size_t place = within / all.cuts() * all.length + from; // in the weights of an output channel
+    const std::size_t o = piece / of_group * c.group_out();
+    const matrix<T> sums{all.weight_gradient + o * c.depth() + place, c.group_out(), std::min(all.cut, all.length - from),
+                         c.depth()};
+    if (!has_not_finite<T>(sums)) continue;
+    if (!looked) first = first_not_finite(all);
+    looked = true;
+    for (std::size_t row = 0; row < sums.rows && first < all.samples; ++row) // else finite numbers became too large
+      for (std::size_t i = 0; i < sums.columns; ++i)
+        if (T& sum = sums(row, i); sum != sum)
+          sum = sum_of_meetings(all, first, o + row, (place + i) / c.group_in(), (place + i) % c.group_in());
+  }
+}
+
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
@@ -11643,10 +12832,14 @@ struct column_sums {
   }
 };
 
-// to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). Of no rows there may be no memory.
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
   constexpr std::size_t width = avx2_register<T>::width;
+  if (depth == 0) {
+    std::fill_n(to, columns, T(0));
+    return;
+  }
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {
     column_sums<T, 4, false> sums;
@@ -12481,7 +13674,7 @@ CAIRN_KERNELS_END
 // cairn/ops/matmul/blas.hpp
 
 #if !CAIRN_WITH_BLAS
-#error "cairn/ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas"
+#error "ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas, or compile with -DCAIRN_WITH_BLAS=1 -lopenblas"
 #else
 
 // OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the word would mean two things.
@@ -12648,12 +13841,10 @@ constexpr bool quicker_by_onednn(const convolution& how, conv2d_pass pass) {
 // cairn/ops/conv2d/onednn.hpp
 
 #if !CAIRN_WITH_ONEDNN
-#error "cairn/ops/conv2d/onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#error "onednn.hpp needs oneDNN: link the CMake target cairn::onednn, or compile with -DCAIRN_WITH_ONEDNN=1 -ldnnl"
 #elif defined(__CUDACC__)
 #error "nvcc 13 fails in oneDNN's header: what nvcc compiles cannot have cairn::onednn"
 #else
-
-#include <deque>
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -12858,7 +14049,7 @@ inline const onednn_plan& kept_onednn_plan(const convolution& how, conv2d_pass p
 // cairn/ops/conv2d/passes_by_onednn.hpp
 
 #if !CAIRN_WITH_ONEDNN
-#error "cairn/ops/conv2d/passes_by_onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#error "passes_by_onednn.hpp needs oneDNN: link the CMake target cairn::onednn, or compile with -DCAIRN_WITH_ONEDNN=1 -ldnnl"
 #else
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -13250,6 +14441,7 @@ bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& h
   if (all.tiles.columns == 0 || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);
+    mend_weights(all, begin, end);
   });
   return true;
 }
@@ -15811,6 +17003,24 @@ void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t 
 
 CAIRN_KERNELS_END
 
+// cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp
+
+namespace cairn {
+
+// softmax_cross_entropy() whose targets are probabilities of all classes. With L_c = log softmax(x)_c of a row, a =
+// label_smoothing, w the class weights (null: all are 1), C classes and v_c = w_c ((1 - a) t_c + a / C),
+//   *loss = 1/rows sum over rows of  -sum_c v_c L_c
+//   output_gradient = (softmax(x) sum_k v_k - v_c) / rows      not computed when it is null; may lie on the logits
+//
+// Logits, their gradient and the targets are (rows, classes) without gaps. Targets need not add up to 1, and nothing looks at
+// them. Rows are added up in double; of no rows the loss is 0.
+template <class T>
+void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
+                        std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
+                        const accumulated<T>* class_weights, double label_smoothing) = delete;
+
+} // namespace cairn
+
 // cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp
 
 namespace cairn {
@@ -15901,9 +17111,13 @@ struct cross_entropy {
   double share; // 1 / rows
   instruction_set set;
 
-  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
+  // The number of its target among those of a row.
+  template <class Number>
+  Number& of_target(Number* numbers, std::size_t row) const {
+    return numbers[static_cast<std::ptrdiff_t>(targets[row])];
+  }
   double distance(std::size_t row, T most) const {
-    return static_cast<double>(logits[row * classes + target(row)]) - static_cast<double>(most);
+    return static_cast<double>(of_target(logits + row * classes, row)) - static_cast<double>(most);
   }
 
   // The loss of one row, a piece of the row at a time.
@@ -15923,7 +17137,7 @@ struct cross_entropy {
     }
     if (result != nullptr) {
       run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
-      result[target(row)] -= static_cast<T>(share);
+      of_target(result, row) -= static_cast<T>(share);
     }
     return std::log(sum) - chosen;
   }
@@ -15956,7 +17170,7 @@ struct cross_entropy {
         T* const result = gradient + (begin + row) * classes;
         const T scale = static_cast<T>(share / sum);
         for (std::size_t c = 0; c < classes; ++c) result[c] = e[c] * scale;
-        result[target(begin + row)] -= static_cast<T>(share);
+        of_target(result, begin + row) -= static_cast<T>(share);
       }
     }
     return loss;
@@ -16081,6 +17295,101 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
     return part;
   });
   *loss = sum * own.share;
+}
+
+} // namespace cairn
+
+CAIRN_KERNELS_END
+
+// cairn/ops/soft_cross_entropy/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn {
+
+namespace detail {
+
+// One call's arguments. Terms are made in the type in which sums of T are kept, a piece of a row at a time.
+template <class T>
+struct soft_targets_call {
+  using wide = accumulated<T>;
+  static constexpr std::size_t piece = 1024;
+
+  const T* logits;
+  T* gradient; // null: not wanted
+  const wide* targets;
+  const wide* class_weights; // null: all are 1
+  std::size_t classes;
+  double label_smoothing;
+  double share; // 1 / rows
+  instruction_set set;
+
+  // Exponentials of distances from the largest logit, and what each class is lowered by: v_c.
+  struct pieces {
+    alignas(64) wide powers[piece];
+    alignas(64) wide amounts[piece];
+  };
+  void fill(pieces& own, std::size_t row, std::size_t begin, std::size_t count, wide most) const {
+    const T* const x = logits + row * classes + begin;
+    const wide* const t = targets + row * classes + begin;
+    const auto kept = static_cast<wide>(1 - label_smoothing);
+    const auto even = static_cast<wide>(label_smoothing / static_cast<double>(classes));
+    for (std::size_t c = 0; c < count; ++c) own.amounts[c] = kept * t[c] + even;
+    if (class_weights != nullptr)
+      for (std::size_t c = 0; c < count; ++c) own.amounts[c] *= class_weights[begin + c];
+    for (std::size_t c = 0; c < count; ++c) own.powers[c] = static_cast<wide>(x[c]);
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own.powers},
+                 std::array<const wide*, 1>{own.powers});
+  }
+
+  double loss_of(std::size_t row, pieces& own) const {
+    const T* const x = logits + row * classes;
+    wide most = static_cast<wide>(x[0]);
+    for (std::size_t c = 1; c < classes; ++c) most = static_cast<wide>(x[c]) > most ? static_cast<wide>(x[c]) : most;
+    double sum = 0, all = 0, distances = 0;
+    for (std::size_t begin = 0; begin < classes; begin += piece) {
+      const std::size_t count = std::min(piece, classes - begin);
+      fill(own, row, begin, count, most);
+      const wide *const e = own.powers, *const v = own.amounts;
+      sum += sum_in_lanes(count, [e](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(e[c]); });
+      all += sum_in_lanes(count, [v](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(v[c]); });
+      const T* const from = x + begin;
+      const auto weighted = [v, from, most](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(v[c]) * (static_cast<double>(from[c]) - static_cast<double>(most));
+      };
+      distances += sum_in_lanes(count, weighted);
+    }
+    if (gradient != nullptr) {
+      const auto factor = static_cast<wide>(share * all / sum), part = static_cast<wide>(share);
+      T* const result = gradient + row * classes;
+      for (std::size_t begin = 0; begin < classes; begin += piece) {
+        const std::size_t count = std::min(piece, classes - begin);
+        if (classes > piece) fill(own, row, begin, count, most); // the last piece is still there of a short row
+        for (std::size_t c = 0; c < count; ++c)
+          result[begin + c] = static_cast<T>(own.powers[c] * factor - own.amounts[c] * part);
+      }
+    }
+    return all * std::log(sum) - distances;
+  }
+};
+
+} // namespace detail
+
+template <class T>
+void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing) {
+  const std::size_t rows = logits.rows, classes = logits.columns;
+  const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
+  const detail::soft_targets_call<T> own{logits.data, output_gradient, targets, class_weights,
+                                         classes,     label_smoothing, share,   detail::widest_for_elements()};
+  const double sum =
+      detail::sum_of_parts(queue, rows, detail::rows_at_once(classes), [&](std::size_t begin, std::size_t end, auto) {
+        typename detail::soft_targets_call<T>::pieces room;
+        double part = 0;
+        for (std::size_t row = begin; row < end; ++row) part += own.loss_of(row, room);
+        return part;
+      });
+  *loss = sum * share;
 }
 
 } // namespace cairn
@@ -16478,7 +17787,9 @@ concept computes_losses =
              const std::int32_t* labels, const cross_entropy_options<T>& options) {
       softmax_cross_entropy(queue, loss, y, from, labels);
       softmax_cross_entropy(queue, loss, y, from, labels, options);
+      soft_cross_entropy(queue, loss, y, from, targets, targets, 0.0);
       bce_with_logits(queue, loss, y, count, x, targets);
+      bce_with_logits(queue, loss, y, count, x, targets, targets, count);
       mean_squared_error(queue, loss, y, count, x, targets);
       l1(queue, loss, y, count, x, targets);
       smooth_l1(queue, loss, y, count, x, targets, 1.0);
@@ -16511,6 +17822,56 @@ concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<
                   detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&
                   detail::moves_elements<Queue, accumulated<T>>;
 
+} // namespace cairn
+
+// cairn/comm/call_purpose.hpp
+
+namespace cairn {
+
+// The work that a rank makes its calls for, so that an error can name it.
+struct call_purpose {
+  const char* word = nullptr; // a string literal, such as "save_state"; null: the program's own calls
+  std::uint64_t number = 0;   // of the step, from 1; 0: it has none
+  bool may_take_long = false; // other ranks work alone meanwhile: reading data, writing a file
+
+  std::string text() const {
+    std::string told = word == nullptr ? "" : word;
+    if (number > 0) told += " " + std::to_string(number);
+    return told;
+  }
+};
+
+namespace detail {
+
+// A communicator that wants to know it: purpose() returns the one before.
+template <class C>
+concept learns_purposes = requires(C& comm, const call_purpose& next) {
+  { comm.purpose(next) } -> std::same_as<call_purpose>;
+};
+
+// While it lives, the calls of this rank are made for this purpose.
+template <class C>
+class calls_for {
+public:
+  calls_for([[maybe_unused]] C& comm, [[maybe_unused]] const call_purpose& now) {
+    if constexpr (learns_purposes<C>) {
+      comm_ = &comm;
+      before_ = comm.purpose(now);
+    }
+  }
+  calls_for(const calls_for&) = delete;
+  calls_for& operator=(const calls_for&) = delete;
+  ~calls_for() {
+    if constexpr (learns_purposes<C>) comm_->purpose(before_);
+  }
+
+private:
+  struct nothing {};
+  [[no_unique_address]] std::conditional_t<learns_purposes<C>, C*, nothing> comm_{};
+  [[no_unique_address]] std::conditional_t<learns_purposes<C>, call_purpose, nothing> before_{};
+};
+
+} // namespace detail
 } // namespace cairn
 
 // cairn/comm/communicator.hpp
@@ -16612,6 +17973,8 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //   * lent_memory allocate(std::size_t bytes) (comm/lent_memory.hpp): memory of this rank in which spans of all_reduce may lie
 //     and then need not be copied, or nothing. All ranks call it, with equally many bytes; a trainer's constructor does, for
 //     the gradients;
+//   * call_purpose purpose(const call_purpose&) (comm/call_purpose.hpp): learns the work that the calls from here on are made
+//     for, which its errors may name, and whether a rank may rightly be late in them; returns the purpose before;
 //   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
 //     started before is lost;
 //   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;
@@ -16726,6 +18089,48 @@ struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();
   static constexpr bool is_right = steps == 6;
 };
+
+} // namespace cairn::detail
+
+// cairn/comm/different_calls.hpp
+
+namespace cairn::detail {
+
+// The call that a rank makes, where ranks make different ones: its number, from 0, and it in words; empty if it is not known.
+struct told_call {
+  std::uint64_t number = 0;
+  std::string text{};
+  bool operator==(const told_call&) const = default;
+};
+
+// "the ranks make different calls: call 2 is A on ranks 0 and 2, but B on rank 1": calls that more ranks make come first, so that
+// the odd ones stand at the end.
+inline std::string text_of_different_calls(std::span<const told_call> of_ranks) {
+  struct group {
+    told_call call;
+    std::vector<std::size_t> ranks;
+  };
+  std::vector<group> groups;
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    if (of_ranks[rank].text.empty()) continue;
+    const auto same = std::ranges::find_if(groups, [&](const group& g) { return g.call == of_ranks[rank]; });
+    if (same != groups.end()) same->ranks.push_back(rank);
+    else groups.push_back({of_ranks[rank], {rank}});
+  }
+  std::ranges::sort(groups, [](const group& a, const group& b) {
+    return a.ranks.size() != b.ranks.size() ? a.ranks.size() > b.ranks.size() : a.ranks[0] < b.ranks[0];
+  });
+  std::string text = "the ranks make different calls: ";
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const group& g = groups[i];
+    if (i > 0) text += ", but ";
+    if (i == 0 || g.call.number != groups[0].call.number) text += "call " + std::to_string(g.call.number + 1) + " is ";
+    text += g.call.text + (g.ranks.size() == 1 ? " on rank " : " on ranks ");
+    for (std::size_t r = 0; r < g.ranks.size(); ++r)
+      text += (r == 0 ? "" : r + 1 == g.ranks.size() ? " and " : ", ") + std::to_string(g.ranks[r]);
+  }
+  return text;
+}
 
 } // namespace cairn::detail
 
@@ -16849,7 +18254,208 @@ lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_
 
 } // namespace cairn
 
-// cairn/comm/any_rank.hpp
+// cairn/comm/fault_injecting.hpp
+
+namespace cairn {
+
+// What goes wrong on one rank, and in which of its calls (from 0).
+struct injected_fault {
+  enum class kind : unsigned char {
+    none,
+    late,           // the call starts after `delay`
+    fails_to_start, // the call throws and is never started
+    fails_in_wait,  // the call is started, and its wait throws
+    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
+  };
+
+  kind what = kind::none;
+  std::uint64_t call = 0;
+  std::chrono::milliseconds delay{0};
+};
+
+// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
+// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
+//
+//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
+//   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
+template <class Inner>
+class fault_injecting {
+public:
+  static constexpr std::string_view name = Inner::name;
+
+  // A pending around a pending.
+  template <class Ticket>
+  class [[nodiscard]] ticket {
+  public:
+    ticket() = default;
+    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
+    ticket& operator=(ticket&& other) noexcept {
+      inner_ = std::move(other.inner_);
+      fails_ = std::exchange(other.fails_, false);
+      return *this;
+    }
+    ~ticket() = default;
+
+    template <class Queue>
+    void wait(Queue& queue) {
+      if (!fails_) return inner_.wait(queue);
+      fails_ = false;
+      const Ticket abandoned(std::move(inner_)); // the exception destroys it
+      throw_in_wait();
+    }
+
+  private:
+    friend class fault_injecting;
+    ticket(Ticket inner, bool fails) : inner_(std::move(inner)), fails_(fails) {}
+
+    Ticket inner_{};
+    bool fails_ = false;
+  };
+
+  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
+
+  int rank() const { return inner_.rank(); }
+  int size() const { return inner_.size(); }
+  int local_size() const
+    requires detail::knows_its_machine<Inner>
+  {
+    return inner_.local_size();
+  }
+
+  template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, float>
+  auto all_reduce(Queue& queue, std::span<float> span) {
+    return started([&] { return inner_.all_reduce(queue, span); });
+  }
+  template <class Queue>
+    requires detail::sums_spans_of<Inner, Queue, double>
+  auto all_reduce(Queue& queue, std::span<double> span) {
+    return started([&] { return inner_.all_reduce(queue, span); });
+  }
+  template <class Queue>
+    requires detail::broadcasts_bytes<Inner, Queue>
+  auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
+    return started([&] { return inner_.broadcast(queue, bytes, root); });
+  }
+
+  // A call like the others, and waited for in it.
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
+    requires detail::exchanges_bytes<Inner>
+  {
+    const injected_fault::kind now = next();
+    inner_.exchange(own, all);
+    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
+  }
+  void check() {
+    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
+    detail::tell_check(inner_);
+  }
+  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
+
+  call_purpose purpose(const call_purpose& next)
+    requires detail::learns_purposes<Inner>
+  {
+    return inner_.purpose(next);
+  }
+
+  void recover()
+    requires requires(Inner& inner) { inner.recover(); }
+  {
+    inner_.recover();
+    failed_ = false;
+  }
+
+private:
+  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
+
+  // What goes wrong in the call that begins; after the delay, if it is late.
+  injected_fault::kind next() {
+    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
+    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
+    if (now == injected_fault::kind::fails_to_start)
+      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
+    if (now == injected_fault::kind::fails_later) failed_ = true;
+    return now;
+  }
+  template <class Start>
+  auto started(const Start& start) {
+    const injected_fault::kind now = next();
+    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
+  }
+
+  Inner& inner_;
+  injected_fault planned_;
+  std::uint64_t calls_ = 0;
+  bool failed_ = false; // and only check() says so
+};
+
+} // namespace cairn
+
+// cairn/comm/first_failure.hpp
+
+namespace cairn::detail {
+
+// What a failure is to the ranks that it reaches; each kind is thrown as an error of its own.
+enum class fault_kind : unsigned char { lost, late, different };
+
+// The first failure of a job, and the first exception that a body threw. Its owner's mutex guards it while it changes. Nothing
+// here takes memory before it throws, so that it serves when none is left; the reason may then lack its text.
+class first_failure {
+public:
+  static constexpr const char* no_exception = "something that is no std::exception";
+
+  void set(std::string text, fault_kind kind) noexcept {
+    text_ = std::move(text);
+    kind_ = kind;
+  }
+  void forget() noexcept { set({}, fault_kind::lost); }
+  std::string reason() const { return text_.empty() ? "a rank threw, and no memory was left for its text" : text_; }
+
+  [[noreturn]] void throw_reason(const std::string& what) const {
+    if (kind_ == fault_kind::late) throw deadline_error(what + reason());
+    if (kind_ == fault_kind::different) throw input_error(what + reason());
+    throw rank_lost(what + reason());
+  }
+
+  // The text for a body's exception; empty where no memory is left for it.
+  static std::string text_of(int rank, const char* what) noexcept {
+    try {
+      return "rank " + std::to_string(rank) + " threw: " + what;
+    } catch (...) {
+      return {};
+    }
+  }
+  void keep(int rank, std::exception_ptr thrown) noexcept {
+    if (thrown_) return;
+    thrown_ = std::move(thrown);
+    rank_ = rank;
+  }
+  bool has_exception() const { return thrown_ != nullptr; }
+  // Throws rank_lost with the exception nested in it, if there is one; whose(rank) begins the text.
+  template <class Whose>
+  void rethrow(const Whose& whose) const {
+    if (!thrown_) return;
+    const std::string begin = whose(rank_) + " threw: ";
+    try {
+      std::rethrow_exception(thrown_);
+    } catch (const std::exception& thrown) {
+      std::throw_with_nested(rank_lost(begin + thrown.what()));
+    } catch (...) {
+      std::throw_with_nested(rank_lost(begin + no_exception));
+    }
+  }
+
+private:
+  std::string text_;
+  fault_kind kind_ = fault_kind::lost;
+  std::exception_ptr thrown_;
+  int rank_ = 0;
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/launch/any_rank.hpp
 
 namespace cairn {
 
@@ -16981,6 +18587,7 @@ public:
   void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
   lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
   void recover() { calls_->recover(inner_); }
+  call_purpose purpose(const call_purpose& next) { return calls_->purpose(inner_, next); }
 
 private:
   struct calls {
@@ -16993,6 +18600,7 @@ private:
     void (*reserve)(void*, std::size_t);
     lent_memory (*allocate)(void*, std::size_t);
     void (*recover)(void*);
+    call_purpose (*purpose)(void*, const call_purpose&);
   };
 
   template <class Inner>
@@ -17021,6 +18629,10 @@ private:
     static void recover([[maybe_unused]] void* inner) {
       if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
     }
+    static call_purpose purpose([[maybe_unused]] void* inner, [[maybe_unused]] const call_purpose& next) {
+      if constexpr (detail::learns_purposes<Inner>) return it(inner).purpose(next);
+      else return {};
+    }
   };
   template <class Inner>
   static constexpr calls calls_of{Inner::name,
@@ -17031,7 +18643,8 @@ private:
                                   &of<Inner>::check,
                                   &of<Inner>::reserve,
                                   &of<Inner>::allocate,
-                                  &of<Inner>::recover};
+                                  &of<Inner>::recover,
+                                  &of<Inner>::purpose};
 
   template <class T>
   ticket started(void (*sum)(void*, Queue&, std::span<T>, ticket&), Queue& queue, std::span<T> span) {
@@ -17049,248 +18662,7 @@ using any_rank = any_rank_for<cpu::queue>;
 
 } // namespace cairn
 
-// cairn/comm/sum_of_ranks.hpp
-
-namespace cairn::detail {
-
-// to = to + from; with `both`, from = to as well. The trip count of the inner loop is a constant because g++
-// -O2 makes vectors of nothing else; plain vectors of 16 bytes already keep up with the memory that the spans
-// come from.
-template <bool Both, class T>
-void add_span(T* __restrict to, std::conditional_t<Both, T, const T>* __restrict from, std::size_t count) {
-  constexpr std::size_t step = 64;
-  std::size_t i = 0;
-  for (; i + step <= count; i += step)
-    for (std::size_t j = 0; j < step; ++j) {
-      to[i + j] += from[i + j];
-      if constexpr (Both) from[i + j] = to[i + j];
-    }
-  for (; i < count; ++i) {
-    to[i] += from[i];
-    if constexpr (Both) from[i] = to[i];
-  }
-}
-
-// Replaces elements first … last - 1 of every rank's span by ((rank 0 + rank 1) + rank 2) + …: always this
-// order, so the bits depend neither on the thread that computes them nor on how a span was cut. span_of(rank) is the
-// start of a span.
-//
-// The sum is made where rank 0's span lies, in blocks that stay in the first-level cache until they have been
-// copied to the other ranks: each span is read from memory once and written once.
-template <class T, class SpanOf>
-void sum_of_ranks(int ranks, const SpanOf& span_of, std::size_t first, std::size_t last) {
-  constexpr std::size_t block = 4096 / sizeof(T);
-  for (; first < last; first += std::min(block, last - first)) {
-    const std::size_t count = std::min(block, last - first);
-    T* const sum = span_of(0) + first;
-    for (int rank = 1; rank + 1 < ranks; ++rank) add_span<false>(sum, span_of(rank) + first, count);
-    if (ranks > 1) add_span<true>(sum, span_of(ranks - 1) + first, count);
-    for (int rank = 1; rank + 1 < ranks; ++rank) std::copy_n(sum, count, span_of(rank) + first);
-  }
-}
-
-} // namespace cairn::detail
-
-// cairn/comm/call_ring.hpp
-
-namespace cairn::detail {
-
-class memory_of_ranks;
-
-// What one rank asks for in one call.
-struct rank_call {
-  enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
-
-  kind what = kind::broadcast;
-  int root = 0;              // of a broadcast
-  void* data = nullptr;      // this rank's span; of an exchange what all ranks give
-  std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
-  const void* own = nullptr; // what this rank gives to an exchange
-  // Of a sum, where the span lies in memory that all ranks can reach; else null.
-  const memory_of_ranks* reached = nullptr;
-
-  bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
-  std::size_t element_bytes() const {
-    if (what == kind::broadcast || what == kind::exchange) return 1;
-    return what == kind::sum_float ? sizeof(float) : sizeof(double);
-  }
-  std::string text() const {
-    const std::string size = std::to_string(count);
-    if (what == kind::broadcast) return "broadcast of " + size + " bytes from rank " + std::to_string(root);
-    if (what == kind::exchange) return "exchange of " + size + " bytes";
-    return "all_reduce of " + size + (what == kind::sum_float ? " float" : " double");
-  }
-};
-
-// The calls of all ranks, as a queue of pieces of work that any thread may take; without locks.
-//
-// Call number k of every rank belongs together. It becomes ready when the last rank has posted it and published
-// it. From then on it is cut into pieces of `piece_bytes`, which are taken calls first, pieces
-// second: in the order in which they were started. A call is over when its last piece is finished.
-//
-// Everything lies in rings of fixed size. Slot k % capacity is free for call k when call k - capacity is
-// over. Two calls may be worked on at once, the end of one and the beginning of the next; no call has to wait
-// for the end of another.
-class call_ring {
-public:
-  // Large enough that taking a piece costs nothing beside it, small enough to be over in some 10
-  // microseconds.
-  static constexpr std::size_t piece_bytes = 64_KiB;
-
-  struct piece {
-    std::uint64_t call = 0;
-    std::size_t first = 0; // elements first … last - 1
-    std::size_t last = 0;
-  };
-
-  call_ring(int size, std::size_t capacity)
-      : size_(size), capacity_(capacity), lanes_(std::make_unique<lane[]>(static_cast<std::size_t>(size))),
-        slots_(std::make_unique<slot[]>(capacity)) {
-    for (int rank = 0; rank < size_; ++rank) lane_of(rank).posted = std::make_unique<rank_call[]>(capacity_);
-  }
-
-  int size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
-
-  // How many calls the rank has posted; the number of its next call.
-  std::uint64_t started(int rank) const { return lane_of(rank).started.load(); }
-  // Once true for a call, true for ever: also when its slot serves a later one.
-  bool over(std::uint64_t call) const { return slot_of(call).over.load() > call; }
-  bool has_room(std::uint64_t call) const { return call < capacity_ || over(call - capacity_); }
-
-  // What the rank asked for. To be read only between its post() and the end of the call.
-  const rank_call& asked(int rank, std::uint64_t call) const { return lane_of(rank).posted[call % capacity_]; }
-
-  // By the rank itself, if there is room. True for the last rank to post this call: it has to publish it, and
-  // sees all that the others wrote before their post().
-  bool post(int rank, const rank_call& asked) {
-    lane& mine = lane_of(rank);
-    const std::uint64_t call = mine.started.load();
-    mine.posted[call % capacity_] = asked;
-    mine.started.store(call + 1);
-    return slot_of(call).arrived.fetch_add(1) == size_ - 1;
-  }
-
-  // Returns the number of pieces. Calls are published in order: the rank that is last to post call
-  // k + 1 has seen that the last one to post call k went on to the next.
-  std::uint64_t publish(std::uint64_t call) {
-    slot& s = slot_of(call);
-    const rank_call& any = asked(0, call);
-    const std::size_t bytes = any.count * any.element_bytes();
-    const std::uint64_t pieces = std::max<std::uint64_t>(1, (bytes + piece_bytes - 1) / piece_bytes);
-    s.arrived.store(0);
-    s.pieces.store(pieces);
-    s.unfinished.store(pieces);
-    ready_.store(call + 1);
-    return pieces;
-  }
-
-  // Whether there is a piece to take of a call before `end`.
-  bool has_piece(std::uint64_t end = ~std::uint64_t{0}) const {
-    return next_.load() >> piece_bits < std::min(end, ready_.load());
-  }
-
-  // The thread that takes a piece carries it out and finishes it. While it has not, the call is not over, and so
-  // nothing that the call needs can change.
-  bool take(std::uint64_t end, piece& taken) {
-    std::uint64_t next = next_.load();
-    for (;;) {
-      const std::uint64_t call = next >> piece_bits;
-      if (call >= std::min(end, ready_.load())) return false;
-      const std::uint64_t index = next & ((std::uint64_t{1} << piece_bits) - 1);
-      const bool is_last = index + 1 >= slot_of(call).pieces.load();
-      // next_ only grows, so if the slot serves a later call by now, the exchange fails.
-      if (!next_.compare_exchange_weak(next, is_last ? (call + 1) << piece_bits : next + 1)) continue;
-      const rank_call& any = asked(0, call);
-      const std::size_t step = piece_bytes / any.element_bytes();
-      taken = {call, std::min(any.count, index * step), std::min(any.count, (index + 1) * step)};
-      return true;
-    }
-  }
-
-  void carry_out(const piece& taken) const {
-    const auto what = asked(0, taken.call).what;
-    if (taken.first == taken.last) return; // an empty span may have no address
-    if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
-    else if (what == rank_call::kind::sum_double)
-      sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
-    else if (what == rank_call::kind::exchange) exchange(spans<std::byte>{*this, taken.call}, taken);
-    else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
-  }
-
-  // True for the last piece of a call: the call is over.
-  bool finish(const piece& done) {
-    slot& s = slot_of(done.call);
-    if (s.unfinished.fetch_sub(1) != 1) return false;
-    s.over.store(done.call + 1);
-    return true;
-  }
-
-  // Forgets every call that has been posted; returns the number of the next one of every rank. Only while nothing is posted
-  // or taken.
-  std::uint64_t give_up() {
-    std::uint64_t next = 0;
-    for (int rank = 0; rank < size_; ++rank) next = std::max(next, started(rank));
-    for (int rank = 0; rank < size_; ++rank) lane_of(rank).started.store(next);
-    for (std::uint64_t call = next - std::min<std::uint64_t>(next, capacity_); call < next; ++call) {
-      slot_of(call).arrived.store(0);
-      slot_of(call).over.store(call + 1);
-    }
-    next_.store(next << piece_bits);
-    ready_.store(next);
-    return next;
-  }
-
-private:
-  static constexpr int piece_bits = 24; // of next_; the number of the call has the other 40
-
-  struct alignas(alignment) lane { // written by one rank, read by all
-    std::atomic<std::uint64_t> started{0};
-    std::unique_ptr<rank_call[]> posted;
-  };
-  struct slot { // shared by the calls of one number
-    std::atomic<int> arrived{0};
-    std::atomic<std::uint64_t> pieces{0};
-    std::atomic<std::uint64_t> unfinished{0};
-    std::atomic<std::uint64_t> over{0}; // 1 + the number of the last call in this slot that is over
-  };
-
-  template <class T>
-  struct spans {
-    const call_ring& ring;
-    std::uint64_t call;
-    T* operator()(int rank) const { return static_cast<T*>(ring.asked(rank, call).data); }
-  };
-
-  void broadcast(const spans<std::byte>& bytes, int root, const piece& taken) const {
-    for (int rank = 0; rank < size_; ++rank)
-      if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
-  }
-
-  // Every rank's part of every rank's bytes.
-  void exchange(const spans<std::byte>& all, const piece& taken) const {
-    for (int from = 0; from < size_; ++from) {
-      const rank_call& given = asked(from, taken.call);
-      const auto* const own = static_cast<const std::byte*>(given.own) + taken.first;
-      const std::size_t at = static_cast<std::size_t>(from) * given.count + taken.first;
-      for (int to = 0; to < size_; ++to) std::memcpy(all(to) + at, own, taken.last - taken.first);
-    }
-  }
-
-  lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }
-  slot& slot_of(std::uint64_t call) const { return slots_[call % capacity_]; }
-
-  int size_;
-  std::size_t capacity_;
-  std::unique_ptr<lane[]> lanes_;
-  std::unique_ptr<slot[]> slots_;
-  alignas(alignment) std::atomic<std::uint64_t> ready_{0}; // calls before this one are published
-  alignas(alignment) std::atomic<std::uint64_t> next_{0};  // the next piece to take: call, index
-};
-
-} // namespace cairn::detail
-
-// cairn/comm/launch_variables.hpp
+// cairn/comm/launch/launch_variables.hpp
 
 namespace cairn {
 
@@ -17475,7 +18847,7 @@ private:
 
 } // namespace cairn
 
-// cairn/comm/launch.hpp
+// cairn/comm/launch/launch.hpp
 
 namespace cairn {
 
@@ -17737,6 +19109,54 @@ public:
 
 } // namespace cairn
 
+// cairn/comm/long_wait.hpp
+
+namespace cairn::detail {
+
+// "30 s", "20 ms"
+inline std::string text_of(std::chrono::milliseconds time) {
+  if (time.count() % 1000 != 0 || time.count() == 0) return std::to_string(time.count()) + " ms";
+  return std::to_string(time.count() / 1000) + " s";
+}
+
+// A wait for other ranks which may rightly last longer than the deadline. After the deadline a line on stderr says who waits for
+// whom, and again each time that the wait has doubled; after the limit it is over. A limit of no more than the deadline makes an
+// ordinary wait, which is over without a line.
+class long_wait {
+public:
+  using clock = std::chrono::steady_clock;
+
+  long_wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, clock::time_point begun = clock::now())
+      : limit_(std::max(deadline, limit)), begun_(begun), next_line_(begun + bounded_wait(deadline)), end_(limit_, begun) {}
+
+  std::chrono::milliseconds limit() const { return limit_; }
+  clock::time_point next_look() const { return end_.next_look(); }
+
+  // Looks at the clock. Whether the limit is over; `more` is added to it. waits() is asked for a text where a line is due, such
+  // as "threads: rank 1 of 2 waits for rank 0".
+  template <class Waits>
+  bool is_over(const Waits& waits, clock::duration more = clock::duration(0)) {
+    const clock::time_point now = clock::now();
+    if (end_.is_over(now, more)) return true;
+    if (now >= next_line_ && now - begun_ < limit_) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - begun_);
+      const auto told = waited < std::chrono::seconds(1) ? waited : std::chrono::duration_cast<std::chrono::seconds>(waited);
+      std::fprintf(stderr, "%s (%s so far, at most %s)\n", std::string(waits()).c_str(), text_of(told).c_str(),
+                   text_of(limit_).c_str());
+      std::fflush(stderr);
+      next_line_ = now + (now - begun_);
+    }
+    return false;
+  }
+
+private:
+  std::chrono::milliseconds limit_;
+  clock::time_point begun_, next_line_;
+  running_deadline<clock> end_;
+};
+
+} // namespace cairn::detail
+
 // cairn/comm/numbered_call.hpp
 
 namespace cairn::detail {
@@ -17782,7 +19202,358 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/comm/thread_group.hpp
+// cairn/comm/threads/body_ends.hpp
+
+namespace cairn::detail {
+
+// The bodies of ranks that are threads: which have ended. Bodies may end at different times, as one saves or evaluates alone, so
+// that only a line on stderr tells of the wait for the others, until a limit of its own.
+class body_ends {
+public:
+  explicit body_ends(int ranks) : has_ended_(static_cast<std::size_t>(ranks), 0), open_(ranks) {}
+
+  void mark(int rank) {
+    {
+      const std::lock_guard lock(mutex_);
+      char& has_ended = has_ended_[static_cast<std::size_t>(rank)];
+      if (has_ended == 0) --open_;
+      has_ended = 1;
+    }
+    told_.notify_all();
+  }
+
+  // By rank 0, whose body has ended: whether all have before the limit. why() is added to the lines on stderr: what has failed,
+  // if something has. A line for which no memory is left is left out.
+  template <class Why>
+  bool wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, const Why& why) {
+    long_wait end(deadline, limit);
+    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + late() + why(); };
+    std::unique_lock lock(mutex_);
+    while (!told_.wait_until(lock, end.next_look(), [&] { return open_ == 0; })) {
+      try {
+        if (end.is_over(waits)) return false;
+      } catch (const std::exception&) {
+      }
+    }
+    return true;
+  }
+
+  // The ranks whose bodies have not ended; by one thread, when wait() is over.
+  std::string late() const {
+    std::string names;
+    for (std::size_t rank = 0; rank < has_ended_.size(); ++rank)
+      if (has_ended_[rank] == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    return names;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable told_;
+  std::vector<char> has_ended_;
+  int open_;
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/rank_call.hpp
+
+namespace cairn::detail {
+
+class memory_of_ranks;
+
+// What one rank asks for in one call.
+struct rank_call {
+  enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
+
+  kind what = kind::broadcast;
+  int root = 0;              // of a broadcast
+  void* data = nullptr;      // this rank's span; of an exchange what all ranks give
+  std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
+  const void* own = nullptr; // what this rank gives to an exchange
+  // Of a sum, where the span lies in memory that all ranks can reach; else null.
+  const memory_of_ranks* reached = nullptr;
+  call_purpose purpose{};
+
+  bool matches(const rank_call& other) const { return what == other.what && root == other.root && count == other.count; }
+  std::size_t element_bytes() const {
+    if (what == kind::broadcast || what == kind::exchange) return 1;
+    return what == kind::sum_float ? sizeof(float) : sizeof(double);
+  }
+  std::string text() const {
+    const std::string size = std::to_string(count);
+    if (what == kind::broadcast) return "broadcast of " + size + " bytes from rank " + std::to_string(root);
+    if (what == kind::exchange) return "exchange of " + size + " bytes";
+    return "all_reduce of " + size + (what == kind::sum_float ? " float" : " double");
+  }
+  // The same with its purpose.
+  std::string text_with_purpose() const { return purpose.word == nullptr ? text() : text() + " (" + purpose.text() + ")"; }
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/sum_of_ranks.hpp
+
+namespace cairn::detail {
+
+// to = to + from; with `both`, from = to as well. The trip count of the inner loop is a constant because g++
+// -O2 makes vectors of nothing else; plain vectors of 16 bytes already keep up with the memory that the spans
+// come from.
+template <bool Both, class T>
+void add_span(T* __restrict to, std::conditional_t<Both, T, const T>* __restrict from, std::size_t count) {
+  constexpr std::size_t step = 64;
+  std::size_t i = 0;
+  for (; i + step <= count; i += step)
+    for (std::size_t j = 0; j < step; ++j) {
+      to[i + j] += from[i + j];
+      if constexpr (Both) from[i + j] = to[i + j];
+    }
+  for (; i < count; ++i) {
+    to[i] += from[i];
+    if constexpr (Both) from[i] = to[i];
+  }
+}
+
+// Replaces elements first … last - 1 of every rank's span by ((rank 0 + rank 1) + rank 2) + …: always this
+// order, so the bits depend neither on the thread that computes them nor on how a span was cut. span_of(rank) is the
+// start of a span.
+//
+// The sum is made where rank 0's span lies, in blocks that stay in the first-level cache until they have been
+// copied to the other ranks: each span is read from memory once and written once.
+template <class T, class SpanOf>
+void sum_of_ranks(int ranks, const SpanOf& span_of, std::size_t first, std::size_t last) {
+  constexpr std::size_t block = 4096 / sizeof(T);
+  for (; first < last; first += std::min(block, last - first)) {
+    const std::size_t count = std::min(block, last - first);
+    T* const sum = span_of(0) + first;
+    for (int rank = 1; rank + 1 < ranks; ++rank) add_span<false>(sum, span_of(rank) + first, count);
+    if (ranks > 1) add_span<true>(sum, span_of(ranks - 1) + first, count);
+    for (int rank = 1; rank + 1 < ranks; ++rank) std::copy_n(sum, count, span_of(rank) + first);
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/comm/threads/call_ring.hpp
+
+namespace cairn::detail {
+
+// The calls of all ranks, as a queue of pieces of work that any thread may take; without locks.
+//
+// Call number k of every rank belongs together. It becomes ready when the last rank has posted it and published
+// it. From then on it is cut into pieces of `piece_bytes`, which are taken calls first, pieces
+// second: in the order in which they were started. A call is over when its last piece is finished.
+//
+// Everything lies in rings of fixed size. Slot k % capacity is free for call k when call k - capacity is
+// over. Two calls may be worked on at once, the end of one and the beginning of the next; no call has to wait
+// for the end of another.
+class call_ring {
+public:
+  // Large enough that taking a piece costs nothing beside it, small enough to be over in some 10
+  // microseconds.
+  static constexpr std::size_t piece_bytes = 64_KiB;
+
+  struct piece {
+    std::uint64_t call = 0;
+    std::size_t first = 0; // elements first … last - 1
+    std::size_t last = 0;
+  };
+
+  call_ring(int size, std::size_t capacity)
+      : size_(size), capacity_(capacity), lanes_(std::make_unique<lane[]>(static_cast<std::size_t>(size))),
+        slots_(std::make_unique<slot[]>(capacity)) {
+    for (int rank = 0; rank < size_; ++rank) lane_of(rank).posted = std::make_unique<rank_call[]>(capacity_);
+  }
+
+  int size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+
+  // How many calls the rank has posted; the number of its next call.
+  std::uint64_t started(int rank) const { return lane_of(rank).started.load(); }
+  // Once true for a call, true for ever: also when its slot serves a later one.
+  bool over(std::uint64_t call) const { return slot_of(call).over.load() > call; }
+  bool has_room(std::uint64_t call) const { return call < capacity_ || over(call - capacity_); }
+
+  // What the rank asked for. To be read only between its post() and the end of the call.
+  const rank_call& asked(int rank, std::uint64_t call) const { return lane_of(rank).posted[call % capacity_]; }
+
+  // By the rank itself, if there is room. True for the last rank to post this call: it has to publish it, and
+  // sees all that the others wrote before their post().
+  bool post(int rank, const rank_call& asked) {
+    lane& mine = lane_of(rank);
+    const std::uint64_t call = mine.started.load();
+    mine.posted[call % capacity_] = asked;
+    mine.started.store(call + 1);
+    return slot_of(call).arrived.fetch_add(1) == size_ - 1;
+  }
+
+  // Returns the number of pieces. Calls are published in order: the rank that is last to post call
+  // k + 1 has seen that the last one to post call k went on to the next.
+  std::uint64_t publish(std::uint64_t call) {
+    slot& s = slot_of(call);
+    const rank_call& any = asked(0, call);
+    const std::size_t bytes = any.count * any.element_bytes();
+    const std::uint64_t pieces = std::max<std::uint64_t>(1, (bytes + piece_bytes - 1) / piece_bytes);
+    s.arrived.store(0);
+    s.pieces.store(pieces);
+    s.unfinished.store(pieces);
+    ready_.store(call + 1);
+    return pieces;
+  }
+
+  // Whether there is a piece to take of a call before `end`.
+  bool has_piece(std::uint64_t end = ~std::uint64_t{0}) const {
+    return next_.load() >> piece_bits < std::min(end, ready_.load());
+  }
+
+  // The thread that takes a piece carries it out and finishes it. While it has not, the call is not over, and so
+  // nothing that the call needs can change.
+  bool take(std::uint64_t end, piece& taken) {
+    std::uint64_t next = next_.load();
+    for (;;) {
+      const std::uint64_t call = next >> piece_bits;
+      if (call >= std::min(end, ready_.load())) return false;
+      const std::uint64_t index = next & ((std::uint64_t{1} << piece_bits) - 1);
+      const bool is_last = index + 1 >= slot_of(call).pieces.load();
+      // next_ only grows, so if the slot serves a later call by now, the exchange fails.
+      if (!next_.compare_exchange_weak(next, is_last ? (call + 1) << piece_bits : next + 1)) continue;
+      const rank_call& any = asked(0, call);
+      const std::size_t step = piece_bytes / any.element_bytes();
+      taken = {call, std::min(any.count, index * step), std::min(any.count, (index + 1) * step)};
+      return true;
+    }
+  }
+
+  void carry_out(const piece& taken) const {
+    const auto what = asked(0, taken.call).what;
+    if (taken.first == taken.last) return; // an empty span may have no address
+    if (what == rank_call::kind::sum_float) sum_of_ranks<float>(size_, spans<float>{*this, taken.call}, taken.first, taken.last);
+    else if (what == rank_call::kind::sum_double)
+      sum_of_ranks<double>(size_, spans<double>{*this, taken.call}, taken.first, taken.last);
+    else if (what == rank_call::kind::exchange) exchange(spans<std::byte>{*this, taken.call}, taken);
+    else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
+  }
+
+  // True for the last piece of a call: the call is over.
+  bool finish(const piece& done) {
+    slot& s = slot_of(done.call);
+    if (s.unfinished.fetch_sub(1) != 1) return false;
+    s.over.store(done.call + 1);
+    return true;
+  }
+
+  // Forgets every call that has been posted; returns the number of the next one of every rank. Only while nothing is posted
+  // or taken.
+  std::uint64_t give_up() {
+    std::uint64_t next = 0;
+    for (int rank = 0; rank < size_; ++rank) next = std::max(next, started(rank));
+    for (int rank = 0; rank < size_; ++rank) lane_of(rank).started.store(next);
+    for (std::uint64_t call = next - std::min<std::uint64_t>(next, capacity_); call < next; ++call) {
+      slot_of(call).arrived.store(0);
+      slot_of(call).over.store(call + 1);
+    }
+    next_.store(next << piece_bits);
+    ready_.store(next);
+    return next;
+  }
+
+private:
+  static constexpr int piece_bits = 24; // of next_; the number of the call has the other 40
+
+  struct alignas(alignment) lane { // written by one rank, read by all
+    std::atomic<std::uint64_t> started{0};
+    std::unique_ptr<rank_call[]> posted;
+  };
+  struct slot { // shared by the calls of one number
+    std::atomic<int> arrived{0};
+    std::atomic<std::uint64_t> pieces{0};
+    std::atomic<std::uint64_t> unfinished{0};
+    std::atomic<std::uint64_t> over{0}; // 1 + the number of the last call in this slot that is over
+  };
+
+  template <class T>
+  struct spans {
+    const call_ring& ring;
+    std::uint64_t call;
+    T* operator()(int rank) const { return static_cast<T*>(ring.asked(rank, call).data); }
+  };
+
+  void broadcast(const spans<std::byte>& bytes, int root, const piece& taken) const {
+    for (int rank = 0; rank < size_; ++rank)
+      if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
+  }
+
+  // Every rank's part of every rank's bytes.
+  void exchange(const spans<std::byte>& all, const piece& taken) const {
+    for (int from = 0; from < size_; ++from) {
+      const rank_call& given = asked(from, taken.call);
+      const auto* const own = static_cast<const std::byte*>(given.own) + taken.first;
+      const std::size_t at = static_cast<std::size_t>(from) * given.count + taken.first;
+      for (int to = 0; to < size_; ++to) std::memcpy(all(to) + at, own, taken.last - taken.first);
+    }
+  }
+
+  lane& lane_of(int rank) const { return lanes_[static_cast<std::size_t>(rank)]; }
+  slot& slot_of(std::uint64_t call) const { return slots_[call % capacity_]; }
+
+  int size_;
+  std::size_t capacity_;
+  std::unique_ptr<lane[]> lanes_;
+  std::unique_ptr<slot[]> slots_;
+  alignas(alignment) std::atomic<std::uint64_t> ready_{0}; // calls before this one are published
+  alignas(alignment) std::atomic<std::uint64_t> next_{0};  // the next piece to take: call, index
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/threads/ring_texts.hpp
+
+namespace cairn::detail {
+
+// The sentences that errors of threads::run are made of: calls are counted from 1 in them.
+class ring_texts {
+public:
+  explicit ring_texts(const call_ring& calls) : calls_(calls) {}
+
+  std::string rank(int rank) const { return "threads: rank " + std::to_string(rank) + " of " + std::to_string(calls_.size()); }
+  std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
+    return this->rank(rank) + ", call " + std::to_string(call + 1) + ", " + asked.text() + ": ";
+  }
+  // The ranks that have not started the call.
+  std::string missing(std::uint64_t call) const {
+    std::string late;
+    for (int rank = 0; rank < calls_.size(); ++rank)
+      if (const std::uint64_t calls = calls_.started(rank); calls <= call)
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
+    return late;
+  }
+  std::string late(std::uint64_t call, std::chrono::milliseconds limit) const {
+    const std::string ranks = missing(call);
+    return "call " + std::to_string(call + 1) +
+           (ranks.empty() ? " was started by all ranks, but was not over" : " was not started by " + ranks) + " within " +
+           std::to_string(limit.count()) + " ms";
+  }
+  // For a line about a wait that goes on.
+  std::string waits(int rank, std::uint64_t call) const {
+    return this->rank(rank) + " waits in " + calls_.asked(rank, call).text_with_purpose() + " for " + missing(call);
+  }
+  std::string away(int rank, bool has_returned, int other, std::uint64_t calls) const {
+    return "rank " + std::to_string(rank) + (has_returned ? " returned after " : " recovers after ") + std::to_string(calls) +
+           " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
+  }
+  // Of a call that all ranks have started.
+  std::string different(std::uint64_t call) const {
+    std::vector<told_call> told;
+    for (int rank = 0; rank < calls_.size(); ++rank) told.push_back({call, calls_.asked(rank, call).text_with_purpose()});
+    return text_of_different_calls(told);
+  }
+
+private:
+  const call_ring& calls_;
+};
+
+} // namespace cairn::detail
+
+// cairn/comm/threads/thread_group.hpp
 
 namespace cairn::detail {
 
@@ -17801,9 +19572,12 @@ namespace cairn::detail {
 // number, or you see that I am asleep". A call costs a dozen of them, far less than its one change of thread.
 class thread_group {
 public:
-  thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity)
-      : deadline_(deadline), calls_(size, capacity), ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
-    for (int rank = 0; rank < size; ++rank) state_of(rank).late_at = std::make_unique<clock::time_point[]>(capacity);
+  // A wait lasts at most `deadline`, and for a call that may take long at most `long_deadline`, if that is longer.
+  thread_group(int size, std::chrono::milliseconds deadline, std::size_t capacity,
+               std::chrono::milliseconds long_deadline = std::chrono::milliseconds(0))
+      : deadline_(deadline), long_deadline_(std::max(deadline, long_deadline)), calls_(size, capacity),
+        ranks_(std::make_unique<rank_state[]>(static_cast<std::size_t>(size))) {
+    for (int rank = 0; rank < size; ++rank) state_of(rank).started_at = std::make_unique<clock::time_point[]>(capacity);
     if (size == 1) return;
     try {
       for (int rank = 0; rank < size; ++rank) workers_.emplace_back([this] { work(); });
@@ -17827,7 +19601,7 @@ public:
     if (!calls_.has_room(call))
       throw input_error(prefix(rank, call, asked) + "it cannot start, because " + std::to_string(calls_.capacity()) +
                         " calls are in flight; wait for some of them first, or raise threads::options::max_in_flight");
-    state_of(rank).late_at[call % calls_.capacity()] = deadline_after<clock>(deadline_);
+    state_of(rank).started_at[call % calls_.capacity()] = clock::now();
     if (calls_.post(rank, asked)) make_ready(call);
     if (any_away_.load()) check_that_none_is_away(rank, call);
     return call;
@@ -17840,7 +19614,7 @@ public:
     if (calls_.over(call)) return;
     std::atomic<std::uint64_t>& waits_before = state_of(rank).waits_before;
     waits_before.store(call + 1);
-    const auto give_up = deadline_after<clock>(deadline_);
+    long_wait give_up(deadline_, limit_of(rank, call));
     // A rank that waits takes pieces itself: where every core has a rank, that saves two changes of thread.
     auto sleep_at = clock::now() + spin;
     while (!calls_.over(call)) {
@@ -17852,7 +19626,7 @@ public:
       } else if (clock::now() < sleep_at) {
         relax();
       } else if (!sleep(rank, call, give_up)) {
-        fail(late_text(call), fault_kind::late);
+        fail(late_text(call, give_up.limit()), fault_kind::late);
       }
     }
     waits_before.store(0);
@@ -17864,14 +19638,20 @@ public:
   // Throws if the group has failed, or if a call of this rank is still open when its deadline is over. Waits for nothing.
   void check(int rank) {
     const std::uint64_t started = calls_.started(rank);
-    std::uint64_t& open = state_of(rank).oldest_open;
+    rank_state& own = state_of(rank);
+    std::uint64_t& open = own.oldest_open;
     open = std::max(open, started - std::min<std::uint64_t>(started, calls_.capacity())); // those before are over
     while (open < started && calls_.over(open)) ++open;
-    if (open < started && !stuck(rank) && clock::now() > state_of(rank).late_at[open % calls_.capacity()])
-      fail(late_text(open), fault_kind::late);
+    if (open < started && !stuck(rank)) {
+      const std::chrono::milliseconds limit = limit_of(rank, open);
+      if (own.watched != open + 1)
+        own.watch = running_deadline<clock>(limit, own.started_at[open % calls_.capacity()], limit / 2);
+      own.watched = open + 1;
+      if (own.watch.is_over()) fail(late_text(open, limit), fault_kind::late);
+    }
     if (!stuck(rank)) return;
     if (open < started) throw_failure(rank, open);
-    throw_reason("threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ": it cannot go on, because ");
+    throw_reason(texts_.rank(rank) + ": it cannot go on, because ");
   }
 
   // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
@@ -17904,12 +19684,12 @@ public:
     const auto one_is_gone = [&] {
       for (int each = 0; each < size(); ++each)
         if (state_of(each).where.load() == presence::returned) return true;
-      return thrown_ != nullptr;
+      return failure_.has_exception();
     };
-    waiters_.wait_until(lock, deadline_after<clock>(deadline_), [&] { return meetings_ != meeting || one_is_gone(); });
+    running_deadline<clock> give_up(deadline_);
+    wait_within(give_up, waiters_, lock, [&] { return meetings_ != meeting || one_is_gone(); });
     if (meetings_ != meeting) return;
-    const std::string whose = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) +
-                              ": expected all ranks to recover together, found ";
+    const std::string whose = texts_.rank(rank) + ": expected all ranks to recover together, found ";
     const std::string late = std::to_string(met_--) + " of them within " + std::to_string(deadline_.count()) + " ms";
     if (one_is_gone()) throw rank_lost(whose + "one that has returned");
     throw deadline_error(whose + late);
@@ -17926,37 +19706,29 @@ public:
   }
 
   // The rank's body has thrown.
-  void threw(int rank, std::exception_ptr thrown, const std::string& what) {
+  void threw(int rank, std::exception_ptr thrown, const char* what) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (!thrown_) {
-        thrown_ = std::move(thrown);
-        thrown_text_ = "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " threw: " + what;
-      }
+      failure_.keep(rank, std::move(thrown));
     }
-    fail("rank " + std::to_string(rank) + " threw: " + what);
+    fail(first_failure::text_of(rank, what));
   }
-
   // When all bodies are over: throws rank_lost with the first exception nested in it, if there was one.
   void rethrow_first() const {
-    if (!thrown_) return;
-    try {
-      std::rethrow_exception(thrown_);
-    } catch (...) {
-      std::throw_with_nested(rank_lost(thrown_text_));
-    }
+    failure_.rethrow([this](int rank) { return texts_.rank(rank); });
+  }
+  // For a line on stderr; empty if nothing has failed.
+  std::string failure() {
+    const std::lock_guard lock(mutex_);
+    return failed_.load() ? failure_.reason() : std::string();
   }
 
-  // What a failure is to the ranks that it reaches; each kind is thrown as an error of its own.
-  enum class fault_kind : unsigned char { lost, late, different };
-
   // The first failure wins, and every rank learns of it.
-  void fail(const std::string& text, fault_kind kind = fault_kind::lost) {
+  void fail(std::string text, fault_kind kind = fault_kind::lost) noexcept {
     {
       const std::lock_guard lock(mutex_);
       if (failed_.load()) return;
-      failure_ = text;
-      failure_kind_ = kind;
+      failure_.set(std::move(text), kind);
       halted_.store(true);
       failed_.store(true);
     }
@@ -17973,9 +19745,10 @@ private:
   struct alignas(alignment) rank_state {
     std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
     std::atomic<presence> where{presence::works};
-    // Of this rank only: when each of its calls is late, and before which of them all are over.
-    std::unique_ptr<clock::time_point[]> late_at;
-    std::uint64_t oldest_open = 0;
+    // Of this rank only: when its calls were started, before which all are over, and since when check() has seen that one.
+    std::unique_ptr<clock::time_point[]> started_at;
+    std::uint64_t oldest_open = 0, watched = 0; // 1 + its number
+    running_deadline<clock> watch{std::chrono::milliseconds(0)};
   };
 
   static void relax() {
@@ -17990,10 +19763,7 @@ private:
   void make_ready(std::uint64_t call) {
     const rank_call& first = calls_.asked(0, call);
     for (int rank = 1; rank < size(); ++rank)
-      if (const rank_call& other = calls_.asked(rank, call); !first.matches(other))
-        return fail("the ranks make different calls: call " + std::to_string(call + 1) + " is " + first.text() +
-                        " on rank 0, but " + other.text() + " on rank " + std::to_string(rank),
-                    fault_kind::different);
+      if (!first.matches(calls_.asked(rank, call))) return fail(texts_.different(call), fault_kind::different);
     const std::uint64_t pieces = calls_.publish(call);
     if (size() == 1) { // no other threads: the call is over before it has returned
       while (help()) continue;
@@ -18016,14 +19786,15 @@ private:
     all ? bed.notify_all() : bed.notify_one();
   }
 
-  // False after the deadline.
-  bool sleep(int rank, std::uint64_t call, clock::time_point give_up) {
+  // A slice of the wait. False after the deadline.
+  bool sleep(int rank, std::uint64_t call, long_wait& give_up) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1);
     const bool woken = waiters_.wait_until(
-        lock, give_up, [&] { return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1)); });
+        lock, give_up.next_look(), [&] { return calls_.over(call) || stuck(rank) || (!halted() && calls_.has_piece(call + 1)); });
     waiting_.fetch_sub(1);
-    return woken;
+    lock.unlock();
+    return woken || !give_up.is_over([&] { return texts_.waits(rank, call); });
   }
 
   // A communication thread. When it has nothing to do, only the destructor waits for it, which wakes
@@ -18055,8 +19826,7 @@ private:
 
   void forget_failure() {
     recovered_ = calls_.give_up();
-    failure_.clear();
-    failure_kind_ = fault_kind::lost;
+    failure_.forget();
     dropped_by_.store(-1);
     failed_.store(false);
     halted_.store(false);
@@ -18096,32 +19866,21 @@ private:
   // Only when the group is halted. What failed does not change once failed_ is set.
   [[noreturn]] void throw_reason(const std::string& what) {
     if (!failed_.load()) fail(dropped_text());
-    if (failure_kind_ == fault_kind::late) throw deadline_error(what + failure_);
-    if (failure_kind_ == fault_kind::different) throw input_error(what + failure_);
-    throw rank_lost(what + failure_);
+    failure_.throw_reason(what);
+  }
+  std::chrono::milliseconds limit_of(int rank, std::uint64_t call) const {
+    return calls_.asked(rank, call).purpose.may_take_long ? long_deadline_ : deadline_;
   }
 
-  std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const {
-    return "threads: rank " + std::to_string(rank) + " of " + std::to_string(size()) + ", call " + std::to_string(call + 1) +
-           ", " + asked.text() + ": ";
-  }
+  std::string prefix(int rank, std::uint64_t call, const rank_call& asked) const { return texts_.prefix(rank, call, asked); }
   std::string dropped_text() const {
     return "rank " + std::to_string(dropped_by_.load()) + " gave up a call without waiting for it";
   }
   std::string away_text(int rank, int other, std::uint64_t calls) const {
-    const bool returned = state_of(rank).where.load() == presence::returned;
-    return "rank " + std::to_string(rank) + (returned ? " returned after " : " recovers after ") + std::to_string(calls) +
-           " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
+    return texts_.away(rank, state_of(rank).where.load() == presence::returned, other, calls);
   }
-  std::string late_text(std::uint64_t call) const {
-    if (dropped_by_.load() >= 0) return dropped_text();
-    const std::string within = " within " + std::to_string(deadline_.count()) + " ms";
-    std::string late;
-    for (int rank = 0; rank < size(); ++rank)
-      if (const std::uint64_t calls = calls_.started(rank); calls <= call)
-        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (" + std::to_string(calls) + " calls started)";
-    return "call " + std::to_string(call + 1) +
-           (late.empty() ? " was started by all ranks, but was not over" : " was not started by " + late) + within;
+  std::string late_text(std::uint64_t call, std::chrono::milliseconds limit) const {
+    return dropped_by_.load() >= 0 ? dropped_text() : texts_.late(call, limit);
   }
 
   void stop() {
@@ -18133,8 +19892,9 @@ private:
     for (std::thread& worker : workers_) worker.join();
   }
 
-  std::chrono::milliseconds deadline_;
+  std::chrono::milliseconds deadline_, long_deadline_;
   call_ring calls_;
+  const ring_texts texts_{calls_};
   std::unique_ptr<rank_state[]> ranks_;
   std::atomic<bool> any_away_{false};
   std::uint64_t recovered_ = 0; // calls before this one are lost; changes only while all ranks meet
@@ -18152,17 +19912,14 @@ private:
   bool stopping_ = false;
   int met_ = 0;                // ranks that have come to recover
   std::uint64_t meetings_ = 0; // that are over
-  std::string failure_;
-  fault_kind failure_kind_ = fault_kind::lost;
-  std::exception_ptr thrown_; // the first that a body threw
-  std::string thrown_text_;
+  first_failure failure_;
 
   std::vector<std::thread> workers_;
 };
 
 } // namespace cairn::detail
 
-// cairn/comm/threads.hpp
+// cairn/comm/threads/threads.hpp
 
 namespace cairn {
 
@@ -18170,9 +19927,9 @@ class threads;
 
 namespace detail {
 
-// One rank of threads::run, and its communicator; called threads::rank. It is used by one thread at a time,
-// and lives as long as its body runs. Sums are taken in the order of the ranks, ((rank 0 + rank 1) + rank 2)
-// + …: their bits depend on no timing, and not on how a span was cut into calls.
+// One rank of threads::run, and its communicator; called threads::rank. It belongs to the thread that runs its body, or to one
+// that this hands it to: one thread at a time uses it and its tickets. It lives as long as its body runs. Sums are taken in the
+// order of the ranks, ((rank 0 + rank 1) + rank 2) + …: their bits depend on no timing, and not on how a span was cut into calls.
 class thread_rank {
 public:
   static constexpr std::string_view name = "threads";
@@ -18209,7 +19966,8 @@ public:
   // For queues of every device: the bytes are in the host's memory.
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
     check_exchange(name, own.size(), all.size(), size());
-    group_.wait(rank_, group_.start(rank_, {rank_call::kind::exchange, 0, all.data(), own.size(), own.data()}));
+    group_.wait(rank_,
+                group_.start(rank_, {rank_call::kind::exchange, 0, all.data(), own.size(), own.data(), nullptr, purpose_}));
   }
 
   // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
@@ -18222,12 +19980,18 @@ public:
   // Throws where a rank does not come within the deadline, or has returned.
   void recover() { group_.recover(rank_); }
 
+  // The purpose of the calls from here on, which errors name; returns the one before.
+  call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }
+
 private:
   friend class cairn::threads;
   friend ticket;
   thread_rank(thread_group& group, int rank) : group_(group), rank_(rank) {}
 
-  ticket start(const rank_call& asked) { return {*this, group_.start(rank_, asked)}; }
+  ticket start(rank_call asked) {
+    asked.purpose = purpose_;
+    return {*this, group_.start(rank_, asked)};
+  }
   void wait(std::uint64_t call) { group_.wait(rank_, call); }
   bool over(std::uint64_t call) const { return group_.over(call); }
   void drop(std::uint64_t call) { group_.drop(rank_, call); }
@@ -18235,6 +19999,7 @@ private:
 
   thread_group& group_;
   int rank_;
+  call_purpose purpose_{};
 };
 
 static_assert(communicator<thread_rank>);
@@ -18249,11 +20014,18 @@ public:
   using rank = detail::thread_rank;
 
   struct options {
-    // How long a wait for other ranks lasts at most.
+    // How long a wait for other ranks lasts at most. Time in which the process is stopped does not count.
     std::chrono::milliseconds deadline{30'000};
     // How many calls a rank may have started that are not over. Bounds the memory that is set aside: about
     // 100 bytes for each call and rank.
     std::size_t max_in_flight = 4096;
+    // The same where one rank rightly works alone while others wait for it: rank 0 that reads or writes a state, and the first
+    // call of a trainer, before which a rank may read its data. After `deadline` a line on stderr tells of the wait.
+    std::chrono::milliseconds long_deadline{600'000};
+    // How long run() waits for the bodies of the others, when that of rank 0 has ended: they may save or evaluate. After
+    // `deadline` a line on stderr names those that have not ended. After this one the process is ended by std::abort, as a thread
+    // cannot be ended from outside, and what its body uses must not be destroyed.
+    std::chrono::milliseconds end_deadline{24 * 3'600'000};
   };
 
   explicit threads(int ranks) : threads(ranks, options{}) {}
@@ -18262,9 +20034,12 @@ public:
       throw input_error("threads: the number of ranks is " + std::to_string(ranks) + ", but must be 1 to " +
                         std::to_string(most_ranks) + ", as each is a thread and has another one that works for all");
     if (chosen.max_in_flight < 1) throw input_error("threads: max_in_flight is 0, but must be 1 or more");
-    if (chosen.deadline.count() < 1) throw input_error("threads: the deadline must be 1 ms or more");
     // A year: longer than any wait, and no overflow.
-    options_.deadline = std::min<std::chrono::milliseconds>(chosen.deadline, std::chrono::hours(24 * 365));
+    for (std::chrono::milliseconds* one : {&options_.deadline, &options_.long_deadline, &options_.end_deadline}) {
+      if (one->count() < 1)
+        throw input_error("threads: the deadline must be 1 ms or more, as must the long one and that of the end");
+      *one = std::min<std::chrono::milliseconds>(*one, std::chrono::hours(24 * 365));
+    }
   }
 
   static constexpr int most_ranks = 1024;
@@ -18273,10 +20048,11 @@ public:
 
   // When a body throws, waits on all other ranks throw rank_lost with its text. When all have returned,
   // run throws rank_lost with the number of the rank that threw first, and its text; its exception is
-  // nested in it. A body that never returns is waited for: a thread cannot be ended from outside.
+  // nested in it. A body that does not return is waited for until options::end_deadline.
   template <std::invocable<rank&> Body>
   void run(Body&& body) const {
-    detail::thread_group group(ranks_, options_.deadline, options_.max_in_flight);
+    detail::thread_group group(ranks_, options_.deadline, options_.max_in_flight, options_.long_deadline);
+    detail::body_ends ends(ranks_);
     const auto run_rank = [&](int number) {
       rank self(group, number);
       try {
@@ -18285,8 +20061,9 @@ public:
       } catch (const std::exception& thrown) {
         group.threw(number, std::current_exception(), thrown.what());
       } catch (...) {
-        group.threw(number, std::current_exception(), "something that is no std::exception");
+        group.threw(number, std::current_exception(), detail::first_failure::no_exception);
       }
+      ends.mark(number);
     };
     std::vector<std::thread> others;
     others.reserve(static_cast<std::size_t>(ranks_));
@@ -18294,20 +20071,35 @@ public:
       for (int number = 1; number < ranks_; ++number) others.emplace_back(run_rank, number);
       run_rank(0);
     } catch (const std::exception& thrown) { // no more threads to be had
-      group.threw(static_cast<int>(others.size()) + 1, std::current_exception(), thrown.what());
+      const int missing = static_cast<int>(others.size()) + 1;
+      group.threw(missing, std::current_exception(), thrown.what());
+      for (int number = missing; number < ranks_; ++number) ends.mark(number);
+      ends.mark(0);
     }
+    wait_for_bodies(ends, group);
     for (std::thread& other : others) other.join();
     group.rethrow_first();
   }
 
 private:
+  void wait_for_bodies(detail::body_ends& ends, detail::thread_group& group) const {
+    const auto why = [&] {
+      const std::string failure = group.failure();
+      return failure.empty() ? failure : " (" + failure + ")";
+    };
+    if (ends.wait(options_.deadline, options_.end_deadline, why)) return;
+    std::fprintf(stderr, "threads: the body of %s has not ended within %s after that of rank 0%s; the process is ended\n",
+                 ends.late().c_str(), detail::text_of(options_.end_deadline).c_str(), why().c_str());
+    std::abort();
+  }
+
   int ranks_;
   options options_;
 };
 
 } // namespace cairn
 
-// cairn/comm/chosen_ranks.hpp
+// cairn/comm/launch/chosen_ranks.hpp
 
 namespace cairn {
 
@@ -18391,16 +20183,19 @@ public:
   using rank = any_rank;
 
   struct options {
-    std::string communicator{};                 // loopback, threads or mpi [what fits the launcher and the number]
-    std::optional<int> ranks{};                 // [as many as the launcher started, else `otherwise`]
-    int otherwise = 1;                          // ranks of a program that is started without a launcher and told nothing
-    std::chrono::milliseconds deadline{30'000}; // how long a wait for other ranks lasts at most
+    std::string communicator{};                       // loopback, threads or mpi [what fits the launcher and the number]
+    std::optional<int> ranks{};                       // [as many as the launcher started, else `otherwise`]
+    int otherwise = 1;                                // ranks of a program that is started without a launcher and told nothing
+    std::chrono::milliseconds deadline{30'000};       // how long a wait for other ranks lasts at most
+    std::chrono::milliseconds long_deadline{600'000}; // while one works alone, as threads::options says
+    std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies, as threads::options says
   };
 
   chosen_ranks(int count, const char* const* words, const options& given = {})
       : chosen_ranks(launch::of_process(count, words, {.ranks = given.ranks}), given) {}
   chosen_ranks(const launch& here, const options& given = {})
-      : choice_(detail::choose_ranks(here, wishes_of(given))), here_(here), deadline_(given.deadline) {
+      : choice_(detail::choose_ranks(here, wishes_of(given))), here_(here), deadline_(given.deadline),
+        long_deadline_(given.long_deadline), end_deadline_(given.end_deadline) {
     if constexpr (has_processes)
       if (choice_.by == detail::rank_maker::processes) join();
   }
@@ -18439,7 +20234,7 @@ private:
     };
     if constexpr (has_processes)
       if (joined_) return static_cast<void>(joined_->run(as_any));
-    if (choice_.by == detail::rank_maker::threads) threads{choice_.ranks, {.deadline = deadline_}}.run(as_any);
+    if (choice_.by == detail::rank_maker::threads) threads{choice_.ranks, told<threads::options>()}.run(as_any);
     else loopback{}.run(as_any);
   }
 
@@ -18452,9 +20247,18 @@ private:
     return wishes;
   }
 
+  template <class Options>
+  Options told() const {
+    Options all;
+    all.deadline = deadline_;
+    if constexpr (requires { all.long_deadline; }) all.long_deadline = long_deadline_;
+    if constexpr (requires { all.end_deadline; }) all.end_deadline = end_deadline_;
+    return all;
+  }
+
   // A launcher that `launch` does not know tells its numbers to MPI alone; the word mpi was the only sign of it.
   void join() {
-    joined_.emplace(typename Processes::options{.deadline = deadline_});
+    joined_.emplace(told<typename Processes::options>());
     if (joined_->size() == choice_.ranks) return;
     choice_.ranks = here_.size = joined_->size();
     joined_->run([this](auto& self) { here_.rank = self.rank(); });
@@ -18462,140 +20266,8 @@ private:
 
   detail::rank_choice choice_;
   launch here_;
-  std::chrono::milliseconds deadline_;
+  std::chrono::milliseconds deadline_, long_deadline_, end_deadline_;
   std::optional<Processes> joined_; // empty, but where processes are joined
-};
-
-} // namespace cairn
-
-// cairn/comm/fault_injecting.hpp
-
-namespace cairn {
-
-// What goes wrong on one rank, and in which of its calls (from 0).
-struct injected_fault {
-  enum class kind : unsigned char {
-    none,
-    late,           // the call starts after `delay`
-    fails_to_start, // the call throws and is never started
-    fails_in_wait,  // the call is started, and its wait throws
-    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
-  };
-
-  kind what = kind::none;
-  std::uint64_t call = 0;
-  std::chrono::milliseconds delay{0};
-};
-
-// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
-// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
-//
-//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
-//   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
-template <class Inner>
-class fault_injecting {
-public:
-  static constexpr std::string_view name = Inner::name;
-
-  // A pending around a pending.
-  template <class Ticket>
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
-    ticket& operator=(ticket&& other) noexcept {
-      inner_ = std::move(other.inner_);
-      fails_ = std::exchange(other.fails_, false);
-      return *this;
-    }
-    ~ticket() = default;
-
-    template <class Queue>
-    void wait(Queue& queue) {
-      if (!fails_) return inner_.wait(queue);
-      fails_ = false;
-      const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw_in_wait();
-    }
-
-  private:
-    friend class fault_injecting;
-    ticket(Ticket inner, bool fails) : inner_(std::move(inner)), fails_(fails) {}
-
-    Ticket inner_{};
-    bool fails_ = false;
-  };
-
-  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
-
-  int rank() const { return inner_.rank(); }
-  int size() const { return inner_.size(); }
-  int local_size() const
-    requires detail::knows_its_machine<Inner>
-  {
-    return inner_.local_size();
-  }
-
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, float>
-  auto all_reduce(Queue& queue, std::span<float> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, double>
-  auto all_reduce(Queue& queue, std::span<double> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::broadcasts_bytes<Inner, Queue>
-  auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
-    return started([&] { return inner_.broadcast(queue, bytes, root); });
-  }
-
-  // A call like the others, and waited for in it.
-  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
-    requires detail::exchanges_bytes<Inner>
-  {
-    const injected_fault::kind now = next();
-    inner_.exchange(own, all);
-    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
-  }
-  void check() {
-    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
-    detail::tell_check(inner_);
-  }
-  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
-  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
-
-  void recover()
-    requires requires(Inner& inner) { inner.recover(); }
-  {
-    inner_.recover();
-    failed_ = false;
-  }
-
-private:
-  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
-
-  // What goes wrong in the call that begins; after the delay, if it is late.
-  injected_fault::kind next() {
-    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
-    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
-    if (now == injected_fault::kind::fails_to_start)
-      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
-    if (now == injected_fault::kind::fails_later) failed_ = true;
-    return now;
-  }
-  template <class Start>
-  auto started(const Start& start) {
-    const injected_fault::kind now = next();
-    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
-  }
-
-  Inner& inner_;
-  injected_fault planned_;
-  std::uint64_t calls_ = 0;
-  bool failed_ = false; // and only check() says so
 };
 
 } // namespace cairn
@@ -18704,6 +20376,11 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { inner_.exchange(own, all); }
   void check() { tell_check(inner_); }
   void reserve(std::size_t bytes) { tell_reserve(inner_, bytes); }
+  call_purpose purpose(const call_purpose& next)
+    requires learns_purposes<Inner>
+  {
+    return inner_.purpose(next);
+  }
   void recover()
     requires requires(Inner& inner) { inner.recover(); }
   {
@@ -18804,8 +20481,8 @@ private:
     }
     call& own = calls_[k];
     if constexpr (checks_calls<Inner>) { // others arrive while this one is summed
-      const auto late = std::chrono::steady_clock::now() + deadline_;
-      while (sent_ < calls_.size() && !is_over(own.sum) && std::chrono::steady_clock::now() < late) {
+      running_deadline<std::chrono::steady_clock> give_up(deadline_);
+      while (sent_ < calls_.size() && !is_over(own.sum) && !give_up.is_over()) {
         move_on();
         check();
         std::this_thread::yield();
@@ -20179,17 +21856,61 @@ struct Dropout : detail::dropout_message {
 
 namespace cairn {
 
+// Embedding<Vocabulary, Width, padding_idx<0>>: the row of this token starts at 0 and learns nothing, as torch's padding_idx.
+template <std::size_t Token>
+struct padding_idx {};
+
+namespace detail {
+
+inline constexpr std::size_t no_padding = static_cast<std::size_t>(-1);
+template <class Option>
+inline constexpr std::size_t padding_token = no_padding; // of what is no option
+template <std::size_t Token>
+inline constexpr std::size_t padding_token<padding_idx<Token>> = Token;
+
+struct embedding_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::has_padding_alone,
+                  "Embedding: its only option is padding_idx<Token>; write Embedding<Vocabulary, Width, padding_idx<0>>");
+    static_assert(!Layer::has_padding_alone || Layer::options_are_right,
+                  "Embedding: padding_idx<Token> is a token of the vocabulary, from 0 to Vocabulary - 1");
+    return Layer::options_are_right;
+  }
+};
+
+struct no_gradient {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return Number{0};
+  }
+};
+
+} // namespace detail
+
 // A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that
 // shape with Width behind it. Rows of the weight start normal with deviation 1.
 //
 // Tokens are integers 0 … Vocabulary - 1. Any other throws cairn::error in the forward, before a row is read: nothing has
 // been updated then. They have no gradient, so below an Embedding nothing runs backward. The gradient of the weight is a
 // whole tensor, rows of tokens that did not come included, and adds the samples in their order.
-template <std::size_t Vocabulary, std::size_t Width>
-struct Embedding {
+//
+// With padding_idx<Token> that token's row has a gradient of 0, whatever comes from above: it stays as it starts or is loaded,
+// unless weight decay or a layer that is tied to it moves it. The forward reads it like any other.
+template <std::size_t Vocabulary, std::size_t Width, class... Options>
+struct Embedding : detail::embedding_message {
   static_assert(Vocabulary > 0 && Width > 0,
                 "Embedding: it needs at least one token and one element for it; write Embedding<Vocabulary, Width>");
   static_assert(Vocabulary <= 0x7FFFFFFF, "Embedding: a token is an int32; the vocabulary has at most 2147483647");
+
+  static constexpr std::size_t padding = [] {
+    std::size_t token = detail::no_padding;
+    for (const std::size_t given : {detail::no_padding, detail::padding_token<Options>...}) token = given;
+    return token;
+  }();
+  static constexpr bool has_padding_alone =
+      sizeof...(Options) < 2 && ((detail::padding_token<Options> != detail::no_padding) && ...);
+  static constexpr bool options_are_right = has_padding_alone && (padding == detail::no_padding || padding < Vocabulary);
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool skips_gradients = true;
@@ -20202,7 +21923,11 @@ struct Embedding {
     out.push_back(Width);
     return out;
   }
-  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Vocabulary, Width}, initial::normal(1)}}; }
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::normal(1);
+    if constexpr (padding == detail::no_padding) return {{"weight", {Vocabulary, Width}, start}};
+    else return {{"weight", {Vocabulary, Width}, start.with_zeros(padding * Width, (padding + 1) * Width)}};
+  }
 
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
@@ -20218,6 +21943,10 @@ struct Embedding {
     if (!call.gradients) return;
     embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],
                        call.inputs.integers(0));
+    if constexpr (padding != detail::no_padding) {
+      accumulated<T>* const row = call.gradients[0] + padding * Width;
+      elementwise(queue, Width, detail::no_gradient{}, row, static_cast<const accumulated<T>*>(row));
+    }
   }
 };
 
@@ -20230,8 +21959,9 @@ namespace cairn {
 // The same elements as one row, as torch.nn.Flatten. Nothing moves when the output lies on the input, and at the front of a
 // network the output is the input itself.
 //
-// Images lie as (height, width, channels), so a channel is the innermost index of the row: torch's rows of
-// images have it outermost, and weights that come from there must be turned.
+// Images lie as (height, width, channels), so a channel is the innermost index of the row; torch's rows of images have it
+// outermost. What is learnt for each feature of the row is turned where it is written to a file or read from one
+// (train/state/feature_order.hpp).
 struct Flatten {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
@@ -21029,6 +22759,7 @@ struct Inputs {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
   static constexpr bool reshapes = true;
+  static constexpr bool takes_no_place = true; // PyTorch has no such layer, and names do not count it
 
   static constexpr bool accepts(const arguments& in) {
     for (std::size_t k = 0; k < takes; ++k)
@@ -21481,6 +23212,8 @@ struct chain_facts {
 //   policies                   a pack: the policy of each chain, if they are not one
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   is_transparent             does it compute what its one chain computes?
+//   is_elementwise             is each element of its result made from those at its place in what its chains make, and in its
+//                              input if it has one chain?
 //   with<Parts...>             the same block of other parts
 
 template <class Block>
@@ -21515,24 +23248,59 @@ constexpr std::string_view part_name = [] {
 template <class Block>
 inline constexpr bool freezes = false;
 
+// Bytes of workspace that a block keeps beside that of a chain while the chain runs: in a forward that makes the tape, in one
+// that does not, and in a backward.
+struct beside_chain {
+  std::size_t forward = 0, evaluation = 0, backward = 0;
+  bool adds_gradient = false; // the gradient of its input is added to that of another chain
+};
+
+// Bytes of a gradient that is to be added to another, if the chain's first layer does not add it.
+constexpr std::size_t gradient_beside(const chain_ends& ends, std::size_t input_bytes) {
+  return ends.adds_input_gradient ? 0 : input_bytes;
+}
+
+// The stage of a block that runs nothing yet.
+constexpr stage stage_without_chains() {
+  stage s{};
+  s.tape_without_output = true;
+  s.leaves = 0;
+  return s;
+}
+
+// Adds a chain to the stage of a block. Chains run one after another in the same workspace, and each has a tape of its own. The
+// stage makes its tape without its output if every chain does.
+constexpr void add_chain(stage& s, const chain_facts& f, const beside_chain& beside = {}) {
+  const auto enlarge = [](bytes& of, std::size_t size) { of.per_batch = of.per_batch < size ? size : of.per_batch; };
+  const std::size_t gradient = beside.adds_gradient ? gradient_beside(f.ends, f.input_bytes) : 0;
+  const std::uint64_t sums = gradient > 0 ? f.input_elements : 0;
+  s.tape.per_batch += f.tape;
+  enlarge(s.forward_workspace, beside.forward + f.forward_workspace);
+  enlarge(s.evaluation_workspace, beside.evaluation + f.evaluation_workspace);
+  enlarge(s.backward_workspace, beside.backward + gradient + f.backward_workspace);
+  s.reads_input = s.reads_input || f.reads_input;
+  s.tape_without_output = s.tape_without_output && !f.writes_output;
+  s.leaves += f.leaves;
+  s.parameters += f.parameters;
+  s.parameter_block += f.parameter_block;
+  s.state_block += f.state_block;
+  s.forward_flops += f.forward_flops;
+  s.tape_flops += f.tape_flops;
+  s.backward_flops += f.backward_flops + sums;
+  s.input_gradient_flops += f.input_gradient_flops + sums;
+}
+
+// The stage of a block that runs these chains and has no memory beside theirs.
+constexpr stage sum_of_chains(std::span<const chain_facts> chains) {
+  stage s = stage_without_chains();
+  for (const chain_facts& f : chains) add_chain(s, f);
+  return s;
+}
+
 // The stage of a block that is one chain and nothing else.
 constexpr stage stage_of_chain(const chain_facts& f) {
-  stage s{};
-  s.tape = {0, f.tape};
-  s.forward_workspace = {0, f.forward_workspace};
-  s.evaluation_workspace = {0, f.evaluation_workspace};
-  s.backward_workspace = {0, f.backward_workspace};
-  s.reads_input = f.reads_input;
+  stage s = sum_of_chains({&f, 1});
   s.reads_output = f.reads_output;
-  s.tape_without_output = !f.writes_output;
-  s.leaves = f.leaves;
-  s.parameters = f.parameters;
-  s.parameter_block = f.parameter_block;
-  s.state_block = f.state_block;
-  s.forward_flops = f.forward_flops;
-  s.tape_flops = f.tape_flops;
-  s.backward_flops = f.backward_flops;
-  s.input_gradient_flops = f.input_gradient_flops;
   return s;
 }
 
@@ -21717,7 +23485,8 @@ struct one_chain {
 
 // cairn/net/wrong_network.hpp
 
-// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is there.
+// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is in
+// net/joint.hpp.
 
 namespace cairn::detail {
 
@@ -21784,6 +23553,15 @@ struct begins_with_message {
   }
 };
 
+struct begins_with_integers_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(is_right<Layer>, "Sequential: the first layer takes integers, and does not say how many in a sample; put "
+                                   "Inputs<integers<10>> before it, for 10 tokens; see begins_with_integers<layer>");
+    return false;
+  }
+};
+
 struct residual_ends_message {
   template <class Ends>
   static constexpr bool right() {
@@ -21816,10 +23594,11 @@ struct repeated_joint_message {
 struct misplaced_update_message {
   template <class Update>
   static constexpr bool right() {
-    static_assert(is_right<Update>,
-                  "fused_update: it is a way to train a whole network and stands around all of it, as with_input_gradient "
-                  "does: fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
-                  "misplaced_update<type>");
+    static_assert(
+        is_right<Update>,
+        "fused_update: it is a way to train a whole network and stands around all of it, as with_input_gradient "
+        "and with_all_outputs do: fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
+        "misplaced_update<type>");
     return false;
   }
 };
@@ -21837,9 +23616,33 @@ struct shape_at_run_time_message {
 struct unused_message {
   template <class Stage>
   static constexpr bool right() {
+    static_assert(
+        is_right<Stage>,
+        "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
+        "which takes the first tensor; leave the layer out, or, if it makes another output, train with_all_outputs<Net> by "
+        "step_by(); see unused<position, layer>");
+    return false;
+  }
+};
+
+struct unused_tensor_message {
+  template <class Stage>
+  static constexpr bool right() {
     static_assert(is_right<Stage>,
-                  "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
-                  "which takes the first tensor; leave the layer out; see unused<position, layer>");
+                  "Sequential: one of the tensors that the layer at this position makes is used by no layer after it and not "
+                  "by the loss, which takes the first; leave it out, or, if it is another output, train with_all_outputs<Net> by "
+                  "step_by(); see unused_tensor<position, tensor (0 is the first), layer>");
+    return false;
+  }
+};
+
+struct output_without_gradient_message {
+  template <class Net>
+  static constexpr bool right() {
+    static_assert(is_right<Net>,
+                  "with_all_outputs: expected a network whose outputs are all numbers with a gradient, one for each sample, and "
+                  "found integers, one tensor for the batch or one without a gradient among them; let the last layer take it, or "
+                  "leave with_all_outputs out; see output_without_gradient<network>");
     return false;
   }
 };
@@ -21865,6 +23668,8 @@ struct misplaced_shortcut : misplaced_shortcut_message {};
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
 struct begins_with : begins_with_message {};
+template <class Layer>
+struct begins_with_integers : begins_with_integers_message {};
 
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
@@ -21885,6 +23690,13 @@ struct misplaced_update : misplaced_update_message {};
 // A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
 template <std::size_t Position, class Stage>
 struct unused : unused_message {};
+// The same of one that makes several.
+template <std::size_t Position, std::size_t Tensor, class Stage>
+struct unused_tensor : unused_tensor_message {};
+
+// A network of which not every output can be judged, where all are to be.
+template <class Net>
+struct output_without_gradient : output_without_gradient_message {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>
@@ -21973,6 +23785,7 @@ struct whole {
   using policy = store_all;
   static constexpr bool fused = false;
   static constexpr bool gives_input_gradient = false; // see with_input_gradient
+  static constexpr tensor_set used_outputs = 1;       // a loss takes the first; see with_all_outputs
 };
 template <class Policy, class Net>
 struct whole<checkpoint<Policy, Net>> : whole<void> {
@@ -21984,7 +23797,7 @@ struct whole<fused_update<Model>> : whole<Model> {
   static constexpr bool fused = true;
 };
 
-// The network inside the ways to train it (fused_update, with_input_gradient), with its policy.
+// The network inside the ways to train it (fused_update, with_input_gradient, with_all_outputs), with its policy.
 template <class Model>
 struct without_ways {
   using type = Model;
@@ -21995,6 +23808,79 @@ struct without_ways<fused_update<Model>> : without_ways<Model> {};
 } // namespace detail
 
 } // namespace cairn
+
+// cairn/net/joint.hpp
+
+// The joint of two layers that do not fit: the most usual mistake in a network, as the diagnostic of an error.
+namespace cairn::detail {
+
+// Why a layer does not accept what arrives.
+enum class refusal { unexplained, no_image, channels_first, other_channels, small_image };
+
+template <class L>
+constexpr bool accepts_shape(const shape& extents) {
+  const tensor one(extents);
+  const tensor_list none{};
+  const arguments in{&one, 1, none};
+  if constexpr (requires { L::accepts(in); }) return L::accepts(in);
+  else return true;
+}
+
+// The layer is asked about other shapes, which takes no word of its own: whether it wants images, (height, width, channels), is
+// seen by its refusing the channels alone, which a Linear or a LayerNorm takes.
+template <class L>
+constexpr refusal why_refused(const shape& found) {
+  constexpr std::size_t large = 1024, most_channels = 4096;
+  const bool is_image = found.rank == 3;
+  if (is_image && accepts_shape<L>({found[1], found[2], found[0]}) && !accepts_shape<L>({found[0]}))
+    return refusal::channels_first;
+  if (is_image && accepts_shape<L>({found[0] + large, found[1] + large, found[2]})) return refusal::small_image;
+  for (std::size_t channels = 1; channels <= most_channels; ++channels)
+    if (accepts_shape<L>({large, large, channels})) {
+      if (accepts_shape<L>({channels})) return refusal::unexplained;
+      return is_image ? refusal::other_channels : refusal::no_image;
+    }
+  return refusal::unexplained;
+}
+
+struct joint_message {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(Joint::why != refusal::no_image,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: it takes images, "
+                  "of three extents (height, width, channels); see joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::channels_first,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: images are "
+                  "(height, width, channels), so that PyTorch's (3, 32, 32) is Input<32, 32, 3>; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::other_channels,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: it is for "
+                  "another number of channels, the last extent of (height, width, channels); see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::small_image,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: its kernel "
+                  "is larger than the image, (height, width, channels), with its padding; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::unexplained,
+                  "Sequential: the layer at this position does not accept what the layer before it produces; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+// What stands before the first layer of a network.
+struct network_input {};
+
+// The joint between two stages that do not fit. Inside a block the position is that in the block.
+template <std::size_t Position, class Producer, class Produces, class Consumer>
+struct joint : joint_message {
+  static constexpr refusal why = [] {
+    if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
+    else return refusal::unexplained; // of several tensors
+  }();
+};
+
+} // namespace cairn::detail
 
 // cairn/net/walk.hpp
 
@@ -22254,18 +24140,29 @@ struct along {
 };
 
 // Is a network right, may something be wrong along it, or can the compiler not work it out? One evaluation tells.
-template <class Body, class In>
+template <class Body, class In, tensor_set Used>
 constexpr bool nothing_wrong_along() {
-  const auto values = shapes_along<Body, In, 1>();
+  const auto values = shapes_along<Body, In, Used>();
   return values.fault == no_fault && values.idle == no_fault && !values.idle_inside;
 }
-template <class Body, class In, bool Fits = nothing_wrong_along<Body, In>()>
+template <class Body, class In, tensor_set Used, bool Fits = nothing_wrong_along<Body, In, Used>()>
 constexpr int fits(int) {
   return Fits ? 1 : 0;
 }
-template <class, class>
+template <class, class, tensor_set>
 constexpr int fits(...) {
   return -1;
+}
+// Are all outputs numbers with a gradient, one for each sample? It is asked where all of them are used.
+template <class Body, class In, tensor_set Used>
+constexpr bool judges_all_outputs() {
+  if constexpr (Used != all_tensors) return true;
+  else {
+    const auto values = shapes_along<Body, In, Used>();
+    for (const tensor& t : values.output())
+      if (!t.is_real() || !t.has_gradient) return false;
+    return true;
+  }
 }
 template <class Body, class In, std::size_t Stages>
 concept known_at_once = requires { typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>; };
@@ -22362,6 +24259,13 @@ struct value_diagnostic {
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_blocks(std::index_sequence<Others...>{});
   }
+  template <std::size_t E>
+  static auto idle_stage() {
+    using stage = pack_element<E, elements>;
+    constexpr tensor_set unused_ones = with_gradient(values.of[E].after) & first_tensors(values.of[E].gives);
+    if constexpr (values.of[E].gives == 1) return type_of<unused<values.idle, stage>>{};
+    else return type_of<unused_tensor<values.idle, std::size_t{std::countr_zero(unused_ones)}, stage>>{};
+  }
   static auto diagnostic() {
     if constexpr (values.fault != no_fault) {
       using consumer = pack_element<values.fault_element, elements>;
@@ -22371,7 +24275,7 @@ struct value_diagnostic {
       else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{}, pack<>{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
-      return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
+      return idle_stage<order_of<Body>()[values.idle]>();
     } else if constexpr (values.idle_inside) {
       return in_blocks(std::make_index_sequence<elements::size>{});
     } else {
@@ -22384,25 +24288,40 @@ struct value_diagnostic {
 template <class L>
 concept knows_inputs = requires { L::inputs; };
 
+// Does a layer take tokens, and no other numbers?
+template <class L>
+constexpr bool takes_integers_only() {
+  const tensor_list none{};
+  const tensor tokens = tensor(shape{2}).of(element::int32);
+  const arguments in{&tokens, 1, none};
+  if constexpr (requires { L::accepts(in); }) return L::accepts(in) && !accepts_shape<L>({2});
+  else return false;
+}
+
 // What is wrong with a whole network, if anything.
-template <class Model, class Body = typename whole<Model>::body>
+template <class Model, class Body = typename whole<Model>::body, tensor_set Used = whole<Model>::used_outputs>
 struct network_diagnostic {
+  template <class First>
+  static auto without_inputs() {
+    if constexpr (requires { requires takes_integers_only<First>(); }) return type_of<begins_with_integers<First>>{};
+    else return type_of<begins_with<First>>{};
+  }
   template <class Whole>
   static auto diagnostic() {
     if constexpr (!holds<by_itself, Whole>) return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
-    else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
-      return type_of<begins_with<typename first_layer<Body>::type>>{};
-    else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
+    else if constexpr (!knows_inputs<typename first_layer<Body>::type>) return without_inputs<typename first_layer<Body>::type>();
+    else if constexpr (constexpr int fit = fits<Body, natural_input<Body>, Used>(0); fit < 0)
       return type_of<typename constant_diagnostic<Body, natural_input<Body>>::type>{};
-    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
+    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>, Used>::type>{};
+    else if constexpr (!judges_all_outputs<Body, natural_input<Body>, Used>()) return type_of<output_without_gradient<Body>>{};
     else return type_of<nothing_wrong>{};
   }
   using type = typename decltype(diagnostic<Model>())::type;
 };
 
-template <class Model, class Body>
-struct network_diagnostic<fused_update<Model>, Body> : network_diagnostic<Model> {};
+template <class Model, class Body, tensor_set Used>
+struct network_diagnostic<fused_update<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
 // Is a network right? If not, there has been an error.
 template <class Model, class Diagnostic = typename network_diagnostic<Model>::type>
@@ -22582,6 +24501,47 @@ inline constexpr bool is_sequential<Sequential<Layers...>> = true;
 
 } // namespace cairn
 
+// cairn/net/several_chains.hpp
+
+// What blocks of several chains have in common: each chain takes the block's first tensor and makes one tensor.
+namespace cairn::detail {
+
+constexpr bool makes_one_tensor(const description& chain) {
+  return chain.takes == 1 && chain.gives == 1 && contains(chain.depends[0], 0) && chain.after[0].is_real();
+}
+
+// Describes a block that makes this one tensor of the first one.
+constexpr void describe_one_tensor(const value_list& value, const tensor& made, description& out) {
+  out.accepts = true;
+  out.after.push_back(made);
+  out.pass_by(value);
+  out.depends[0] = 1;
+}
+
+// Describes a block whose result is made element by element: its chains make tensors of one shape.
+constexpr void join_alike(const value_list& value, std::span<const description> chains, description& out) {
+  for (const description& chain : chains)
+    if (!makes_one_tensor(chain) || !(chain.after[0] == chains[0].after[0])) return;
+  describe_one_tensor(value, chains[0].after[0], out);
+}
+
+// Runs the backward of chain c, after those of the chains behind it. The last chain writes the gradient of the input; the first
+// layer of any other, or else the block, adds its own to that, as add_chain() counts it.
+template <class Queue, class Chains, class Frame>
+void backward_in_turn(Queue& queue, const Chains& chains, std::size_t c, Frame inside) {
+  const auto& chain = chains[c];
+  auto* const sum = c + 1 < chains.size() ? inside.input_gradients[0] : nullptr;
+  auto* const part = inside.in_workspace();
+  const std::size_t bytes = gradient_beside(chain.code->ends, chain.input_bytes());
+  if (sum != nullptr && bytes == 0) inside.gradient_addend = sum;
+  else if (sum != nullptr) inside.input_gradients = one_tensor(part);
+  if (c + 1 < chains.size()) inside.workspace += bytes;
+  backward_chain(queue, chain, inside);
+  if (sum != nullptr && bytes > 0) add(queue, (*chain.code->inputs)[0].elements(inside.rows), sum, sum, part);
+}
+
+} // namespace cairn::detail
+
 // cairn/net/residual.hpp
 
 namespace cairn {
@@ -22611,6 +24571,7 @@ template <class... Layers>
 struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Residual";
+  static constexpr bool is_elementwise = true;
   static constexpr bool is_right = !(is_shortcut<Layers> || ...);
   using wrong = misplaced_shortcut<Residual<Layers...>>;
   using empty = empty_residual<Residual<Layers...>>;
@@ -22683,6 +24644,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   using block_type = Residual<shortcut<Shortcut...>, Layers...>;
   static constexpr part_kind as = part_kind::block;
   static constexpr std::string_view name = "Residual";
+  static constexpr bool is_elementwise = true;
   static constexpr bool is_right = !(is_shortcut<Shortcut> || ...) && !(is_shortcut<Layers> || ...);
   using parts = pack<Sequential<Shortcut...>, Sequential<Layers...>>;
   using policy = store_all;
@@ -22694,12 +24656,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   using with = Residual<shortcut<First>, Second>;
 
   static constexpr void join(const value_list& value, const description* chains, description& out) {
-    for (const description* c : {chains, chains + 1})
-      if (c->takes != 1 || c->gives != 1 || !contains(c->depends[0], 0) || !c->after[0].is_real()) return;
-    out.accepts = chains[0].after[0] == chains[1].after[0];
-    out.after.push_back(chains[0].after[0]);
-    out.pass_by(value);
-    out.depends[0] = 1;
+    join_alike(value, {chains, 2}, out);
   }
 
   // No chain reads its result again, so that it may become the sum; a layer that can add makes the sum itself.
@@ -22711,70 +24668,38 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
 
   static constexpr stage as_stage(const chain_facts* chains) {
     const chain_facts &p = chains[0], &f = chains[1];
-    const auto larger = [](std::size_t a, std::size_t b) { return a < b ? b : a; };
     const std::size_t output = output_beside(f.ends, f.output_bytes);
-    stage s{};
-    s.tape = {0, p.tape + f.tape};
-    s.forward_workspace = {0, larger(p.forward_workspace, output + f.forward_workspace)};
-    s.evaluation_workspace = {0, larger(p.evaluation_workspace, output + f.evaluation_workspace)};
-    s.backward_workspace = {0, larger(f.backward_workspace, gradient_beside(p.ends, p.input_bytes) + p.backward_workspace)};
-    s.reads_input = p.reads_input || f.reads_input;
-    s.tape_without_output = !p.writes_output && !f.writes_output;
-    s.leaves = p.leaves + f.leaves;
-    s.parameters = p.parameters + f.parameters;
-    s.parameter_block = p.parameter_block + f.parameter_block;
-    s.state_block = p.state_block + f.state_block;
-    const std::uint64_t sums = p.ends.adds_input_gradient ? 0 : p.input_elements;
-    s.forward_flops = p.forward_flops + f.forward_flops + (f.ends.adds_output ? 0 : f.output_elements);
-    s.tape_flops = p.tape_flops + f.tape_flops;
-    s.backward_flops = p.backward_flops + f.backward_flops + sums;
-    s.input_gradient_flops = p.input_gradient_flops + f.input_gradient_flops + sums;
+    stage s = stage_without_chains();
+    add_chain(s, p, {.adds_gradient = true});
+    add_chain(s, f, {.forward = output, .evaluation = output});
+    s.forward_flops += f.ends.adds_output ? 0 : f.output_elements;
     return s;
   }
 
   template <class Queue, class Chains, class Frame>
   static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
     const auto &p = chains[0], &f = chains[1];
-    const tensor& sum = (*f.code->outputs)[0];
     const auto first = forward_chain(queue, p, p.enter(block), tape, output);
-    if (output && !p.code->ends.output) copy(queue, sum.elements(block.rows), block.outputs[0], first[0]);
+    if (output && !p.code->ends.output) copy(queue, f.output_elements(block.rows), block.outputs[0], first[0]);
 
-    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-    const std::size_t bytes = align_up(sum.elements(f.code->batch) * sizeof(T));
     Frame inside = f.enter(block);
-    inside.workspace += output_beside(f.code->ends, bytes);
+    inside.workspace += output_beside(f.code->ends, f.output_bytes());
     if (output && f.code->ends.adds_output) inside.output_addend = block.outputs[0];
-    else if (output && f.code->ends.output) inside.outputs = one_tensor(reinterpret_cast<T*>(block.workspace));
+    else if (output && f.code->ends.output) inside.outputs = one_tensor(block.in_workspace());
     const auto second = forward_chain(queue, f, inside, tape, output);
-    if (output && !f.code->ends.adds_output) add(queue, sum.elements(block.rows), block.outputs[0], block.outputs[0], second[0]);
+    if (output && !f.code->ends.adds_output)
+      add(queue, f.output_elements(block.rows), block.outputs[0], block.outputs[0], second[0]);
   }
 
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
-    const auto &p = chains[0], &f = chains[1];
-    backward_chain(queue, f, f.enter(block));
-
-    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-    const tensor& in = (*p.code->inputs)[0];
-    const std::size_t bytes = align_up(in.elements(p.code->batch) * sizeof(T));
-    Frame inside = p.enter(block);
-    inside.workspace += gradient_beside(p.code->ends, bytes);
-    const bool adds = p.code->ends.adds_input_gradient;
-    if (block.input_gradients && adds) inside.gradient_addend = block.input_gradients[0];
-    else if (block.input_gradients) inside.input_gradients = one_tensor(reinterpret_cast<T*>(block.workspace));
-    backward_chain(queue, p, inside);
-    if (block.input_gradients && !adds)
-      add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0],
-          reinterpret_cast<const T*>(block.workspace));
+    for (const std::size_t c : {1U, 0U}) backward_in_turn(queue, chains, c, chains[c].enter(block));
   }
 
 private:
-  // Beside the workspace of a chain: the second result and the second gradient, where no layer adds them to the first.
+  // Bytes beside the workspace of a chain: the second result, where no layer adds it to the first.
   static constexpr std::size_t output_beside(const chain_ends& f, std::size_t bytes) {
     return f.output && !f.adds_output ? bytes : 0;
-  }
-  static constexpr std::size_t gradient_beside(const chain_ends& p, std::size_t bytes) {
-    return p.adds_input_gradient ? 0 : bytes;
   }
 };
 
@@ -22850,6 +24775,7 @@ struct drawn;
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>, std::index_sequence<Index...>> {
+  using body = Body;
   using elements = pack<Elements...>;
   using element = T;
   using self = drawn;
@@ -22859,6 +24785,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr std::size_t size = flattened<Body>::stages;
   static constexpr bool gives_input_gradient = std::is_same_v<Around, reader_of_input_gradient>; // of the whole network
   static constexpr bool is_root = std::is_void_v<Around> || gives_input_gradient;
+  static constexpr bool all_outputs = is_root && Used == all_tensors; // are there for the program
   static constexpr bool is_frozen = std::is_same_v<Update, never_used>;
   static constexpr scale to{sizes_of<T>, Batch};
 
@@ -23177,9 +25104,8 @@ struct blueprint : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typen
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
-  // A loss compares the first tensor of the output, and uses no other.
-  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
-                         cairn::batch<Batch>::size, T,
+  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type,
+                         whole<Model>::used_outputs, cairn::batch<Batch>::size, T,
                          std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
                          std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
@@ -23189,9 +25115,9 @@ struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequent
 
 } // namespace detail
 
-// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update or
-// with_input_gradient of one of these. What Update says counts for a fused_update only: one rank uses the gradients of each
-// layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
+// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update,
+// with_input_gradient or with_all_outputs of one of these. What Update says counts for a fused_update only: one rank uses the
+// gradients of each layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 
@@ -23253,14 +25179,10 @@ struct made_of<Concat<Branches...>> {
     tensor sum = chains[0].after[0].with_last(0);
     for (std::size_t c = 0; c < branches; ++c) {
       const tensor& made = chains[c].after[0];
-      if (chains[c].takes != 1 || chains[c].gives != 1 || !contains(chains[c].depends[0], 0)) return;
-      if (!made.is_real() || made.rank() == 0 || !(made.with_last(0) == sum.with_last(0))) return;
+      if (!makes_one_tensor(chains[c]) || made.rank() == 0 || !(made.with_last(0) == sum.with_last(0))) return;
       sum = sum.with_last(sum.last() + made.last());
     }
-    out.accepts = true;
-    out.after.push_back(sum);
-    out.pass_by(value);
-    out.depends[0] = 1;
+    describe_one_tensor(value, sum, out);
   }
 
   static constexpr chain_ends ends(const element_facts&, const element_facts& last) {
@@ -23268,34 +25190,10 @@ struct made_of<Concat<Branches...>> {
   }
 
   static constexpr stage as_stage(const chain_facts* chains) {
-    stage s{};
-    s.tape_without_output = true;
-    s.leaves = 0;
-    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
-    for (std::size_t c = 0; c < branches; ++c) {
-      const chain_facts& f = chains[c];
-      const bool adds = c + 1 < branches; // the last branch comes first, and writes where the others add
-      const std::size_t beside = before_workspace(adds, f.ends, f.output_bytes, f.input_bytes);
-      tape += f.tape;
-      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
-      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
-      backward = backward < beside + f.backward_workspace ? beside + f.backward_workspace : backward;
-      s.reads_input = s.reads_input || f.reads_input;
-      s.tape_without_output = s.tape_without_output && !f.writes_output;
-      s.leaves += f.leaves;
-      s.parameters += f.parameters;
-      s.parameter_block += f.parameter_block;
-      s.state_block += f.state_block;
-      const std::uint64_t sums = adds ? f.input_elements : 0;
-      s.forward_flops += f.forward_flops;
-      s.tape_flops += f.tape_flops;
-      s.backward_flops += f.backward_flops + sums;
-      s.input_gradient_flops += f.input_gradient_flops + sums;
-    }
-    s.tape = {0, tape};
-    s.forward_workspace = {0, forward};
-    s.evaluation_workspace = {0, evaluation};
-    s.backward_workspace = {0, backward};
+    stage s = stage_without_chains();
+    for (std::size_t c = 0; c < branches; ++c) // the last branch comes first, and writes where the others add
+      add_chain(s, chains[c],
+                {.backward = gradient_of_output(chains[c].ends, chains[c].output_bytes), .adds_gradient = c + 1 < branches});
     return s;
   }
 
@@ -23326,40 +25224,27 @@ struct made_of<Concat<Branches...>> {
     for (std::size_t c = chains.size(); c-- > 0;) {
       const auto& chain = chains[c];
       const tensor& own = (*chain.code->outputs)[0];
-      const tensor& in = (*chain.code->inputs)[0];
-      using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-      const std::size_t output_bytes = align_up(own.elements(chain.code->batch) * sizeof(T));
-      const std::size_t input_bytes = align_up(in.elements(chain.code->batch) * sizeof(T));
       column -= own.last();
 
       Frame inside = chain.enter(block);
       inside.outputs = {};
-      const T* const gradient = block.output_gradients[0];
-      T* const memory = reinterpret_cast<T*>(block.workspace);
       if (chain.code->ends.output) {
-        inside.output_gradients = one_tensor(gradient + column);
+        inside.output_gradients = one_tensor(block.output_gradients[0] + column);
         inside.output_stride = width;
       } else {
-        copy_matrix(queue, matrix(memory, block.rows * rows_of(own), own.last()),
-                    columns_of(gradient, block.rows, own, column, width));
-        inside.output_gradients = one_tensor(static_cast<const T*>(memory));
+        copy_matrix(queue, matrix(block.in_workspace(), block.rows * rows_of(own), own.last()),
+                    columns_of(block.output_gradients[0], block.rows, own, column, width));
+        inside.output_gradients = one_tensor<const typename Frame::element>(block.in_workspace());
       }
-      const bool sums = c + 1 < chains.size();
-      T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
-      if (block.input_gradients && sums) inside.input_gradients = one_tensor(part);
-      inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
-      backward_chain(queue, chain, inside);
-      if (block.input_gradients && sums)
-        add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);
+      inside.workspace += gradient_of_output(chain.code->ends, chain.output_bytes());
+      backward_in_turn(queue, chains, c, inside);
     }
   }
 
 private:
-  // Beside the workspace of a chain during its backward: the gradient of its output without gaps, and that of its input,
-  // which is added to what the branches behind it gave.
-  static constexpr std::size_t before_workspace(bool sums, const chain_ends& ends, std::size_t output_bytes,
-                                                std::size_t input_bytes) {
-    return (ends.output ? 0 : output_bytes) + (sums ? input_bytes : 0);
+  // Bytes beside the workspace of a chain during its backward: the gradient of its output without gaps.
+  static constexpr std::size_t gradient_of_output(const chain_ends& ends, std::size_t output_bytes) {
+    return ends.output ? 0 : output_bytes;
   }
 
   static std::size_t rows_of(const tensor& t) { return t.size() / t.last(); } // of one sample
@@ -23498,10 +25383,7 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     return {value.items[0].with_last(channels), dense_half::statistics_of(channels)};
   }
   static constexpr void join(const value_list& value, const description*, description& out) {
-    out.accepts = true;
-    out.after.push_back(value.items[0].with_last(value.items[0].last() + layers * growth));
-    out.pass_by(value);
-    out.depends[0] = 1;
+    describe_one_tensor(value, value.items[0].with_last(value.items[0].last() + layers * growth), out);
   }
   static constexpr chain_ends ends(const element_facts&, const element_facts&) { return {}; }
 
@@ -23509,29 +25391,14 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     const chain_facts& last = chains[layers - 1];
     const std::size_t pixels = last.output_elements / growth, channels = last.input_elements / pixels + growth;
     const std::size_t sums = room_of_sums(channels);
-    stage s{};
-    s.reads_output = true; // all its layers read it
-    s.leaves = 0;
-    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
-    for (std::size_t c = 0; c < layers; ++c) {
-      const chain_facts& f = chains[c];
-      tape += f.tape;
-      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
-      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
-      backward = backward < f.backward_workspace ? f.backward_workspace : backward;
-      s.leaves += f.leaves;
-      s.parameters += f.parameters;
-      s.parameter_block += f.parameter_block;
-      s.state_block += f.state_block;
-      s.forward_flops += f.forward_flops;
-      s.backward_flops += f.backward_flops;
-    }
+    stage s = sum_of_chains({chains, layers});
+    s.reads_input = s.tape_without_output = false; // its layers read its output, which begins with a copy of the input
+    s.reads_output = true;
     s.tape_flops = s.forward_flops;
     s.input_gradient_flops = chains[0].input_gradient_flops;
-    s.tape = {0, sums + tape};
-    s.forward_workspace = {0, forward};
-    s.evaluation_workspace = {0, sums + evaluation};
-    s.backward_workspace = {0, 2 * sums + backward};
+    s.tape.per_batch += sums;
+    s.evaluation_workspace.per_batch += sums;
+    s.backward_workspace.per_batch += 2 * sums;
     s.kept_gradient_workspace = layers > 1 ? last.input_bytes : 0;
     return s;
   }
@@ -23548,15 +25415,15 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       Frame inside = enter(chains[c], block, of);
       if (!tape) inside.workspace += of.sums;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
-      inside.inputs = in.template as<const T_of<Frame>>();
-      inside.outputs = out.template as<T_of<Frame>>();
+      inside.inputs = in.template as<const typename Frame::element>();
+      inside.outputs = out.template as<typename Frame::element>();
       forward_chain(queue, chains[c], inside, tape, true);
     }
   }
 
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
-    using T = T_of<Frame>;
+    using T = typename Frame::element;
     const places of(chains, block);
     auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
     auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
@@ -23564,11 +25431,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     // Of all channels: they are added to where they lie, unless somebody else reads them after this.
     const bool in_place = block.may_overwrite_output_gradients;
     const std::size_t own = in_place ? of.width : of.width - growth;
-    T* const gradients =
-        in_place ? const_cast<T*>(block.output_gradients[0]) : reinterpret_cast<T*>(block.workspace + 2 * of.sums);
-    const std::size_t room = in_place || chains.size() == 1
-                                 ? 0
-                                 : align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T));
+    T* const gradients = in_place ? const_cast<T*>(block.output_gradients[0]) : block.in_workspace(2 * of.sums);
+    const std::size_t room = in_place || chains.size() == 1 ? 0 : chains.back().input_bytes();
     for (std::size_t c = chains.size(); c-- > 0;) {
       const bool is_last = c + 1 == chains.size();
       const std::size_t before = of.first + c * growth;
@@ -23598,8 +25462,6 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   }
 
 private:
-  template <class Frame>
-  using T_of = std::remove_cvref_t<decltype(*std::declval<Frame>().outputs[0])>;
   template <class Frame>
   using sum_of = typename Frame::sum;
 
@@ -23641,8 +25503,7 @@ private:
   };
   template <class Chain, class Frame>
   static Frame enter(const Chain& chain, const Frame& block, const places& of) {
-    Frame inside = chain.enter(block);
-    if (inside.tape != nullptr) inside.tape += of.sums;
+    Frame inside = chain.enter(block, of.sums);
     inside.input_stride = inside.output_stride = of.width;
     return inside;
   }
@@ -23651,6 +25512,108 @@ private:
 } // namespace detail
 
 } // namespace cairn
+
+// cairn/net/nesting.hpp
+
+// How the Sequentials of a network stand in one another. The chain that runs has lost this; names need it.
+namespace cairn::detail {
+
+// The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers: a Repeat as
+// many as its blocks, what takes no place there none, and a block that computes what its chain computes as many as that.
+template <class T>
+constexpr std::size_t places_of();
+template <class Parts>
+struct places_of_parts;
+template <class... Parts>
+struct places_of_parts<pack<Parts...>> {
+  static constexpr std::size_t value = [] {
+    std::size_t sum = 0;
+    for (const std::size_t count : {std::size_t{0}, places_of<Parts>()...}) sum += count;
+    return sum;
+  }();
+};
+template <class T>
+constexpr std::size_t places_of() {
+  if constexpr (requires { requires T::takes_no_place; }) return 0;
+  else if constexpr (is_sequential<T>) return 1;
+  else if constexpr (made_of<T>::as == part_kind::sequence)
+    return made_of<T>::times * places_of_parts<typename made_of<T>::parts>::value;
+  else if constexpr (is_transparent<T>) return places_of_parts<typename made_of<T>::parts>::value;
+  else return 1;
+}
+
+// A part of a chain as a text: '.' is a stage, and a Sequential stands in brackets.
+template <class T>
+struct nesting_of {
+  static constexpr std::size_t length = 1;
+  static constexpr bool nests = false;
+  static constexpr char* write(char* out) {
+    *out = '.';
+    return out + 1;
+  }
+};
+template <class Parts, bool Plain = is_plain<Parts>>
+struct nesting_of_parts;
+template <class... Parts>
+struct nesting_of_parts<pack<Parts...>, true> {
+  static constexpr std::size_t length = sizeof...(Parts);
+  static constexpr bool nests = false;
+  static constexpr char* write(char* out) {
+    for (std::size_t i = 0; i < length; ++i) *out++ = '.';
+    return out;
+  }
+};
+template <class... Parts>
+struct nesting_of_parts<pack<Parts...>, false> {
+  static constexpr std::size_t length = [] {
+    std::size_t sum = 0;
+    for (const std::size_t part : {std::size_t{0}, nesting_of<Parts>::length...}) sum += part;
+    return sum;
+  }();
+  static constexpr bool nests = [] {
+    for (const bool part : {false, nesting_of<Parts>::nests...})
+      if (part) return true;
+    return false;
+  }();
+  static constexpr char* write(char* out) {
+    using writer = char* (*)(char*);
+    constexpr std::array<writer, sizeof...(Parts) + 1> writers{&nesting_of<Parts>::write..., nullptr};
+    for (std::size_t i = 0; i < sizeof...(Parts); ++i) out = writers[i](out);
+    return out;
+  }
+};
+template <class T>
+  requires(made_of<T>::as == part_kind::sequence) //
+struct nesting_of<T> {
+  using once = nesting_of_parts<typename made_of<T>::parts>;
+  static constexpr std::size_t length = made_of<T>::times * once::length + (is_sequential<T> ? 2 : 0);
+  static constexpr bool nests = is_sequential<T> || once::nests;
+  static constexpr char* write(char* out) {
+    if (is_sequential<T>) *out++ = '(';
+    for (std::size_t i = 0; i < made_of<T>::times; ++i) out = once::write(out);
+    if (is_sequential<T>) *out++ = ')';
+    return out;
+  }
+};
+
+// The text of the chain whose body this is, without the brackets of the body; empty if there are no others.
+template <class Body>
+struct nesting_of_body : nesting_of<Body> {};
+template <class... Layers>
+struct nesting_of_body<Sequential<Layers...>> : nesting_of_parts<pack<Layers...>> {};
+
+template <class Body>
+struct nesting {
+  using marks = nesting_of_body<Body>;
+  static constexpr auto text = [] {
+    std::array<char, marks::nests ? marks::length : 1> out{};
+    if constexpr (marks::nests) marks::write(out.data());
+    return out;
+  }();
+  static constexpr std::string_view value{text.data(), marks::nests ? marks::length : 0};
+};
+
+} // namespace cairn::detail
 
 // cairn/net/program.hpp
 
@@ -23673,8 +25636,14 @@ struct chain_of_block {
   std::size_t tape_begin = 0;      // in bytes
   std::uint32_t leaf_begin = 0;
 
-  // What the chain works with, if the block works with this.
-  frame<T> enter(const frame<T>& block) const;
+  // What the chain works with, if the block works with this. The tape of a block begins with own_tape bytes of its own.
+  frame<T> enter(const frame<T>& block, std::size_t own_tape = 0) const;
+
+  // Elements of the first tensor that it makes of so many samples.
+  std::size_t output_elements(std::size_t rows) const { return (*code->outputs)[0].elements(rows); }
+  // Bytes of the first tensor that it takes, and of the first that it makes, in a whole batch.
+  std::size_t input_bytes() const { return align_up((*code->inputs)[0].elements(code->batch) * sizeof(T)); }
+  std::size_t output_bytes() const { return align_up(output_elements(code->batch) * sizeof(T)); }
 };
 
 // Of an element whose T has its sums in another type: where its parameters and its buffers begin as those, in bytes. Their
@@ -23698,6 +25667,9 @@ struct program {
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
     std::string_view part_name{}; // of the chains, if they and not their stages have names
+    std::size_t places = 1;       // in the Sequential around it, in names
+    bool is_transparent = false;  // a block that computes what its chain computes: in names it is not there
+    bool is_elementwise = false;  // see made_of.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -23733,6 +25705,12 @@ struct program {
     std::size_t lasting = 0;
     bool lasting_output = false;
   };
+
+  // For the names of what stands in the chain (train/parameters.hpp): is it a Sequential itself, or one block that is not there
+  // in names? And how do other Sequentials stand in it (net/nesting.hpp)?
+  bool is_sequential = true;
+  bool is_transparent = false;
+  std::string_view nesting{};
 
   bool is_root = true;
   bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
@@ -23823,10 +25801,13 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     e.arrives = &values.input(I);
     e.takes = made.takes;
     e.gives = made.gives;
+    e.places = places_of<E>();
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
       e.part_name = part_name<E>;
+      e.is_transparent = detail::is_transparent<E>;
+      e.is_elementwise = requires { requires made_of<E>::is_elementwise; };
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;
     } else {
@@ -23881,6 +25862,10 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
 
   static constexpr code value = [] {
     code p{};
+    using body = typename Blueprint::body;
+    p.is_sequential = detail::is_sequential<body>;
+    p.is_transparent = detail::is_transparent<body>;
+    p.nesting = detail::nesting<body>::value;
     p.is_root = Blueprint::is_root;
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;
@@ -23975,6 +25960,7 @@ struct frozen_as_T<T, true> {
 // What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
 struct frame : frozen_as_T<T> {
+  using element = T;
   using sum = accumulated<T>;
 
   std::size_t rows = 0; // samples, 1 … batch
@@ -24008,6 +25994,10 @@ struct frame : frozen_as_T<T> {
   }
   T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
 
+  // What a block keeps beside its chains, from so many bytes on.
+  T* in_workspace(std::size_t begin = 0) const { return reinterpret_cast<T*>(workspace + begin); }
+  T* in_tape(std::size_t begin = 0) const { return reinterpret_cast<T*>(tape + begin); }
+
   // The frozen parameters of a chain whose buffers begin so far behind those of this one.
   const T* frozen_parameters(std::size_t begin) const {
     if constexpr (is_narrow<T>) return this->frozen + begin;
@@ -24023,11 +26013,11 @@ struct frame : frozen_as_T<T> {
 };
 
 template <class T, class Queue>
-frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
+frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_tape) const {
   frame<T> inside = block;
   inside.enter(parameter_begin, state_begin);
   inside.random.position += leaf_begin;
-  if (inside.tape != nullptr) inside.tape += tape_begin;
+  if (inside.tape != nullptr) inside.tape += own_tape + tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
   inside.output_stride = inside.output_gradient_stride = 0;
   inside.input_stride = inside.input_gradient_stride = inside.gradient_addend_stride = 0;
@@ -24440,6 +26430,131 @@ using function_of = typename function_made_of<Net>::type;
 
 } // namespace cairn::detail
 
+// cairn/net/gated.hpp
+
+namespace cairn {
+
+// y = f(x) g(x), element by element: the gated linear units of Shazeer: GLU variants improve transformer, 2020
+// (arXiv:2002.05202). Gated<Sequential<Linear<D, H>, GELU>, Linear<D, H>> is GEGLU; GLU has Sigmoid there, SwiGLU x sigmoid(x). A
+// branch is a layer or a Sequential; both take the first tensor, and make one tensor of the same shape. Backward reads f(x) and
+// g(x): the branches write both into the block's own tape, in front of theirs.
+template <class F, class G>
+struct Gated {};
+
+namespace detail {
+
+struct gated_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>, "Gated: each of its two branches has a layer and makes one tensor of the input, of the same "
+                                   "shape; see wrong_gated<type, what it takes, what each branch makes>");
+    return false;
+  }
+};
+
+// A Gated whose branches make tensors of other shapes.
+template <class Block, class... TakesAndGives>
+struct wrong_gated : gated_message {};
+
+template <class F, class G>
+struct made_of<Gated<F, G>> {
+  static constexpr part_kind as = part_kind::block;
+  static constexpr std::string_view name = "Gated";
+  static constexpr bool is_right = true, is_elementwise = true;
+  using parts = pack<F, G>;
+  using policy = store_all;
+  using wrong = wrong_gated<Gated<F, G>>;
+  using empty = wrong;
+  template <class Takes, class... Gives>
+  using wrong_ends = wrong_gated<Gated<F, G>, Takes, Gives...>;
+  template <class First, class Second>
+  using with = Gated<First, Second>;
+
+  static constexpr void join(const value_list& v, const description* chains, description& out) {
+    join_alike(v, {chains, 2}, out);
+  }
+  static constexpr chain_ends ends(const element_facts& first, const element_facts&) {
+    return {.adds_input_gradient = first.adds};
+  }
+
+  static constexpr stage as_stage(const chain_facts* chains) {
+    const std::size_t bytes = chains[0].output_bytes;
+    stage s = stage_without_chains();
+    add_chain(s, chains[0], {.backward = bytes, .adds_gradient = true});
+    add_chain(s, chains[1], {.evaluation = bytes, .backward = bytes});
+    s.tape.per_batch += 2 * bytes;
+    s.tape_without_output = true; // all but the product
+    s.tape_flops = s.forward_flops;
+    s.forward_flops += chains[0].output_elements;
+    s.backward_flops += 2 * chains[0].output_elements;
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
+    const std::size_t bytes = chains[0].output_bytes();
+    auto* const f = tape ? block.in_tape() : block.outputs[0];
+    auto* const g = tape ? block.in_tape(bytes) : block.in_workspace();
+    for (const std::size_t c : {0U, 1U}) {
+      Frame inside = chains[c].enter(block, 2 * bytes);
+      inside.outputs = one_tensor(c == 0 ? f : g);
+      inside.workspace += c == 0 || tape ? 0 : bytes;
+      forward_chain(queue, chains[c], inside, tape, true);
+    }
+    if (output) elementwise(queue, chains[0].output_elements(block.rows), product_of_two{}, block.outputs[0], f, g);
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    const std::size_t bytes = chains[0].output_bytes();
+    for (const std::size_t c : {1U, 0U}) {
+      Frame inside = chains[c].enter(block, 2 * bytes);
+      inside.outputs = one_tensor(block.in_tape(c * bytes));
+      inside.output_gradients = one_tensor(block.in_workspace()).to_read();
+      inside.workspace += bytes;
+      elementwise(queue, chains[c].output_elements(block.rows), product_of_two{}, block.in_workspace(), block.output_gradients[0],
+                  block.in_tape((1 - c) * bytes));
+      backward_in_turn(queue, chains, c, inside);
+    }
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/net/with_all_outputs.hpp
+
+namespace cairn {
+
+// The same function as Model, of a network whose last value has several tensors: all of them are outputs, not the first alone.
+// trainer::step_by() judges them together, and evaluate() gives an array of them. So one body has several heads, each with a
+// loss of its own.
+//
+// It stands around a whole network, as in trainer<with_all_outputs<Net>, ...>, model<with_all_outputs<Net>, batch<64>> or
+// ddp<with_all_outputs<Net>, Communicator>, around a checkpoint of all of it, and on either side of a fused_update or
+// with_input_gradient. Every tensor of the last value has to be of numbers with a gradient, one for each sample.
+template <class Model>
+struct with_all_outputs {};
+
+namespace detail {
+
+template <class Model>
+struct made_of<with_all_outputs<Model>> : way_to_train<with_all_outputs, Model> {};
+
+template <class Model>
+struct whole<with_all_outputs<Model>> : whole<Model> {
+  static constexpr tensor_set used_outputs = all_tensors;
+};
+template <class Model>
+struct without_ways<with_all_outputs<Model>> : without_ways<Model> {};
+template <class Model, class Body, tensor_set Used>
+struct network_diagnostic<with_all_outputs<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/net/with_input_gradient.hpp
 
 namespace cairn {
@@ -24466,8 +26581,8 @@ struct whole<with_input_gradient<Model>> : whole<Model> {
 };
 template <class Model>
 struct without_ways<with_input_gradient<Model>> : without_ways<Model> {};
-template <class Model, class Body>
-struct network_diagnostic<with_input_gradient<Model>, Body> : network_diagnostic<Model> {};
+template <class Model, class Body, tensor_set Used>
+struct network_diagnostic<with_input_gradient<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
 } // namespace detail
 
@@ -24496,6 +26611,22 @@ template <class Model>
 struct unplanned<with_input_gradient<Model>> {
   using type = with_input_gradient<typename unplanned<Model>::type>;
 };
+template <class Model>
+struct unplanned<with_all_outputs<Model>> {
+  using type = with_all_outputs<typename unplanned<Model>::type>;
+};
+
+struct schedule_message {
+  template <class Schedule>
+  static constexpr bool right() {
+    static_assert(is_right<Schedule>,
+                  "trainer: the option schedule takes what memory_curve::within() solved for this network, batch and type; a "
+                  "policy is a part of the model: trainer<checkpoint<sqrt_n, Net>, ...>; see wrong_schedule<found>");
+    return false;
+  }
+};
+template <class Found>
+struct wrong_schedule : schedule_message {};
 
 // A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
 // takes it in place of the schedule that was compiled, and so need not know the solver. Update says where its gradients
@@ -24503,6 +26634,14 @@ struct unplanned<with_input_gradient<Model>> {
 template <class Net, std::size_t Batch, class T, class Update>
 struct solved_step {
   run_time_plan plan{};
+
+  solved_step() {} // not defaulted: see rate_schedule
+  solved_step(run_time_plan solved) : plan(std::move(solved)) {}
+  template <class Other>
+    requires(!std::is_same_v<Other, run_time_plan>)
+  solved_step(const Other&) {
+    refuse<wrong_schedule<Other>>();
+  }
 };
 
 // What memory_curve<Model, Batch, T, Update>::within() returns.
@@ -24838,11 +26977,23 @@ public:
   // share that is solved, from 0 to 1.
   template <class Progress = detail::no_progress>
   explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
-      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {}
+      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {
+    // What lives at once fits into an arena that may be a little larger, so that of two schedules the dearer may need more.
+    const std::size_t effort = detail::most_effort / (solved_.size() + 1);
+    std::size_t least = limits.most;
+    for (std::size_t i = solved_.size(); i-- > 0;) {
+      const std::size_t arena = detail::lay_out_route(plan::whole, solved_.route_of(i), effort).memory.arena;
+      if (arena > least || (!points_.empty() && arena == least)) continue;
+      least = arena;
+      points_.push_back({arena, solved_[i].cost});
+    }
+    std::reverse(points_.begin(), points_.end());
+  }
 
-  // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
-  std::size_t size() const { return solved_.size(); }
-  solver::point operator[](std::size_t i) const { return solved_[i]; }
+  // The points from the least memory to the least cost: the bytes of an arena that within() takes, and the most that a step
+  // costs in it.
+  std::size_t size() const { return points_.size(); }
+  solver::point operator[](std::size_t i) const { return points_[i]; }
 
   // The cheapest schedule whose arena is at most so many bytes. Throws an error if there is none, which says how many
   // there must be.
@@ -24864,6 +27015,7 @@ public:
 private:
   std::vector<stage_cost> costs_; // none: FLOPs
   solver solved_;
+  std::vector<solver::point> points_;
 };
 
 } // namespace cairn
@@ -24985,7 +27137,7 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
 };
 
 // Those of a whole network, and where the numbers of each lie: whole cache lines, and of the first layer one number more, by
-// which a trainer tells what is being run (train/rank_sums.hpp).
+// which a trainer tells what is being run (train/ranks/rank_sums.hpp).
 template <class Blueprint>
 struct summed_layers {
   static constexpr bool all_can_be_summed = !summed_in<Blueprint>::any_keeps_apart;
@@ -25065,1564 +27217,6 @@ std::string place_of_layer(const program<T, Queue>& p, std::uint32_t leaf) {
              place_of_layer(*e.chains[c].code, leaf - e.chains[c].leaf_begin);
   return name + ", " + short_name(p.stages[i].type);
 }
-
-} // namespace cairn::detail
-
-// cairn/train/samples.hpp
-
-namespace cairn {
-
-// Numbers that lie one after another and say where and how many: a std::span, a std::vector, a tensor_view, a
-// std::array, an xtensor. They are read in place.
-template <class Range>
-concept numbers = requires(const Range& r) {
-  { r.size() } -> std::convertible_to<std::size_t>;
-  requires std::is_pointer_v<decltype(r.data())>;
-  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
-               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
-};
-
-namespace detail {
-
-template <numbers Range>
-using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
-
-// An array that tells its strides has to be contiguous, the last axis fastest.
-template <class Range>
-void check_layout(const Range& range, const char* where) {
-  if constexpr (requires {
-                  range.shape().size();
-                  range.strides().size();
-                }) {
-    std::size_t expected = 1;
-    for (std::size_t axis = range.shape().size(); axis-- > 0;) {
-      const auto extent = static_cast<std::size_t>(range.shape()[axis]);
-      if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
-        throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
-                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
-                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
-      expected *= extent;
-    }
-  }
-}
-
-// The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
-template <class Range>
-auto* first_number(const Range& range) {
-  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
-  else return range.data();
-}
-
-inline std::string extents_text(const shape& s) {
-  std::string text = "(";
-  for (std::size_t axis = 0; axis < s.rank; ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(s[axis]);
-  return text + ")";
-}
-
-// What an array that knows its extents says of one sample has to fit what is expected: the same extents. One that is as
-// large, where either has one axis only, is taken too: rows of an image are one after another, flattened or not.
-inline void check_sample(const shape& found, const shape& expected, const char* where) {
-  if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
-  throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
-                    ", found samples of the shape " + extents_text(found));
-}
-
-// How many samples there are: 1 … most, and nothing left over.
-template <class Range>
-std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
-  check_layout(range, where);
-  const auto size = static_cast<std::size_t>(range.size());
-  const std::size_t each = sample.size();
-  if constexpr (requires { check_sample(range.sample_shape(), sample, where); }) {
-    check_sample(range.sample_shape(), sample, where);
-  } else if constexpr (requires {
-                         range.shape().size();
-                         range.shape()[0];
-                       }) {
-    const std::size_t axes = range.shape().size();
-    shape found;
-    for (std::size_t axis = 1; axis < axes && axis <= shape::max_rank; ++axis)
-      found.push_back(static_cast<std::size_t>(range.shape()[axis]));
-    if (axes > 1) check_sample(found, sample, where);
-  }
-  if (size == 0 || size % each != 0)
-    throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
-                      std::to_string(size) + " numbers, which is no whole number of samples");
-  const std::size_t rows = size / each;
-  if (rows > most)
-    throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
-                      " samples, the batch that was planned for, found " + std::to_string(rows) +
-                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
-  return rows;
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/wrong_arguments.hpp
-
-// Arguments of a trainer's functions that cannot be there, as diagnostics of an error (core/explain.hpp).
-namespace cairn::detail {
-
-struct inputs_message {
-  template <class Inputs>
-  static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                                    "see wrong_inputs<found, expected>");
-    return false;
-  }
-};
-struct targets_message {
-  template <class Targets>
-  static constexpr bool right() {
-    static_assert(is_right<Targets>, "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
-    return false;
-  }
-};
-struct function_message {
-  template <class Networks>
-  static constexpr bool right() {
-    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
-                                      "other_function<this network, that network>");
-    return false;
-  }
-};
-
-template <class Found, class Expected>
-struct wrong_inputs : inputs_message {};
-template <class Loss, class Found>
-struct wrong_targets : targets_message {};
-template <class Own, class Other>
-struct other_function : function_message {};
-
-} // namespace cairn::detail
-
-// cairn/train/input_arrays.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// One array among several, whatever its type: it stays where it is.
-struct input_array {
-  const void* array = nullptr;
-  const void* (*first)(const void*) = nullptr;
-  std::size_t (*rows)(const void*, const shape& sample, std::size_t most, const char* where) = nullptr;
-
-  template <numbers Array>
-  static input_array of(const Array& array) {
-    return {&array, [](const void* a) -> const void* { return first_number(*static_cast<const Array*>(a)); },
-            [](const void* a, const shape& sample, std::size_t most, const char* where) {
-              return count_rows(*static_cast<const Array*>(a), sample, most, where);
-            }};
-  }
-};
-
-// What several inputs of a step are: see inputs().
-template <class... Elements>
-struct input_arrays {
-  std::array<input_array, sizeof...(Elements)> arrays;
-};
-
-} // namespace detail
-
-// The arrays of a step of a network that takes several tensors, in the order of its Inputs<...>, constants last:
-// step(inputs(hidden, mask), targets). They are read in place, and have to live as long as the step.
-template <numbers... Arrays>
-detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... arrays) {
-  return {{detail::input_array::of(arrays)...}};
-}
-
-namespace detail {
-
-// Calls f with what a loader gives as inputs: one view, or several as inputs(...).
-template <class... Views, class F>
-decltype(auto) with_inputs(const std::tuple<Views...>& several, F&& f) {
-  return std::apply([&](const auto&... views) -> decltype(auto) { return f(inputs(views...)); }, several);
-}
-template <numbers View, class F>
-decltype(auto) with_inputs(const View& one, F&& f) {
-  return f(one);
-}
-
-// The types of the elements of these inputs, one for each array; none if they are no inputs.
-template <class Inputs>
-struct array_types : type_of<pack<>> {};
-template <numbers Inputs>
-struct array_types<Inputs> : type_of<pack<number_of<Inputs>>> {};
-template <class... Elements>
-struct array_types<input_arrays<Elements...>> : type_of<pack<Elements...>> {};
-template <numbers... Arrays> // a loader's batch.inputs
-struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> {};
-
-} // namespace detail
-
-// What a step takes: numbers, or several arrays of them.
-template <class Inputs>
-concept step_inputs = (detail::array_types<Inputs>::type::size > 0);
-
-namespace detail {
-
-template <numbers Array>
-input_arrays<number_of<Array>> as_arrays(const Array& array) {
-  return inputs(array);
-}
-template <class... Elements>
-const input_arrays<Elements...>& as_arrays(const input_arrays<Elements...>& all) {
-  return all;
-}
-template <numbers... Arrays>
-input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
-  return std::apply([](const auto&... arrays) { return inputs(arrays...); }, all);
-}
-
-// The inputs that a network is given: checked, and where they are. Inputs and Constants are the lists of its plan.
-template <class Plan, class T>
-class taken_inputs {
-public:
-  using sum = accumulated<T>; // of tensors; constants are of T
-  static constexpr std::size_t tensor_count = Plan::inputs.size();
-  static constexpr std::size_t count = tensor_count + Plan::constants.size();
-
-  // How many samples there are: as many in every array but those that the whole batch shares.
-  template <step_inputs Inputs>
-  static std::size_t rows(const Inputs& given, std::size_t most, const char* where) {
-    if constexpr (is_right<Inputs>()) {
-      if constexpr (numbers<Inputs>) return count_rows(given, Plan::inputs[0].extents, most, where);
-      else return count_all(as_arrays(given).arrays, most, where);
-    } else {
-      return 0; // there has been an error
-    }
-  }
-
-  template <step_inputs Inputs>
-  void take(const Inputs& given) {
-    if constexpr (is_right<Inputs>()) {
-      if constexpr (numbers<Inputs>) {
-        tensors_ = {reinterpret_cast<const std::byte*>(first_number(given)), offsets_.data()};
-      } else {
-        const auto& all = as_arrays(given);
-        std::array<const std::byte*, count> at{};
-        for (std::size_t k = 0; k < count; ++k) at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
-        tensors_ = {at[0], offsets_.data()};
-        if constexpr (count > tensor_count) constants_ = {at[tensor_count], offsets_.data() + tensor_count};
-        for (std::size_t k = 0; k < count; ++k)
-          offsets_[k] =
-              reinterpret_cast<std::uintptr_t>(at[k]) - reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
-      }
-    }
-  }
-
-  // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
-  static constexpr tensor_layout tensors_at{Plan::inputs, sizes_of<sum>, Plan::batch};
-  static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
-  static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
-
-  template <step_inputs Inputs>
-  static void copy(const Inputs& given, std::size_t rows, std::byte* to) {
-    if constexpr (is_right<Inputs>()) {
-      const auto& all = as_arrays(given);
-      for (std::size_t k = 0; k < count; ++k) {
-        const auto* const from = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
-        std::memcpy(to + place(k), from, expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
-      }
-    }
-  }
-  void take_copied(const std::byte* at) {
-    tensors_ = {at, tensors_at.offsets.data()};
-    constants_ = {at + tensors_at.size, constants_at.offsets.data()};
-  }
-
-  tensors<const sum> tensors_taken() const { return tensors_; }
-  tensors<const T> constants_taken() const { return constants_; }
-
-private:
-  static constexpr std::size_t place(std::size_t k) {
-    return k < tensor_count ? tensors_at.offsets[k] : tensors_at.size + constants_at.offsets[k - tensor_count];
-  }
-  static constexpr const element_sizes& sizes_at(std::size_t k) { return k < tensor_count ? sizes_of<sum> : Plan::to.sizes; }
-  static constexpr const tensor& expected(std::size_t k) {
-    return k < tensor_count ? Plan::inputs[k] : Plan::constants[k - tensor_count];
-  }
-  template <std::size_t K>
-  using element_of =
-      std::conditional_t<expected(K).type == element::int32, std::int32_t, std::conditional_t<(K < tensor_count), sum, T>>;
-
-  // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
-  template <class Inputs, class Types = typename array_types<Inputs>::type>
-  static constexpr bool is_right() {
-    static_assert(Types::size == count,
-                  "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                  "with one for each dims<...> and each constant<...> of its Inputs, in their order");
-    if constexpr (Types::size == count) {
-      using wrong = typename decltype(first_wrong<Types>())::type;
-      return wrong::template right<wrong>();
-    } else {
-      return false;
-    }
-  }
-  template <class Types, std::size_t K = 0>
-  static auto first_wrong() {
-    if constexpr (K == count) return type_of<nothing_wrong>{};
-    else if constexpr (std::is_same_v<pack_element<K, Types>, element_of<K>>) return first_wrong<Types, K + 1>();
-    else return type_of<wrong_inputs<pack_element<K, Types>, element_of<K>>>{};
-  }
-
-  // Names are made only for an error: a step allocates nothing.
-  static std::size_t count_all(const std::array<input_array, count>& arrays, std::size_t most, const char* where) {
-    std::size_t rows = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const tensor& what = expected(k);
-      std::size_t found = 0;
-      try {
-        found = arrays[k].rows(arrays[k].array, what.extents, what.per_batch ? 1 : most, where);
-      } catch (const error& wrong) {
-        throw input_error("array " + std::to_string(k) + " of " + wrong.what());
-      }
-      if (what.per_batch) continue;
-      if (rows == 0) rows = found;
-      if (found != rows)
-        throw input_error("array " + std::to_string(k) + " of " + where + ": expected " + std::to_string(rows) +
-                          " samples, as many as array 0 has, found " + std::to_string(found) +
-                          "; every tensor and every constant has a row for each sample");
-    }
-    return rows;
-  }
-
-  tensors<const sum> tensors_{};
-  tensors<const T> constants_{};
-  std::array<std::size_t, count> offsets_{};
-};
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/accuracy.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// What a network puts out: a tensor_view, or anything else with rows of one shape.
-template <class Outputs>
-concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
-  { outputs.sample_shape().last() } -> std::convertible_to<std::size_t>;
-};
-
-// What a loader gives: batches of inputs and targets.
-template <class Loader>
-concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
-  all.begin() == all.end();
-  one.inputs;
-  one.targets;
-};
-
-template <class T>
-std::size_t place_of_largest(const T* from, std::size_t count) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < count; ++i)
-    if (from[i] > from[best] || (from[i] != from[i] && from[best] == from[best])) best = i;
-  return best;
-}
-
-// How many of the largest outputs are the targets.
-template <scores Outputs, numbers Targets>
-std::size_t count_right(const Outputs& outputs, const Targets& targets) {
-  static_assert(std::integral<number_of<Targets>>, "accuracy: targets are class numbers, which are integers");
-  const std::size_t classes = outputs.sample_shape().last();
-  if (classes < 2)
-    throw input_error("accuracy: expected outputs for 2 classes or more, found " + std::to_string(classes) +
-                      ", of which the largest is always right; compare a single logit with 0");
-  const std::size_t decisions = outputs.size() / classes;
-  if (static_cast<std::size_t>(targets.size()) != decisions)
-    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) + " decisions among " +
-                      std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
-  std::size_t right = 0;
-  for (std::size_t i = 0; i < decisions; ++i) {
-    const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
-    if (std::cmp_equal(found, +first_number(targets)[i])) ++right;
-  }
-  return right;
-}
-
-inline double share_of(std::size_t right, std::size_t all) {
-  if (all == 0) throw input_error("accuracy: expected at least one sample, found none");
-  return static_cast<double>(right) / static_cast<double>(all);
-}
-
-} // namespace detail
-
-// The place of the largest output, along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
-// index before the innermost. The first of equal ones; a NaN counts as the largest.
-template <detail::scores Outputs>
-std::vector<std::size_t> argmax(const Outputs& outputs) {
-  const std::size_t classes = outputs.sample_shape().last();
-  std::vector<std::size_t> places(classes == 0 ? 0 : outputs.size() / classes);
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
-  return places;
-}
-
-// The share, 0 … 1, of targets that are the argmax of their outputs: accuracy(train.evaluate(images), labels).
-template <detail::scores Outputs, numbers Targets>
-double accuracy(const Outputs& outputs, const Targets& targets) {
-  return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
-}
-
-// The same over all that a loader gives, every sample counted alike, for a trainer or a model:
-//
-//   accuracy(train, loader{digits.test, sequential_sampler{}, batch<64>{}})
-//
-// Of several ranks, each learns the share of what its own loader gives.
-template <class Model, detail::gives_batches Loader>
-double accuracy(Model& net, Loader&& all) {
-  std::size_t right = 0;
-  std::size_t decisions = 0;
-  for (const auto& batch : all) {
-    right += detail::with_inputs(batch.inputs,
-                                 [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
-    decisions += batch.targets.size();
-  }
-  return detail::share_of(right, decisions);
-}
-
-} // namespace cairn
-
-// cairn/train/optimizer.hpp
-
-namespace cairn {
-
-// How many buffers like the parameters an optimizer may have.
-inline constexpr std::size_t most_optimizer_states = 4;
-
-// Everything that an optimizer works on: one span of the flat parameter buffer, and what lies at the same place of the
-// others. Between two tensors there may be padding: zeros, whose gradients are zero and whose update has no meaning.
-template <class T>
-struct update_call {
-  std::size_t count = 0;
-  T* parameters = nullptr;                        // (count)
-  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
-  std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;               // the gradients are multiplied by it before anything else: makes means of them, and clips
-  const double* factor = nullptr; // on a device whose memory is not the host's: one number there, by which they are multiplied
-                                  // too, as it makes means of several ranks, and clips; null: 1
-  double learning_rate = 0;       // of this step: not the optimizer's own, if there is a schedule
-  std::uint64_t step = 1;         // 1 in the first update
-  bool is_special = false;        // the parameters of this span are those that the optimizer picked: see is_special below
-};
-
-// An optimizer turns gradients into new parameters, element by element.
-//
-// A type O is an optimizer if
-//   1. o.learning_rate is its learning rate where no schedule gives another;
-//   2. o.states() is how many buffers like the parameters it needs, at most 4 (else the trainer throws);
-//   3. o.update(queue, update_call<T>) of a const O changes parameters and states;
-//   4. an element's bits depend on its own numbers, the scale, the learning rate and the step only: how the
-//      buffer is cut into spans does not matter, and buckets can be updated as they arrive.
-//
-// It may have static bool is_special(const tensor&), which picks parameters by their description: then each call is about
-// picked parameters or about others, and says which. It may have settings(), all its numbers as a range of double: then
-// ranks that were given others refuse to start. It may have check(), which throws input_error about numbers that make no
-// sense: the trainer calls it before it takes them.
-//
-// It owns nothing and is a value: copy it, write it down, compare it. examples/own_optimizer.cpp is one of one's own.
-template <class O>
-concept optimizer = std::copyable<O> && requires(const O& o) {
-  { o.learning_rate } -> std::convertible_to<double>;
-  { o.states() } -> std::same_as<std::size_t>;
-};
-
-} // namespace cairn
-
-// cairn/train/settings.hpp
-
-namespace cairn::detail {
-
-// Throws input_error if a number that was given to a trainer, an optimizer or a loss is not from `least` to `most`; NaN
-// never is. The text says what was expected: "SGD: expected a momentum of 0 or more".
-inline void check_number(const char* expected, double found, double least = 0, double most = std::numeric_limits<double>::max()) {
-  if (!(found >= least && found <= most)) throw input_error(expected + std::string(", found ") + std::to_string(found));
-}
-
-// As few digits as tell a number from every other.
-inline std::string shortest_text(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
-// The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.
-template <class X>
-concept has_settings = requires(const X& x) {
-  { *x.settings().begin() } -> std::convertible_to<double>;
-  x.settings().end();
-};
-
-// Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is
-// ambiguous: that tells whether it has the name, in whatever form.
-struct optional_names {
-  int settings, is_special;
-};
-template <class X>
-struct with_optional_names : X, optional_names {};
-
-// A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
-template <class X>
-concept right_settings = has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
-
-} // namespace cairn::detail
-
-// cairn/train/adam.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// As torch.optim.Adam and AdamW refuse them.
-template <class Optimizer>
-void check_adam(const Optimizer& o) {
-  constexpr double below_1 = 1 - std::numeric_limits<double>::epsilon() / 2;
-  for (const double beta : o.betas) check_number("Adam, AdamW: expected betas of 0 or more and below 1", beta, 0, below_1);
-  check_number("Adam, AdamW: expected an eps of 0 or more", o.eps);
-  check_number("Adam, AdamW: expected a weight_decay of 0 or more", o.weight_decay);
-}
-
-// What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
-// first.
-template <class Queue, class T>
-void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
-                 double shrink) {
-  const auto step = static_cast<double>(call.step);
-  const double mean_bias = 1 - std::pow(betas[0], step);
-  const double square_bias = 1 - std::pow(betas[1], step);
-  const adam_coefficients<T> c{.scale = call.scale,
-                               .keep_mean = static_cast<T>(betas[0]),
-                               .fresh_mean = static_cast<T>(1 - betas[0]),
-                               .keep_square = static_cast<T>(betas[1]),
-                               .fresh_square = static_cast<T>(1 - betas[1]),
-                               .correction = static_cast<T>(1 / std::sqrt(square_bias)),
-                               .eps = static_cast<T>(eps),
-                               .rate = static_cast<T>(call.learning_rate / mean_bias),
-                               .weight_decay = static_cast<T>(decay),
-                               .shrink = static_cast<T>(shrink),
-                               .factor = call.factor};
-  adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
-}
-
-} // namespace detail
-
-// Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
-// formula. See ops/adam/adam.hpp. Two states: the running means of the gradient and of its square.
-struct Adam {
-  double learning_rate = 1e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-
-  constexpr std::size_t states() const { return 2; }
-  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
-
-  void check() const { detail::check_adam(*this); }
-
-  template <class Queue, class T>
-  void update(Queue& queue, const update_call<T>& call) const {
-    detail::update_adam(queue, call, betas, eps, weight_decay, 1);
-  }
-};
-
-static_assert(optimizer<Adam>);
-
-} // namespace cairn
-
-// cairn/train/adamw.hpp
-
-namespace cairn {
-
-// Adam with weight decay apart from the gradient: each step multiplies the parameters by 1 - learning_rate x
-// weight_decay first. As torch.optim.AdamW without amsgrad: same names, defaults and formula.
-struct AdamW {
-  double learning_rate = 1e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 1e-2;
-
-  constexpr std::size_t states() const { return 2; }
-  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
-
-  void check() const { detail::check_adam(*this); }
-
-  template <class Queue, class T>
-  void update(Queue& queue, const update_call<T>& call) const {
-    detail::update_adam(queue, call, betas, eps, 0, 1 - call.learning_rate * weight_decay);
-  }
-};
-
-static_assert(optimizer<AdamW>);
-
-} // namespace cairn
-
-// cairn/train/host_copy.hpp
-
-namespace cairn::detail {
-
-// Numbers of a device as the host reads and writes them: the numbers themselves where it may, else a copy of them, of which
-// give_back() brings what was changed to the device. It waits for the device, so it is no part of a step.
-template <class T, class Device>
-class host_copy {
-public:
-  host_copy(Device& device, std::span<T> there) : device_(device), there_(there) {
-    if constexpr (!shares_memory<Device>) {
-      copy_.resize(there.size());
-      if (there.empty()) return;
-      download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
-      finish_on_host(device.compute());
-    }
-  }
-
-  std::span<T> numbers() {
-    if constexpr (shares_memory<Device>) return there_;
-    else return copy_;
-  }
-
-  void give_back()
-    requires(!std::is_const_v<T>)
-  {
-    if constexpr (!shares_memory<Device>) {
-      if (there_.empty()) return;
-      upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
-      finish_on_host(device_.compute());
-    }
-  }
-
-private:
-  using number = std::remove_const_t<T>;
-
-  Device& device_;
-  std::span<T> there_;
-  std::vector<number> copy_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/parameters.hpp
-
-namespace cairn {
-
-// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; inside the block at position 2 "2.0.weight"),
-// what the layer says of it, the layer's index among all layers, and its elements.
-template <class T>
-struct named_parameter {
-  std::string name;
-  const tensor* facts = nullptr;
-  std::uint32_t leaf = 0;
-  std::size_t index = 0; // among the parameters, or the buffers, of its layer
-  std::span<T> numbers;
-  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
-  std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
-};
-
-namespace detail {
-
-// The flat buffers of a network: its parameters, and what it keeps besides.
-template <class T>
-struct flat_buffers {
-  std::span<T> parameters;
-  std::span<T> buffers;
-};
-
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The chain's own begin at
-// these places of the flat buffers, of which nothing is read here.
-template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
-                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0,
-                     bool is_part = false) {
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto& e = p.at(i);
-    const std::string name = is_part ? prefix : prefix + std::to_string(i) + ".";
-    const std::size_t learnt = first_parameter + p.parameter_begin[i];
-    const std::size_t kept = first_buffer + p.state_begin[i];
-    const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
-    for (std::size_t c = 0; c < e.chains.size(); ++c) {
-      const auto& chain = e.chains[c];
-      const std::string part = !e.part_name.empty()   ? name + std::string(e.part_name) + std::to_string(c + 1) + "."
-                               : e.chains.size() == 1 ? name
-                                                      : name + std::to_string(c) + ".";
-      walk_parameters<Buffers>(*chain.code, all, f, part, leaf + chain.leaf_begin, learnt + chain.parameter_begin,
-                               kept + chain.state_begin, !e.part_name.empty());
-    }
-    const tensor_list& list = Buffers ? e.buffers : e.parameters;
-    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
-    const bool among_buffers = Buffers || p.is_frozen;
-    const std::size_t own = !among_buffers ? learnt : kept + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
-    for (std::size_t k = 0; k < list.count; ++k) {
-      const std::size_t place = own + layout.offsets[k] / sizeof(T);
-      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
-      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], leaf, k, numbers, !Buffers && p.is_frozen,
-                                        place});
-    }
-  }
-}
-
-// The initial value of element j: a function of the seed and of where the tensor stands, not of the policy, the number of
-// ranks or the batch.
-template <class T>
-T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
-  const auto scale = static_cast<T>(start.scale);
-  const auto mean = static_cast<T>(start.mean);
-  switch (start.how) {
-  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
-  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
-  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
-  default: return scale;
-  }
-}
-
-// Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
-// flat buffers of both.
-template <class T, class Queue, class F>
-void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
-                        F&& f) {
-  walk_parameters<false>(p, {parameters, buffers}, f);
-}
-template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f) {
-  walk_parameters<true>(p, {parameters, buffers}, f);
-}
-
-// The initial values of all parameters and buffers.
-template <class T, class Queue>
-void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
-  using sum = accumulated<T>;
-  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
-  const auto set_behind = [s](std::size_t streams) {
-    return [s, streams](const named_parameter<sum>& q) {
-      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
-      for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<sum>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
-    };
-  };
-  for_each_parameter(p, parameters, buffers, set_behind(0));
-  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
-}
-
-// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
-// multiple of the alignment, as that of every buffer of parameters.
-inline std::uint64_t checksum(std::span<const std::byte> bits) {
-  hash64 h;
-  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bits.data() + i, sizeof word);
-    h.add(word);
-  }
-  return h.value();
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/staging_slots.hpp
-
-namespace cairn::detail {
-
-// How batches get to a device whose memory the host cannot write: two slots in turn, each a block of the host's and one of the
-// device's. The host fills one while the device still computes with the other, and waits when it is two batches ahead.
-template <class Device>
-class staging_slots {
-public:
-  static constexpr std::size_t count = 2;
-
-  staging_slots(Device& device, std::size_t bytes) : device_(device) {
-    for (slot& s : slots_) {
-      s.here = device.staging(bytes);
-      s.there = device.allocate(bytes);
-    }
-  }
-
-  // While one lives the device may read the slot: from begin() until everything that reads it is on the compute queue.
-  class [[nodiscard]] use {
-  public:
-    explicit use(staging_slots& slots) : slots_(slots) {}
-    use(const use&) = delete;
-    use& operator=(const use&) = delete;
-    ~use() noexcept(false) { // where nothing else is thrown, what fails here is
-      try {
-        slot& s = slots_.slots_[slots_.now_];
-        s.used = slots_.device_.compute().record();
-        s.was_used = true;
-      } catch (...) {
-        if (std::uncaught_exceptions() == passing_) throw;
-      }
-    }
-
-  private:
-    staging_slots& slots_;
-    int passing_ = std::uncaught_exceptions();
-  };
-
-  // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
-  template <class Wait>
-  void turn(const Wait& wait) {
-    const std::size_t next = (now_ + 1) % count;
-    if (slots_[next].was_used) wait(slots_[next].used);
-    now_ = next;
-  }
-  std::byte* here() const { return slots_[now_].here.data(); }
-  std::byte* there() const { return slots_[now_].there.data(); }
-
-  // One copy of the whole slot, for which the compute queue waits.
-  void send() {
-    const slot& s = slots_[now_];
-    upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));
-    device_.compute().wait(device_.transfers().record());
-  }
-
-private:
-  struct slot {
-    typename Device::host_memory here{};
-    typename Device::memory there{};
-    typename Device::event used{};
-    bool was_used = false;
-  };
-
-  Device& device_;
-  std::array<slot, count> slots_{};
-  std::size_t now_ = 0;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/working_copy.hpp
-
-namespace cairn::detail {
-
-// Between what the program sees and what is learnt, which are of the type in which sums of T are kept, and what layers work
-// on, which is T. For float and double they are the same, and there is nothing here.
-template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
-class working_copy {
-public:
-  static constexpr std::size_t bytes = 0;
-
-  explicit working_copy(Device&) {}
-
-  template <class Queue>
-  void lend_parameters(Queue&, frame<T>& f, const T* parameters, const T*) {
-    f.parameters = parameters;
-  }
-  template <class Queue>
-  tensors<const T> lend_inputs(Queue&, std::size_t, const tensors<const T>& given) {
-    return given;
-  }
-  template <class Queue>
-  tensor_view<const T> shown(Queue&, const tensor_view<const T>& made) {
-    return made;
-  }
-};
-
-// Is a parameter anywhere in this chain frozen?
-template <class T, class Queue>
-constexpr bool has_frozen(const program<T, Queue>& p) {
-  if (p.is_frozen) return true;
-  for (const auto& e : p.elements)
-    for (const auto& chain : e.chains)
-      if (has_frozen(*chain.code)) return true;
-  return false;
-}
-
-// Of bfloat16 and float16: memory for the parameters as T, frozen ones too, for inputs as T and for outputs as they are
-// shown. All of it is made anew in every forward pass, so whatever wrote to the parameters, layers never read old ones.
-template <class Plan, class T, class Device>
-class working_copy<Plan, T, Device, true> {
-  using sum = accumulated<T>;
-  static constexpr bool frozen = has_frozen(evaluation_of<Plan, T, typename Device::queue>);
-  static constexpr tensor_layout inputs_at{Plan::inputs, Plan::to.sizes, Plan::batch};
-  static constexpr std::size_t frozen_begin = align_up(Plan::parameter_block * sizeof(T));
-  static constexpr std::size_t inputs_begin = frozen_begin + (frozen ? align_up(Plan::state_block * sizeof(T)) : 0);
-  static constexpr std::size_t outputs_begin = inputs_begin + align_up(inputs_at.size);
-
-public:
-  static constexpr std::size_t bytes = outputs_begin + align_up(Plan::outputs[0].elements(Plan::batch) * sizeof(sum));
-
-  explicit working_copy(Device& device) : memory_(device.allocate(bytes)) {}
-
-  template <class Queue>
-  void lend_parameters(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
-    convert(queue, Plan::parameter_block, at<T>(0), parameters);
-    if constexpr (frozen) convert(queue, Plan::state_block, at<T>(frozen_begin), buffers);
-    f.parameters = at<T>(0);
-    f.frozen = at<T>(frozen_begin);
-  }
-  // Integers stay where the program has them.
-  template <class Queue>
-  tensors<const T> lend_inputs(Queue& queue, std::size_t rows, const tensors<const sum>& given) {
-    std::byte* const block = at<std::byte>(inputs_begin);
-    for (std::size_t k = 0; k < Plan::inputs.size(); ++k) {
-      const tensor& what = Plan::inputs[k];
-      if (what.type == element::int32) {
-        offsets_[k] = reinterpret_cast<std::uintptr_t>(given.integers(k)) - reinterpret_cast<std::uintptr_t>(block);
-      } else {
-        offsets_[k] = inputs_at.offsets[k];
-        convert(queue, what.elements(rows), reinterpret_cast<T*>(block + offsets_[k]), given[k]);
-      }
-    }
-    return {block, offsets_.data()};
-  }
-  // What a network made, as the program sees it: until the next call.
-  template <class Queue>
-  tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made) {
-    convert(queue, made.size(), at<sum>(outputs_begin), made.data());
-    return {at<sum>(outputs_begin), made.rows(), made.sample_shape()};
-  }
-  // The same memory, for what the program gives: a gradient of the outputs.
-  sum* given_outputs() { return at<sum>(outputs_begin); }
-
-private:
-  template <class U>
-  U* at(std::size_t offset) {
-    return reinterpret_cast<U*>(memory_.data() + offset);
-  }
-
-  typename Device::memory memory_;
-  std::array<std::size_t, tensor_list::most> offsets_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/replica.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// The device of a replica: its own, or one that it shares with another.
-template <class Device>
-class held_device {
-public:
-  held_device(const device_options& options = {}) : own_(std::make_unique<Device>(options)), device_(own_.get()) {}
-  explicit held_device(Device& shared) : device_(&shared) {}
-
-  Device& operator*() const { return *device_; }
-  Device* operator->() const { return device_; }
-
-private:
-  std::unique_ptr<Device> own_;
-  Device* device_;
-};
-
-// How a replica waits for its device where nothing else has to be looked at.
-template <class Device>
-struct plain_wait {
-  Device& device;
-
-  void operator()(const typename Device::event& event) const {
-    wait_on_host(device.compute(), event, longest_wait, [] {});
-  }
-};
-
-// What a model and a trainer have in common: parameters and buffers on a device, the arena, and evaluation in it. Plan is
-// the blueprint of Net; if it Trains, its training step is compiled too.
-//
-// Where the host cannot read the device's memory, inputs go there through slots, each with `more` bytes behind them for
-// what else a step has to tell.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_of {
-public:
-  using plan = Plan;
-  using sum = accumulated<T>; // of parameters, buffers, inputs and outputs as they are shown
-  using queue = typename Device::queue;
-  using memory = typename Device::memory;
-  static constexpr bool is_apart = !shares_memory<Device>;
-  using working_type = working_copy<plan, T, Device>;
-
-  static_assert(plan::right_ties || true); // what is wrong says so itself
-
-  replica_of(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
-      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
-        buffers_(device_->allocate(plan::state_block * sizeof(sum))), arena_(device_->allocate(arena_of(arena_bytes))),
-        slots_(make_slots(*device_, more)), working_(*device_) {
-    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_->allocate(plan::ties.elements * sizeof(sum));
-    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
-    initialize(code(), learnt.numbers(), kept.numbers(), s);
-    learnt.give_back();
-    kept.give_back();
-  }
-  replica_of(const replica_of&) = delete;
-  replica_of& operator=(const replica_of&) = delete;
-
-  static constexpr std::size_t arena_of(std::size_t asked) {
-    return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
-  }
-  // Everything that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = (plan::parameter_block + plan::state_block) * sizeof(sum) + arena_of(arena) + working_type::bytes;
-    if constexpr (Trains && plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
-    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
-    return all;
-  }
-
-  static constexpr const program<T, queue>& code() {
-    if constexpr (Trains) return program_of<plan, T, queue>;
-    else return evaluation_of<plan, T, queue>;
-  }
-
-  Device& device() { return *device_; }
-  std::size_t threads() {
-    if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
-    else return 1;
-  }
-  memory& arena_memory() { return arena_; }
-  std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
-  std::span<sum> buffers() { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
-  std::span<const sum> buffers() const { return {reinterpret_cast<const sum*>(buffers_.data()), plan::state_block}; }
-  std::uint64_t checksum() const {
-    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
-  }
-
-  // Every parameter, then every buffer, where it lies: the host may not be able to read it.
-  template <class F>
-  void for_each(F& f) const {
-    const flat_buffers<sum> all{.parameters = {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block},
-                                .buffers = {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}};
-    walk_parameters<false>(code(), all, f);
-    walk_parameters<true>(code(), all, f);
-  }
-
-  // Everything of a frame that the whole network shares, without its inputs.
-  frame<T> lend(std::size_t rows, pass why) {
-    frame<T> f;
-    f.rows = rows;
-    f.workspace = arena_.data();
-    working_.lend_parameters(device_->compute(), f, parameters().data(), buffers().data());
-    f.buffers = buffers().data();
-    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
-    f.why = why;
-    return f;
-  }
-  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
-  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
-  template <step_inputs Inputs, class Wait, class Write, class F>
-  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, [[maybe_unused]] const Wait& wait,
-                   [[maybe_unused]] const Write& write, const F& f) {
-    if constexpr (is_apart) {
-      slots_.turn(wait);
-      const typename staging_slots<Device>::use in_use(slots_);
-      taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-      write(slots_.here() + taken_inputs<plan, T>::bytes);
-      slots_.send();
-      inputs_.take_copied(slots_.there());
-      return f(lend_taken(rows, why));
-    } else {
-      inputs_.take(inputs);
-      return f(lend_taken(rows, why));
-    }
-  }
-  const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
-
-  // The first output of these samples in evaluation mode, on the device and in the arena; `where` is for errors.
-  template <step_inputs Inputs, class Wait>
-  tensor_view<const T> evaluate(const Inputs& inputs, const char* where, const Wait& wait) {
-    const std::size_t rows = rows_of(inputs, where);
-    with_inputs(
-        rows, inputs, pass::evaluate, wait, [](std::byte*) {},
-        [this](const frame<T>& lent) { run_forward(code(), device_->compute(), lent); });
-    return evaluated(rows);
-  }
-  tensor_view<const T> evaluated(std::size_t rows) {
-    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
-    return {elements_at(at.input), rows, plan::output_shape};
-  }
-  // The same in memory of its own, or in that of the caller.
-  template <step_inputs Inputs, class Wait>
-  owned_tensor<sum> evaluate_apart(const Inputs& inputs, const char* where, const Wait& wait) {
-    return fetched(shown(evaluate(inputs, where, wait)), wait);
-  }
-  template <step_inputs Inputs, class Wait>
-  tensor_view<const sum> evaluate_into(const Inputs& inputs, std::span<sum> into, const char* where, const Wait& wait) {
-    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
-    if (into.size() < needed)
-      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
-                        std::to_string(into.size()));
-    const tensor_view<const sum> outputs = shown(evaluate(inputs, where, wait));
-    fetch(needed, into.data(), outputs.data(), wait);
-    return {into.data(), outputs.rows(), outputs.sample_shape()};
-  }
-  // What lies on the device, in memory of the host.
-  template <class U, class Wait>
-  owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
-    owned_tensor<U> own(there.rows(), there.sample_shape());
-    fetch(own.size(), own.data(), there.data(), wait);
-    return own;
-  }
-  template <class U, class Wait>
-  void fetch(std::size_t count, U* to, const U* from, const Wait& wait) {
-    download(device_->compute(), count, to, from);
-    wait(device_->compute().record());
-  }
-  // Outputs as the program sees them, on the device.
-  tensor_view<const sum> shown(const tensor_view<const T>& outputs) { return working_.shown(device_->compute(), outputs); }
-  auto& working() { return working_; }
-  T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
-
-  template <step_inputs Inputs>
-  static std::size_t rows_of(const Inputs& inputs, const char* where) {
-    return taken_inputs<plan, T>::rows(inputs, plan::batch, where);
-  }
-
-  template <class Plan2, class Net2, bool Trains2>
-  void copy_from(const replica_of<Plan2, Net2, T, Device, Trains2>& other) {
-    using own = function_of<Net>;
-    using others = function_of<Net2>;
-    if constexpr (!std::is_same_v<own, others>) {
-      refuse<other_function<own, others>>();
-    } else {
-      // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
-      finish_on_host(other.device_->compute());
-      std::vector<std::span<sum>> from;
-      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
-      other.for_each(collect);
-      std::size_t next = 0;
-      const auto take = [&](const named_parameter<sum>& q) {
-        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
-      };
-      for_each(take);
-      finish_on_host(device_->compute());
-    }
-  }
-
-  template <class, class, class, class, bool>
-  friend class replica_of;
-
-private:
-  frame<T> lend_taken(std::size_t rows, pass why) {
-    frame<T> f = lend(rows, why);
-    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
-    f.constants = inputs_.constants_taken();
-    return f;
-  }
-
-  struct no_slots {};
-  using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
-  static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {
-    if constexpr (is_apart) return slots_type(device, taken_inputs<plan, T>::bytes + more);
-    else return {};
-  }
-
-  held_device<Device> device_;
-  memory parameters_;
-  memory buffers_;
-  memory arena_;
-  memory tied_gradients_;
-  [[no_unique_address]] slots_type slots_;
-  [[no_unique_address]] working_type working_;
-  taken_inputs<plan, T> inputs_{};
-};
-
-// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
-// its steps.
-struct replica_access {
-  template <class Owner>
-  static auto& of(Owner& owner) {
-    return owner.replica_;
-  }
-  // Its numbers where the host may use them: of a model, or of a trainer with its optimizer's states.
-  template <class Owner>
-  static auto weights(Owner& owner) {
-    return owner.on_host();
-  }
-  template <class Trainer>
-  static auto weights_and_states(Trainer& trainer) {
-    return trainer.states_on_host();
-  }
-  template <class Trainer>
-  static auto& comm(Trainer& trainer) {
-    return trainer.comm();
-  }
-  template <class Trainer>
-  static auto& compute(Trainer& trainer) {
-    return trainer.compute();
-  }
-  template <class Trainer>
-  static const auto& options(const Trainer& trainer) {
-    return trainer.options_;
-  }
-  // One step of the others, of a rank without samples: see joined_step.hpp.
-  template <class Trainer>
-  static bool take_part(Trainer& trainer) {
-    return trainer.take_part();
-  }
-  template <class Trainer>
-  static auto on_discard(const Trainer& trainer) {
-    return trainer.discarded_;
-  }
-  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
-  template <class Trainer, class Inputs, class Targets, class Watch>
-  static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
-    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{trainer, targets}, watch);
-  }
-};
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/all_ranks.hpp
-
-namespace cairn::detail {
-
-// What the ranks of a job do together between two steps, with what lies in the host's memory. Every rank makes the same
-// calls; a job of one rank makes none.
-
-template <class Trainer>
-int rank_of(Trainer& train) {
-  return replica_access::comm(train).rank();
-}
-
-// Replaces the text by that of rank 0.
-template <class Trainer>
-void take_from_first_rank(Trainer& train, std::string& text) {
-  auto& ranks = replica_access::comm(train);
-  auto& queue = replica_access::compute(train);
-  std::uint64_t size = text.size();
-  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
-  text.resize(static_cast<std::size_t>(size));
-  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{text}));
-}
-
-// Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there.
-template <class Trainer, class F>
-void on_first_rank(Trainer& train, F&& f) {
-  std::string failure;
-  if (rank_of(train) == 0) {
-    std::exception_ptr thrown;
-    try {
-      std::forward<F>(f)();
-    } catch (const std::exception& fault) {
-      thrown = std::current_exception();
-      failure = fault.what();
-      if (failure.empty()) failure = "an exception without a text";
-    }
-    std::string told = failure;
-    take_from_first_rank(train, told);
-    if (thrown) std::rethrow_exception(thrown);
-    return;
-  }
-  take_from_first_rank(train, failure);
-  if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
-}
-
-// Replaces each number by its sum over the ranks, ((rank 0 + rank 1) + rank 2) + …: the same bits on all of them, whatever the
-// communicator's own order is. Every rank receives the numbers of all ranks.
-template <class Trainer>
-void sum_over_ranks(Trainer& train, std::span<double> numbers) {
-  auto& ranks = replica_access::comm(train);
-  if (ranks.size() == 1 || numbers.empty()) return;
-  std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
-  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = all[i];
-    for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];
-  }
-}
-
-} // namespace cairn::detail
-
-// cairn/train/loss.hpp
-
-namespace cairn {
-
-// Everything that a loss works on.
-template <class T, class Target>
-struct loss_call {
-  std::size_t rows = 0;                      // samples, 1 … batch
-  const shape* output_shape = nullptr;       // of one sample
-  const T* output = nullptr;                 // (rows, output_shape)
-  const Target* targets = nullptr;           // (rows, targets_per_sample)
-  T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
-  double* loss = nullptr;                    // one number in the device's memory
-  const accumulated<T>* constants = nullptr; // the loss's own, where ops can read them: see constants() below
-};
-
-// A loss compares the output of a network with targets and makes one number of each batch, a mean over its rows.
-//
-// A type L is a loss if
-//   1. L::accepts(s), a constant expression, says whether an output of shape s (batch left out) is acceptable;
-//   2. L::targets_per_sample(s), a constant expression, is how many targets one sample has;
-//   3. L::takes<T, Target>, a constant, says whether a target may be a Target, where the output is made of T;
-//   4. run(queue, loss_call<T, Target>) of a const L, or of the type, writes the loss and, if it is wanted, its derivative by
-//      every element of the output, which contains the 1 / rows of the mean. Output and derivative may be the same memory:
-//      an element of the derivative is written after the last use of that element of the output;
-//   5. equal inputs give equal bits, on any number of threads;
-//   6. it is a value, with a default: a trainer is given another in its options.
-//
-// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. It may
-// have check_targets(const Target* targets, std::size_t rows, const shape& output), which throws input_error: the
-// trainer calls it on the host, before a step begins, so that a wrong target leaves no trace in a layer. It may have
-// constants<T>(), a std::span<const T> of numbers for its ops, with static constexpr most_constants(const shape& output), the
-// most there are: run() then finds them at call.constants, on every device.
-//
-// Not required: that the loss of a batch is the mean of the losses of its parts; the last batch of an epoch
-// may be smaller. examples/own_loss.cpp is a loss of one's own.
-template <class L>
-concept loss = std::copyable<L> && std::default_initializable<L> && requires(const shape& s) {
-  { L::accepts(s) } -> std::convertible_to<bool>;
-  { L::targets_per_sample(s) } -> std::convertible_to<std::size_t>;
-};
-
-} // namespace cairn
-
-// cairn/train/element_loss.hpp
-
-namespace cairn::detail {
-
-// A loss that is a mean over all elements of all rows: each has a target of its own.
-struct element_loss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-protected:
-  template <floating_element T>
-  static std::size_t elements(const loss_call<T, accumulated<T>>& call) {
-    return call.rows * call.output_shape->size();
-  }
-};
-
-} // namespace cairn::detail
-
-// cairn/train/bce_with_logits_loss.hpp
-
-namespace cairn {
-
-// -t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
-// rows, as torch.nn.BCEWithLogitsLoss.
-struct BCEWithLogitsLoss : detail::element_loss {
-  template <class Queue, floating_element T>
-  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    bce_with_logits(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
-  }
-};
-
-static_assert(loss<BCEWithLogitsLoss>);
-
-} // namespace cairn
-
-// cairn/train/checked_loss.hpp
-
-namespace cairn::detail {
-
-template <class L>
-concept answers_for_shapes = requires(const shape& s) {
-  { L::accepts(s) } -> std::convertible_to<bool>;
-  { L::targets_per_sample(s) } -> std::convertible_to<std::size_t>;
-};
-template <class L, class T>
-concept says_what_it_takes = requires {
-  { L::template takes<T, int> } -> std::convertible_to<bool>;
-};
-
-// Can it be run on targets of the type that it says it takes? It may take class numbers, or numbers of the type in which sums
-// of the output's are kept.
-template <class L, class Queue, class T, class Target>
-concept runs_on =
-    !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
-
-// Does it answer for what a planned network makes when the program is compiled?
-template <class L, class Plan>
-concept answers_in_constants = requires {
-  typename std::bool_constant<static_cast<bool>(L::accepts(Plan::output_shape))>;
-  requires !L::accepts(Plan::output_shape) ||
-               requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
-};
-
-struct loss_message {
-  template <class Checked>
-  static constexpr bool right() {
-    static_assert(Checked::steps != 0,
-                  "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
-                  "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
-                  "number>");
-    static_assert(Checked::steps != 1, "loss: it is no value, expected a type that can be copied and has a default; see "
-                                       "checked_loss<type, queue, number>");
-    static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
-                                       "class Target> static constexpr bool takes = ...; "
-                                       "see checked_loss<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "loss: run is missing, has another signature or is for another device, expected template <class Queue, class T, class "
-        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
-        "queue, number>");
-    static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
-                                       "double; see checked_loss<type, queue, number>");
-    return Checked::steps == 5;
-  }
-};
-struct loss_at_run_time_message {
-  template <class Loss>
-  static constexpr bool right() {
-    static_assert(is_right<Loss>, "loss: accepts or targets_per_sample is no constant expression for what the last layer "
-                                  "produces; see loss_at_run_time<loss, dims<what it produces>>");
-    return false;
-  }
-};
-struct loss_joint_message {
-  template <class Joint>
-  static constexpr bool right() {
-    static_assert(is_right<Joint>, "trainer: this loss does not accept what the last layer produces; see "
-                                   "loss_joint<loss, last layer, dims<what it produces>>");
-    return false;
-  }
-};
-
-// A loss, for outputs of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it is
-// none.
-template <class L, class Queue, class T>
-struct checked_loss : loss_message {
-  static constexpr int steps = [] {
-    if constexpr (!answers_for_shapes<L>) return 0;
-    else if constexpr (!loss<L>) return 1;
-    else if constexpr (!says_what_it_takes<L, T>) return 2;
-    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, accumulated<T>>) return 3;
-    else return right_settings<L> ? 5 : 4;
-  }();
-};
-
-// A loss and the end of a network that do not fit.
-template <class Loss, class Layer, class Output>
-struct loss_joint : loss_joint_message {};
-template <class Loss, class Output>
-struct loss_at_run_time : loss_at_run_time_message {};
-
-} // namespace cairn::detail
-
-// cairn/train/parameter_groups.hpp
-
-namespace cairn {
-
-// A rule that divides the parameters of a network in two, when the program is compiled: Rule::is_special(tensor) of the
-// parameter's description.
-template <class R>
-concept parameter_rule = requires(const tensor& t) {
-  { R::is_special(t) } -> std::same_as<bool>;
-};
-
-// Biases and the weights of normalisations, which have one extent: those that are usually not decayed.
-struct vectors_only {
-  static constexpr bool is_special(const tensor& t) { return t.rank() < 2; }
-};
-
-// Two optimizers for one network, as torch's parameter groups: `special` updates the parameters that the rule picks,
-// `others` the rest. Each keeps its own numbers; a learning rate schedule speaks of `others`, and the rate of `special`
-// keeps its ratio to that.
-//
-//   using Groups = parameter_groups<vectors_only, AdamW>;
-//   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
-template <parameter_rule Rule, optimizer Special, optimizer Others = Special>
-struct parameter_groups {
-  Special special{};
-  Others others{};
-  double learning_rate = others.learning_rate;
-
-  std::size_t states() const { return special.states() > others.states() ? special.states() : others.states(); }
-  std::vector<double> settings() const {
-    std::vector<double> all{special.learning_rate, others.learning_rate};
-    if constexpr (detail::has_settings<Special>)
-      for (const double number : special.settings()) all.push_back(number);
-    if constexpr (detail::has_settings<Others>)
-      for (const double number : others.settings()) all.push_back(number);
-    return all;
-  }
-  void check() const {
-    detail::check_number("parameter_groups: expected a learning rate of 0 or more for the special ones", special.learning_rate);
-    if constexpr (requires { special.check(); }) special.check();
-    if constexpr (requires { others.check(); }) others.check();
-  }
-  static constexpr bool is_special(const tensor& t) { return Rule::is_special(t); }
-
-  // Of a span whose parameters are all of one kind: see update_call.
-  template <class Queue, class T>
-  void update(Queue& queue, const update_call<T>& call) const {
-    if (!call.is_special) return others.update(queue, call);
-    update_call<T> own = call;
-    if (others.learning_rate != 0) own.learning_rate *= special.learning_rate / others.learning_rate;
-    special.update(queue, own);
-  }
-};
-
-namespace detail {
-
-// Part of the flat buffer that is updated in one call.
-struct update_span {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  bool is_special = false;
-};
-
-template <class O>
-concept divides_parameters = requires(const tensor& t) {
-  { O::is_special(t) } -> std::same_as<bool>;
-};
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/checked_optimizer.hpp
-
-namespace cairn::detail {
-
-template <class O>
-concept has_learning_rate = requires(const O& o) {
-  { o.learning_rate } -> std::convertible_to<double>;
-};
-template <class O>
-concept has_states = requires(const O& o) {
-  { o.states() } -> std::same_as<std::size_t>;
-};
-template <class O>
-concept right_is_special = divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
-template <class O, class Queue, class T>
-concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) { o.update(queue, call); };
-
-struct optimizer_message {
-  template <class Checked>
-  static constexpr bool right() {
-    static_assert(Checked::steps != 0, "trainer: the third argument is no optimizer, as it cannot be copied; see "
-                                       "checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 1,
-                  "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
-                  "states and update; see checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 2,
-                  "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
-                  "checked_optimizer<type, queue, number>");
-    static_assert(
-        Checked::steps != 3,
-        "optimizer: update is missing, has another signature or is for another device, expected template <class Queue, class T> "
-        "void update(Queue& queue, const update_call<T>& call) const; see "
-        "checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
-                                       "of double; see checked_optimizer<type, queue, number>");
-    static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "
-                                       "is_special(const tensor&); see checked_optimizer<type, queue, number>");
-    return Checked::steps == 6;
-  }
-};
-
-// An optimizer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it
-// is none.
-template <class O, class Queue, class T>
-struct checked_optimizer : optimizer_message {
-  static constexpr int steps = [] {
-    if constexpr (!std::copyable<O>) return 0;
-    else if constexpr (!has_learning_rate<O>) return 1;
-    else if constexpr (!has_states<O>) return 2;
-    else if constexpr (!has_update<O, Queue, T>) return 3;
-    else if constexpr (!right_settings<O>) return 4;
-    else return right_is_special<O> ? 6 : 5;
-  }();
-};
 
 } // namespace cairn::detail
 
@@ -26731,6 +27325,430 @@ struct replica<ddp<Model, Communicator, Options...>> {
 
 } // namespace cairn
 
+// cairn/train/losses/loss.hpp
+
+namespace cairn {
+
+// Everything that a loss works on.
+template <class T, class Target>
+struct loss_call {
+  std::size_t rows = 0;                      // samples, 1 … batch
+  const shape* output_shape = nullptr;       // of one sample
+  const T* output = nullptr;                 // (rows, output_shape)
+  const Target* targets = nullptr;           // (rows, targets_per_sample)
+  T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
+  double* loss = nullptr;                    // one number in the device's memory
+  const accumulated<T>* constants = nullptr; // the loss's own, where ops can read them: see constants() below
+};
+
+// A loss compares the output of a network with targets and makes one number of each batch, a mean over its rows.
+//
+// A type L is a loss if
+//   1. L::accepts(s), a constant expression, says whether an output of shape s (batch left out) is acceptable;
+//   2. L::targets_per_sample(s), a constant expression, is how many targets one sample has;
+//   3. L::takes<T, Target>, a constant, says whether a target may be a Target, where the output is made of T;
+//   4. run(queue, loss_call<T, Target>) of a const L, or of the type, writes the loss and, if it is wanted, its derivative by
+//      every element of the output, which contains the 1 / rows of the mean. Output and derivative may be the same memory:
+//      an element of the derivative is written after the last use of that element of the output;
+//   5. equal inputs give equal bits, on any number of threads;
+//   6. it is a value, with a default: a trainer is given another in its options.
+//
+// It may have settings(), all its numbers as a range of double: then ranks that were given others refuse to start. It may
+// have check_targets(const Target* targets, std::size_t rows, const shape& output), which throws input_error: the
+// trainer calls it on the host, before a step begins, so that a wrong target leaves no trace in a layer. It may have
+// constants<T>(), a std::span<const T> of numbers for its ops, with static constexpr most_constants(const shape& output), the
+// most there are: run() then finds them at call.constants, on every device.
+//
+// Not required: that the loss of a batch is the mean of the losses of its parts; the last batch of an epoch
+// may be smaller. examples/own_loss.cpp is a loss of one's own.
+template <class L>
+concept loss = std::copyable<L> && std::default_initializable<L> && requires(const shape& s) {
+  { L::accepts(s) } -> std::convertible_to<bool>;
+  { L::targets_per_sample(s) } -> std::convertible_to<std::size_t>;
+};
+
+} // namespace cairn
+
+// cairn/train/settings.hpp
+
+namespace cairn::detail {
+
+// Throws input_error if a number that was given to a trainer, an optimizer or a loss is not from `least` to `most`; NaN
+// never is. The text says what was expected: "SGD: expected a momentum of 0 or more".
+inline void check_number(const char* expected, double found, double least = 0, double most = std::numeric_limits<double>::max()) {
+  if (!(found >= least && found <= most)) throw input_error(expected + std::string(", found ") + std::to_string(found));
+}
+
+// As few digits as tell a number from every other.
+inline std::string shortest_text(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
+// The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.
+template <class X>
+concept has_settings = requires(const X& x) {
+  { *x.settings().begin() } -> std::convertible_to<double>;
+  x.settings().end();
+};
+
+// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
+template <class X>
+std::string with_numbers(const X& x) {
+  std::string out{type_name<X>()};
+  if constexpr (has_settings<X>) {
+    out += '(';
+    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
+    out += ')';
+  }
+  return out;
+}
+
+// Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is
+// ambiguous: that tells whether it has the name, in whatever form.
+struct optional_names {
+  int settings, is_special;
+};
+template <class X>
+struct with_optional_names : X, optional_names {};
+
+// A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
+template <class X>
+concept right_settings = has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
+
+} // namespace cairn::detail
+
+// cairn/train/losses/checked_loss.hpp
+
+namespace cairn::detail {
+
+template <class L>
+concept answers_for_shapes = requires(const shape& s) {
+  { L::accepts(s) } -> std::convertible_to<bool>;
+  { L::targets_per_sample(s) } -> std::convertible_to<std::size_t>;
+};
+template <class L, class T>
+concept says_what_it_takes = requires {
+  { L::template takes<T, int> } -> std::convertible_to<bool>;
+};
+
+// Can it be run on targets of the type that it says it takes? It may take class numbers, or numbers of the type in which sums
+// of the output's are kept.
+template <class L, class Queue, class T, class Target>
+concept runs_on =
+    !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
+
+// Does it answer for what a planned network makes when the program is compiled?
+template <class L, class Plan>
+concept answers_in_constants = requires {
+  typename std::bool_constant<static_cast<bool>(L::accepts(Plan::output_shape))>;
+  requires !L::accepts(Plan::output_shape) ||
+               requires { typename std::integral_constant<std::size_t, L::targets_per_sample(Plan::output_shape)>; };
+};
+
+struct loss_message {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(Checked::steps != 0,
+                  "trainer: the second argument is no loss: expected static constexpr bool accepts(const shape&) and "
+                  "static constexpr std::size_t targets_per_sample(const shape&); see checked_loss<type, queue, "
+                  "number>");
+    static_assert(Checked::steps != 1, "loss: it is no value, expected a type that can be copied and has a default; see "
+                                       "checked_loss<type, queue, number>");
+    static_assert(Checked::steps != 2, "loss: takes is missing, expected template <class T, "
+                                       "class Target> static constexpr bool takes = ...; "
+                                       "see checked_loss<type, queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "loss: run is missing, has another signature or is for another device, expected template <class Queue, class T, class "
+        "Target> static void run(Queue& queue, const loss_call<T, Target>& call); see checked_loss<type, "
+        "queue, number>");
+    static_assert(Checked::steps != 4, "loss: settings has another signature, expected settings() const with a range of "
+                                       "double; see checked_loss<type, queue, number>");
+    return Checked::steps == 5;
+  }
+};
+struct loss_at_run_time_message {
+  template <class Loss>
+  static constexpr bool right() {
+    static_assert(is_right<Loss>, "loss: accepts or targets_per_sample is no constant expression for what the last layer "
+                                  "produces; see loss_at_run_time<loss, dims<what it produces>>");
+    return false;
+  }
+};
+struct loss_joint_message {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(is_right<Joint>, "trainer: this loss does not accept what the last layer produces; see "
+                                   "loss_joint<loss, last layer, dims<what it produces>>");
+    return false;
+  }
+};
+
+// A loss, for outputs of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it is
+// none.
+template <class L, class Queue, class T>
+struct checked_loss : loss_message {
+  static constexpr int steps = [] {
+    if constexpr (!answers_for_shapes<L>) return 0;
+    else if constexpr (!loss<L>) return 1;
+    else if constexpr (!says_what_it_takes<L, T>) return 2;
+    else if constexpr (!runs_on<L, Queue, T, int> || !runs_on<L, Queue, T, accumulated<T>>) return 3;
+    else return right_settings<L> ? 5 : 4;
+  }();
+};
+
+// A loss and the end of a network that do not fit.
+template <class Loss, class Layer, class Output>
+struct loss_joint : loss_joint_message {};
+template <class Loss, class Output>
+struct loss_at_run_time : loss_at_run_time_message {};
+
+} // namespace cairn::detail
+
+// cairn/train/optimizers/optimizer.hpp
+
+namespace cairn {
+
+// How many buffers like the parameters an optimizer may have.
+inline constexpr std::size_t most_optimizer_states = 4;
+
+// Everything that an optimizer works on: one span of the flat parameter buffer, and what lies at the same place of the
+// others. Between two tensors there may be padding: zeros, whose gradients are zero and whose update has no meaning.
+template <class T>
+struct update_call {
+  std::size_t count = 0;
+  T* parameters = nullptr;                        // (count)
+  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
+  std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
+  double scale = 1;               // the gradients are multiplied by it before anything else: makes means of them, and clips
+  const double* factor = nullptr; // on a device whose memory is not the host's: one number there, by which they are multiplied
+                                  // too, as it makes means of several ranks, and clips; null: 1
+  double learning_rate = 0;       // of this step: not the optimizer's own, if there is a schedule
+  std::uint64_t step = 1;         // 1 in the first update
+  bool is_special = false;        // the parameters of this span are those that the optimizer picked: see is_special below
+  std::size_t group = 0;          // and what its group_of() said of them
+};
+
+// An optimizer turns gradients into new parameters, element by element.
+//
+// A type O is an optimizer if
+//   1. o.learning_rate is its learning rate where no schedule gives another;
+//   2. o.states() is how many buffers like the parameters it needs, at most 4 (else the trainer throws);
+//   3. o.update(queue, update_call<T>) of a const O changes parameters and states;
+//   4. an element's bits depend on its own numbers, the scale, the learning rate and the step only: how the
+//      buffer is cut into spans does not matter, and buckets can be updated as they arrive.
+//
+// It may have static bool is_special(const tensor&), which picks parameters by their description: then each call is about
+// picked parameters or about others, and says which. For more kinds than two, by name, it may have std::size_t
+// group_of(std::string_view name) const, as layer_groups has. It may have settings(), all its numbers as a range of double: then
+// ranks that were given others refuse to start. It may have check(), which throws input_error about numbers that make no
+// sense: the trainer calls it before it takes them.
+//
+// It owns nothing and is a value: copy it, write it down, compare it. examples/own_optimizer.cpp is one of one's own.
+template <class O>
+concept optimizer = std::copyable<O> && requires(const O& o) {
+  { o.learning_rate } -> std::convertible_to<double>;
+  { o.states() } -> std::same_as<std::size_t>;
+};
+
+} // namespace cairn
+
+// cairn/train/optimizers/parameter_groups.hpp
+
+namespace cairn {
+
+// A rule that divides the parameters of a network in two, when the program is compiled: Rule::is_special(tensor) of the
+// parameter's description.
+template <class R>
+concept parameter_rule = requires(const tensor& t) {
+  { R::is_special(t) } -> std::same_as<bool>;
+};
+
+// Biases and the weights of normalisations, which have one extent: those that are usually not decayed.
+struct vectors_only {
+  static constexpr bool is_special(const tensor& t) { return t.rank() < 2; }
+};
+
+// Two optimizers for one network, as torch's parameter groups: `special` updates the parameters that the rule picks,
+// `others` the rest. Each keeps its own numbers; a learning rate schedule speaks of `others`, and the rate of `special`
+// keeps its ratio to that. Where the rate of `others` is 0 they stay as they are, and a schedule speaks of `special`.
+//
+//   using Groups = parameter_groups<vectors_only, AdamW>;
+//   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
+template <parameter_rule Rule, optimizer Special, optimizer Others = Special>
+struct parameter_groups {
+  Special special{};
+  Others others{};
+  double learning_rate = base_rate();
+
+  std::size_t states() const { return special.states() > others.states() ? special.states() : others.states(); }
+  std::vector<double> settings() const {
+    std::vector<double> all{special.learning_rate, others.learning_rate};
+    if constexpr (detail::has_settings<Special>)
+      for (const double number : special.settings()) all.push_back(number);
+    if constexpr (detail::has_settings<Others>)
+      for (const double number : others.settings()) all.push_back(number);
+    return all;
+  }
+  void check() const {
+    detail::check_number("parameter_groups: expected a learning rate of 0 or more for the special ones", special.learning_rate);
+    if constexpr (requires { special.check(); }) special.check();
+    if constexpr (requires { others.check(); }) others.check();
+  }
+  static constexpr bool is_special(const tensor& t) { return Rule::is_special(t); }
+
+  // Of a span whose parameters are all of one kind: see update_call.
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    update_call<T> own = call;
+    own.learning_rate *= share(call.is_special ? special.learning_rate : others.learning_rate);
+    if (call.is_special) special.update(queue, own);
+    else others.update(queue, own);
+  }
+
+  // The rate of which a schedule speaks, and how much of it another one is. Where both are 0 only a schedule can say more.
+  constexpr double base_rate() const { return others.learning_rate != 0 ? others.learning_rate : special.learning_rate; }
+  constexpr double share(double rate) const { return base_rate() != 0 ? rate / base_rate() : 1; }
+};
+
+namespace detail {
+
+// Part of the flat buffer that is updated in one call.
+struct update_span {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool is_special = false;
+  std::size_t group = 0;
+};
+
+template <class O>
+concept has_groups = requires(const O& o, std::string_view name) {
+  { o.group_of(name) } -> std::same_as<std::size_t>;
+  { o.group_count() } -> std::same_as<std::size_t>;
+  { o.group_path(std::size_t{}) } -> std::same_as<std::string_view>;
+};
+template <class O>
+concept divides_parameters = has_groups<O> || requires(const tensor& t) {
+  { O::is_special(t) } -> std::same_as<bool>;
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/optimizers/checked_optimizer.hpp
+
+namespace cairn::detail {
+
+template <class O>
+concept has_learning_rate = requires(const O& o) {
+  { o.learning_rate } -> std::convertible_to<double>;
+};
+template <class O>
+concept has_states = requires(const O& o) {
+  { o.states() } -> std::same_as<std::size_t>;
+};
+template <class O>
+concept right_is_special = divides_parameters<O> || std::is_final_v<O> || requires { &with_optional_names<O>::is_special; };
+template <class O, class Queue, class T>
+concept has_update = requires(const O& o, Queue& queue, const update_call<T>& call) { o.update(queue, call); };
+
+struct optimizer_message {
+  template <class Checked>
+  static constexpr bool right() {
+    static_assert(Checked::steps != 0, "trainer: the third argument is no optimizer, as it cannot be copied; see "
+                                       "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 1,
+                  "trainer: the third argument is no optimizer: expected double learning_rate and, beside it, "
+                  "states and update; see checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 2,
+                  "optimizer: states is missing or has another signature, expected std::size_t states() const; see "
+                  "checked_optimizer<type, queue, number>");
+    static_assert(
+        Checked::steps != 3,
+        "optimizer: update is missing, has another signature or is for another device, expected template <class Queue, class T> "
+        "void update(Queue& queue, const update_call<T>& call) const; see "
+        "checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 4, "optimizer: settings has another signature, expected settings() const with a range "
+                                       "of double; see checked_optimizer<type, queue, number>");
+    static_assert(Checked::steps != 5, "optimizer: is_special has another signature, expected static bool "
+                                       "is_special(const tensor&); see checked_optimizer<type, queue, number>");
+    return Checked::steps == 6;
+  }
+};
+
+// An optimizer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it
+// is none.
+template <class O, class Queue, class T>
+struct checked_optimizer : optimizer_message {
+  static constexpr int steps = [] {
+    if constexpr (!std::copyable<O>) return 0;
+    else if constexpr (!has_learning_rate<O>) return 1;
+    else if constexpr (!has_states<O>) return 2;
+    else if constexpr (!has_update<O, Queue, T>) return 3;
+    else if constexpr (!right_settings<O>) return 4;
+    else return right_is_special<O> ? 6 : 5;
+  }();
+};
+
+} // namespace cairn::detail
+
+// cairn/train/wrong_arguments.hpp
+
+// Arguments of a trainer's functions that cannot be there, as diagnostics of an error (core/explain.hpp).
+namespace cairn::detail {
+
+// True, or an error: a static_assert in a function, as one in a class gives clang more errors where the class is used.
+template <std::size_t Parameters>
+constexpr bool has_possible_size() {
+  static_assert(Parameters < too_many,
+                "trainer: this network has 2^48 parameters or more, which no machine has memory for; make its layers narrower");
+  return true;
+}
+
+struct inputs_message {
+  template <class Inputs>
+  static constexpr bool right() {
+    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                                    "see wrong_inputs<found, expected>");
+    return false;
+  }
+};
+struct targets_message {
+  template <class Targets>
+  static constexpr bool right() {
+    static_assert(!Targets::takes_integers, "trainer: this loss takes no targets of this type, but integers: the number of a "
+                                            "class for each, as in a std::vector<int>; see wrong_targets<loss, found>");
+    static_assert(!Targets::takes_numbers, "trainer: this loss takes no targets of this type, but the numbers that the network "
+                                           "makes, as in a std::vector<float>, of a network of double std::vector<double>; see "
+                                           "wrong_targets<loss, found>");
+    static_assert(Targets::takes_integers || Targets::takes_numbers,
+                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    return false;
+  }
+};
+struct function_message {
+  template <class Networks>
+  static constexpr bool right() {
+    static_assert(is_right<Networks>, "trainer: the parameters of a network that computes something else have no place here; see "
+                                      "other_function<this network, that network>");
+    return false;
+  }
+};
+
+template <class Found, class Expected>
+struct wrong_inputs : inputs_message {};
+template <class Loss, class Found>
+struct wrong_targets : targets_message {
+  static constexpr bool takes_numbers = Loss::template takes<float, float>;
+  static constexpr bool takes_integers = !takes_numbers && Loss::template takes<float, int>;
+};
+template <class Own, class Other>
+struct other_function : function_message {};
+
+} // namespace cairn::detail
+
 // cairn/train/checked_training.hpp
 
 // What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
@@ -26788,9 +27806,10 @@ struct replica_message {
 struct way_around_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
-                  "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
+    static_assert(
+        is_right<Model>,
+        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
+        "with_input_gradient and with_all_outputs; they are a part of the model that is replicated; see way_around_ddp<model>");
     return false;
   }
 };
@@ -26820,6 +27839,24 @@ struct input_without_gradient_message {
   }
 };
 
+struct nothing_learnt_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>, "frozen: every parameter of this network is frozen, so there is nothing to train; leave out "
+                                   "frozen<> around what shall learn, or take a model<Net, batch<N>>, which computes and does "
+                                   "not learn; see nothing_learnt<model>");
+    return false;
+  }
+};
+
+// Does no block of a network freeze what is inside?
+struct nothing_frozen {
+  template <class>
+  static constexpr bool layer = true;
+  template <class Part>
+  static constexpr bool group = !freezes<Part>;
+};
+
 // Arguments of a trainer that cannot be there, as diagnostics of an error (core/explain.hpp).
 template <class Model>
 struct replicated_again : replica_message {};
@@ -26831,6 +27868,8 @@ template <class Model>
 struct update_after_backward : update_after_message {};
 template <class Model>
 struct input_without_gradient : input_without_gradient_message {};
+template <class Model>
+struct nothing_learnt : nothing_learnt_message {};
 template <class Argument>
 struct fourth_argument : capacity_message {};
 template <class Argument>
@@ -26890,6 +27929,8 @@ struct training_diagnostic {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
     using output = typename tensor_type<typename Plan::output>::type;
     if constexpr (Plan::gives_input_gradient && Plan::values.gradients[0] == 0) return type_of<input_without_gradient<Model>>{};
+    else if constexpr (Plan::parameter_block == 0 && !Plan::gives_input_gradient && !holds<nothing_frozen, net>)
+      return type_of<nothing_learnt<Model>>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
     else return type_of<nothing_wrong>{};
@@ -26918,145 +27959,96 @@ inline constexpr bool right_training = Diagnostic::template right<Diagnostic>();
 
 } // namespace cairn::detail
 
-// cairn/train/clip.hpp
+// cairn/train/context_pool.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
-namespace detail {
-
-template <class Given>
-constexpr void refuse_to_clip() {
-  static_assert(sizeof(Given) == 0,
-                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
-                "there are never all of them; leave out .clip, or train without fused_update");
-}
-
-// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
-// a number without being asked, so that `.clip = {1}` gets there.
-struct no_norm {
-  constexpr no_norm() = default;
-  template <class Number>
-  constexpr no_norm(Number) {
-    refuse_to_clip<Number>();
-  }
-};
-struct no_clip {
-  no_norm max_norm{};
-};
-
-} // namespace detail
-
-// Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
-// it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
-struct clip_norm {
-  double max_norm = 0;
-
-  // What the gradients are multiplied by.
-  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
-
-  template <std::same_as<detail::no_clip> None>
-  constexpr operator None() const {
-    detail::refuse_to_clip<None>();
-    return {};
-  }
-};
-
-} // namespace cairn
-
-// cairn/train/cross_entropy_loss.hpp
-
-namespace cairn {
-
-// One weight for each class, in the element type of any network: none is converted during a step.
-class class_weights {
-public:
-  class_weights() = default;
-  class_weights(std::initializer_list<double> weights) : class_weights(std::span(weights.begin(), weights.size())) {}
-  explicit class_weights(std::span<const double> weights)
-      : doubles_(weights.begin(), weights.end()), floats_(weights.begin(), weights.end()) {}
-
-  std::size_t size() const { return doubles_.size(); }
-  const std::vector<double>& values() const { return doubles_; }
-  template <class T>
-  const T* data() const {
-    if constexpr (std::is_same_v<T, double>) return doubles_.data();
-    else return floats_.data();
-  }
-
-private:
-  std::vector<double> doubles_;
-  std::vector<float> floats_;
-};
-
-// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
-// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
-// target of its own.
+// The execution contexts of a model: one for each evaluation that goes on at the same time, made when there is none to give
+// and kept for the next. Any thread may take one.
 //
-// An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
-// -100 without being asked; here nothing is ignored without being asked.)
-struct CrossEntropyLoss {
-  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+// A context on several threads is the first one alone, and only a call that finds no other under way has it: many calls at
+// once keep the cores busy, and more threads than cores would make each of them late. One lock is held for a few
+// instructions when a context is taken and when it comes back; the one that came back last is taken first, as its memory is
+// in the cache. It costs some 10 ns a call.
+template <class Context>
+class context_pool {
+public:
+  // first_is_wide: it has several threads.
+  context_pool(std::unique_ptr<Context> first, bool first_is_wide) : first_is_wide_(first_is_wide) {
+    all_.push_back(std::move(first));
+    free_.reserve(all_.capacity());
+    if (!first_is_wide_) free_.push_back(all_.front().get());
+  }
+  context_pool(const context_pool&) = delete;
+  context_pool& operator=(const context_pool&) = delete;
 
-  std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
-  double label_smoothing = 0;                  // how much of a target, 0 … 1, is spread evenly over all classes
-  class_weights weight{};                      // one for each class [all are 1]
+  // A context until the end of the scope, whatever is thrown there.
+  class [[nodiscard]] lease {
+  public:
+    lease(context_pool& pool, Context& own) : pool_(pool), own_(own) {}
+    lease(const lease&) = delete;
+    lease& operator=(const lease&) = delete;
+    ~lease() { pool_.give_back(own_); }
 
-  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
+    Context& operator*() const { return own_; }
+    Context* operator->() const { return &own_; }
 
-  template <class, class Target>
-  static constexpr bool takes = std::integral<Target>;
+  private:
+    context_pool& pool_;
+    Context& own_;
+  };
 
-  // What ranks of a job compare before they begin.
-  std::vector<double> settings() const {
-    std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
-    all.insert(all.end(), weight.values().begin(), weight.values().end());
-    return all;
+  // make() gives a std::unique_ptr<Context> with one thread. It is called without the lock: other calls go on meanwhile.
+  template <class Make>
+  lease take(const Make& make) {
+    if (Context* const own = take_free()) return {*this, *own};
+    return {*this, add(make())};
   }
 
-  template <std::integral Target>
-  void check_targets(const Target* targets, std::size_t rows, const shape& output) const {
-    if (has_options()) check(output.last());
-    detail::check_classes(targets, rows * targets_per_sample(output), output.last(),
-                          ignore_index == ignores_nothing ? nullptr : &ignore_index);
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return all_.size();
   }
-
-  // The class weights.
-  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
-  template <class T>
-  std::span<const T> constants() const {
-    return {weight.data<T>(), weight.size()};
-  }
-
-  template <class Queue, class T, class Target>
-  void run(Queue& queue, const loss_call<T, Target>& call) const {
-    const std::size_t classes = call.output_shape->last();
-    const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
-    const matrix<const T> logits{call.output, rows, classes};
-    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
-    check(classes);
-    const accumulated<T>* const weights =
-        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
-    const cross_entropy_options<T> options{.ignore_index = ignore_index,
-                                           .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weights};
-    softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
+  std::size_t in_use() const {
+    const std::lock_guard lock(mutex_);
+    return in_use_;
   }
 
 private:
-  bool has_options() const { return ignore_index != ignores_nothing || label_smoothing != 0 || weight.size() != 0; }
-  void check(std::size_t classes) const {
-    if (weight.size() != 0 && weight.size() != classes)
-      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
-                        std::to_string(weight.size()));
-    if (!(label_smoothing >= 0 && label_smoothing <= 1))
-      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
+  Context* take_free() {
+    const std::lock_guard lock(mutex_);
+    Context* own = nullptr;
+    if (first_is_wide_ && in_use_ == 0) {
+      own = all_.front().get();
+    } else if (!free_.empty()) {
+      own = free_.back();
+      free_.pop_back();
+    }
+    if (own != nullptr) ++in_use_;
+    return own;
   }
+  Context& add(std::unique_ptr<Context> made) {
+    const std::lock_guard lock(mutex_);
+    all_.reserve(all_.size() + 1);
+    free_.reserve(all_.size() + 1); // so that giving back allocates nothing
+    all_.push_back(std::move(made));
+    ++in_use_;
+    return *all_.back();
+  }
+  void give_back(Context& own) noexcept {
+    const std::lock_guard lock(mutex_);
+    --in_use_;
+    if (!first_is_wide_ || &own != all_.front().get()) free_.push_back(&own);
+  }
+
+  const bool first_is_wide_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Context>> all_;
+  std::vector<Context*> free_; // but for a wide one
+  std::size_t in_use_ = 0;
 };
 
-static_assert(loss<CrossEntropyLoss>);
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/device_bytes.hpp
 
@@ -27075,7 +28067,2177 @@ inline constexpr std::size_t device_bytes = Trainer::bytes_on_device(States, Ran
 
 } // namespace cairn
 
-// cairn/train/rank_groups.hpp
+// cairn/train/samples.hpp
+
+namespace cairn {
+
+// Numbers that lie one after another and say where and how many: a std::span, a std::vector, a tensor_view, a
+// std::array, an xtensor. They are read in place.
+template <class Range>
+concept numbers = requires(const Range& r) {
+  { r.size() } -> std::convertible_to<std::size_t>;
+  requires std::is_pointer_v<decltype(r.data())>;
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
+               floating_element<std::remove_cvref_t<decltype(*r.data())>>;
+};
+
+namespace detail {
+
+template <numbers Range>
+using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
+
+// An array that tells its strides has to be contiguous, the last axis fastest.
+template <class Range>
+void check_layout(const Range& range, const char* where) {
+  if constexpr (requires {
+                  range.shape().size();
+                  range.strides().size();
+                }) {
+    std::size_t expected = 1;
+    for (std::size_t axis = range.shape().size(); axis-- > 0;) {
+      const auto extent = static_cast<std::size_t>(range.shape()[axis]);
+      if (extent > 1 && static_cast<std::size_t>(range.strides()[axis]) != expected)
+        throw input_error(std::string(where) + ": expected numbers in row-major order without gaps (a stride of " +
+                          std::to_string(expected) + " on axis " + std::to_string(axis) + "), found a stride of " +
+                          std::to_string(range.strides()[axis]) + "; pass a contiguous row-major array");
+      expected *= extent;
+    }
+  }
+}
+
+// The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
+template <class Range>
+auto* first_number(const Range& range) {
+  if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
+  else return range.data();
+}
+
+inline std::string extents_text(const shape& s) {
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < s.rank; ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(s[axis]);
+  return text + ")";
+}
+
+// What an array that knows its extents says of one sample has to fit what is expected: the same extents. One that is as
+// large, where either has one axis only, is taken too: rows of an image are one after another, flattened or not.
+inline void check_sample(const shape& found, const shape& expected, const char* where) {
+  if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
+  throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
+                    ", found samples of the shape " + extents_text(found));
+}
+
+// How many samples there are: 1 … most, and nothing left over.
+template <class Range>
+std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
+  check_layout(range, where);
+  const auto size = static_cast<std::size_t>(range.size());
+  const std::size_t each = sample.size();
+  if constexpr (requires { check_sample(range.sample_shape(), sample, where); }) {
+    check_sample(range.sample_shape(), sample, where);
+  } else if constexpr (requires {
+                         range.shape().size();
+                         range.shape()[0];
+                       }) {
+    const std::size_t axes = range.shape().size();
+    shape found;
+    for (std::size_t axis = 1; axis < axes && axis <= shape::max_rank; ++axis)
+      found.push_back(static_cast<std::size_t>(range.shape()[axis]));
+    if (axes > 1) check_sample(found, sample, where);
+  }
+  if (size == 0 || size % each != 0)
+    throw input_error(std::string(where) + ": expected samples of " + std::to_string(each) + " numbers, found " +
+                      std::to_string(size) + " numbers, which is no whole number of samples");
+  const std::size_t rows = size / each;
+  if (rows > most)
+    throw input_error(std::string(where) + ": expected at most " + std::to_string(most) +
+                      " samples, the batch that was planned for, found " + std::to_string(rows) +
+                      "; give fewer at a time or raise batch<" + std::to_string(most) + ">");
+  return rows;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/input_arrays.hpp
+
+namespace cairn {
+
+namespace detail {
+
+struct stand_in_layer; // net/checked_network.hpp
+
+// One array among several, whatever its type: it stays where it is.
+struct input_array {
+  const void* array = nullptr;
+  const void* (*first)(const void*) = nullptr;
+  std::size_t (*rows)(const void*, const shape& sample, std::size_t most, const char* where) = nullptr;
+
+  template <numbers Array>
+  static input_array of(const Array& array) {
+    return {&array, [](const void* a) -> const void* { return first_number(*static_cast<const Array*>(a)); },
+            [](const void* a, const shape& sample, std::size_t most, const char* where) {
+              return count_rows(*static_cast<const Array*>(a), sample, most, where);
+            }};
+  }
+};
+
+// What several inputs of a step are: see inputs().
+template <class... Elements>
+struct input_arrays {
+  std::array<input_array, sizeof...(Elements)> arrays;
+};
+
+} // namespace detail
+
+// The arrays of a step of a network that takes several tensors, in the order of its Inputs<...>, constants last:
+// step(inputs(hidden, mask), targets). They are read in place, and have to live as long as the step.
+template <numbers... Arrays>
+detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... arrays) {
+  return {{detail::input_array::of(arrays)...}};
+}
+
+namespace detail {
+
+// Calls f with what a loader gives as inputs: one view, or several as inputs(...).
+template <class... Views, class F>
+decltype(auto) with_inputs(const std::tuple<Views...>& several, F&& f) {
+  return std::apply([&](const auto&... views) -> decltype(auto) { return f(inputs(views...)); }, several);
+}
+template <numbers View, class F>
+decltype(auto) with_inputs(const View& one, F&& f) {
+  return f(one);
+}
+
+// The types of the elements of these inputs, one for each array; none if they are no inputs.
+template <class Inputs>
+struct array_types : type_of<pack<>> {};
+template <numbers Inputs>
+struct array_types<Inputs> : type_of<pack<number_of<Inputs>>> {};
+template <class... Elements>
+struct array_types<input_arrays<Elements...>> : type_of<pack<Elements...>> {};
+template <numbers... Arrays> // a loader's batch.inputs
+struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> {};
+
+} // namespace detail
+
+// What a step takes: numbers, or several arrays of them.
+template <class Inputs>
+concept step_inputs = (detail::array_types<Inputs>::type::size > 0);
+
+namespace detail {
+
+template <numbers Array>
+input_arrays<number_of<Array>> as_arrays(const Array& array) {
+  return inputs(array);
+}
+template <class... Elements>
+const input_arrays<Elements...>& as_arrays(const input_arrays<Elements...>& all) {
+  return all;
+}
+template <numbers... Arrays>
+input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
+  return std::apply([](const auto&... arrays) { return inputs(arrays...); }, all);
+}
+
+// Is a plan that of the network that stands in after an error (net/checked_network.hpp)?
+template <class Plan>
+inline constexpr bool is_stand_in = std::is_same_v<typename Plan::elements, pack<stand_in_layer>>;
+
+// The inputs that a network is given: checked, and where they are. Inputs and Constants are the lists of its plan.
+template <class Plan, class T>
+class taken_inputs {
+public:
+  using sum = accumulated<T>; // of tensors; constants are of T
+  static constexpr std::size_t tensor_count = Plan::inputs.size();
+  static constexpr std::size_t count = tensor_count + Plan::constants.size();
+
+  // How many samples there are: as many in every array but those that the whole batch shares.
+  template <step_inputs Inputs>
+  static std::size_t rows(const Inputs& given, std::size_t most, const char* where) {
+    if constexpr (is_right<Inputs>()) {
+      if constexpr (numbers<Inputs>) return count_rows(given, Plan::inputs[0].extents, most, where);
+      else return count_all(as_arrays(given).arrays, most, where);
+    } else {
+      return 0; // there has been an error
+    }
+  }
+
+  template <step_inputs Inputs>
+  void take(const Inputs& given) {
+    if constexpr (is_right<Inputs>()) {
+      if constexpr (numbers<Inputs>) {
+        tensors_ = {reinterpret_cast<const std::byte*>(first_number(given)), offsets_.data()};
+      } else {
+        const auto& all = as_arrays(given);
+        std::array<const std::byte*, count> at{};
+        for (std::size_t k = 0; k < count; ++k) at[k] = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        tensors_ = {at[0], offsets_.data()};
+        if constexpr (count > tensor_count) constants_ = {at[tensor_count], offsets_.data() + tensor_count};
+        for (std::size_t k = 0; k < count; ++k)
+          offsets_[k] =
+              reinterpret_cast<std::uintptr_t>(at[k]) - reinterpret_cast<std::uintptr_t>(at[k < tensor_count ? 0 : tensor_count]);
+      }
+    }
+  }
+
+  // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
+  static constexpr tensor_layout tensors_at{Plan::inputs, sizes_of<sum>, Plan::batch};
+  static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
+  static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
+
+  template <step_inputs Inputs>
+  static void copy(const Inputs& given, std::size_t rows, std::byte* to) {
+    if constexpr (is_right<Inputs>()) {
+      const auto& all = as_arrays(given);
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto* const from = static_cast<const std::byte*>(all.arrays[k].first(all.arrays[k].array));
+        std::memcpy(to + place(k), from, expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
+      }
+    }
+  }
+  void take_copied(const std::byte* at) {
+    tensors_ = {at, tensors_at.offsets.data()};
+    constants_ = {at + tensors_at.size, constants_at.offsets.data()};
+  }
+
+  tensors<const sum> tensors_taken() const { return tensors_; }
+  tensors<const T> constants_taken() const { return constants_; }
+
+private:
+  static constexpr std::size_t place(std::size_t k) {
+    return k < tensor_count ? tensors_at.offsets[k] : tensors_at.size + constants_at.offsets[k - tensor_count];
+  }
+  static constexpr const element_sizes& sizes_at(std::size_t k) { return k < tensor_count ? sizes_of<sum> : Plan::to.sizes; }
+  static constexpr const tensor& expected(std::size_t k) {
+    return k < tensor_count ? Plan::inputs[k] : Plan::constants[k - tensor_count];
+  }
+  template <std::size_t K>
+  using element_of =
+      std::conditional_t<expected(K).type == element::int32, std::int32_t, std::conditional_t<(K < tensor_count), sum, T>>;
+
+  // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
+  template <class Inputs, class Types = typename array_types<Inputs>::type>
+  static constexpr bool is_right() {
+    if constexpr (is_stand_in<Plan>) return false; // there has been an error
+    else {
+      static_assert(Types::size == count,
+                    "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
+                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+      if constexpr (Types::size == count) {
+        using wrong = typename decltype(first_wrong<Types>())::type;
+        return wrong::template right<wrong>();
+      } else {
+        return false;
+      }
+    }
+  }
+  template <class Types, std::size_t K = 0>
+  static auto first_wrong() {
+    if constexpr (K == count) return type_of<nothing_wrong>{};
+    else if constexpr (std::is_same_v<pack_element<K, Types>, element_of<K>>) return first_wrong<Types, K + 1>();
+    else return type_of<wrong_inputs<pack_element<K, Types>, element_of<K>>>{};
+  }
+
+  // Names are made only for an error: a step allocates nothing.
+  static std::size_t count_all(const std::array<input_array, count>& arrays, std::size_t most, const char* where) {
+    std::size_t rows = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const tensor& what = expected(k);
+      std::size_t found = 0;
+      try {
+        found = arrays[k].rows(arrays[k].array, what.extents, what.per_batch ? 1 : most, where);
+      } catch (const error& wrong) {
+        throw input_error("array " + std::to_string(k) + " of " + wrong.what());
+      }
+      if (what.per_batch) continue;
+      if (rows == 0) rows = found;
+      if (found != rows)
+        throw input_error("array " + std::to_string(k) + " of " + where + ": expected " + std::to_string(rows) +
+                          " samples, as many as array 0 has, found " + std::to_string(found) +
+                          "; every tensor and every constant has a row for each sample");
+    }
+    return rows;
+  }
+
+  tensors<const sum> tensors_{};
+  tensors<const T> constants_{};
+  std::array<std::size_t, count> offsets_{};
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/network_outputs.hpp
+
+namespace cairn::detail {
+
+// The outputs that the program sees of a network: the first tensor of its last value, or all of a with_all_outputs.
+template <class Plan, class T>
+struct network_outputs {
+  static constexpr std::size_t count = Plan::all_outputs ? Plan::outputs.count : 1;
+  static constexpr value_list list{Plan::outputs, count};
+  // Where each begins, in the network's memory and as it is shown; gradients lie as values do.
+  static constexpr tensor_layout values{list, sizes_of<T>, Plan::batch};
+  static constexpr tensor_layout sums{list, sizes_of<accumulated<T>>, Plan::batch};
+
+  // One of them as it is, all as an array.
+  template <class Tensor>
+  using given = std::conditional_t<Plan::all_outputs, std::array<Tensor, count>, Tensor>;
+  template <class Tensor>
+  static const given<Tensor>& give(const std::array<Tensor, count>& all) {
+    if constexpr (Plan::all_outputs) return all;
+    else return all[0];
+  }
+
+  // Output k of `rows` samples, in memory that has room for all.
+  template <class U>
+  static tensor_view<U> view(U* all, std::size_t k, std::size_t rows, const tensor_layout& where) {
+    return {all + where.offsets[k] / sizeof(U), rows, list[k].extents};
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/staging_slots.hpp
+
+namespace cairn::detail {
+
+// How batches get to a device whose memory the host cannot write: two slots in turn, each a block of the host's and one of the
+// device's. The host fills one while the device still computes with the other, and waits when it is two batches ahead.
+template <class Device>
+class staging_slots {
+public:
+  static constexpr std::size_t count = 2;
+
+  staging_slots(Device& device, std::size_t bytes) : device_(device) {
+    for (slot& s : slots_) {
+      s.here = device.staging(bytes);
+      s.there = device.allocate(bytes);
+    }
+  }
+
+  // While one lives the device may read the slot: from begin() until everything that reads it is on the compute queue.
+  class [[nodiscard]] use {
+  public:
+    explicit use(staging_slots& slots) : slots_(slots) {}
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() noexcept(false) { // where nothing else is thrown, what fails here is
+      try {
+        slot& s = slots_.slots_[slots_.now_];
+        s.used = slots_.device_.compute().record();
+        s.was_used = true;
+      } catch (...) {
+        if (std::uncaught_exceptions() == passing_) throw;
+      }
+    }
+
+  private:
+    staging_slots& slots_;
+    int passing_ = std::uncaught_exceptions();
+  };
+
+  // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
+  template <class Wait>
+  void turn(const Wait& wait) {
+    const std::size_t next = (now_ + 1) % count;
+    if (slots_[next].was_used) wait(slots_[next].used);
+    now_ = next;
+  }
+  std::byte* here() const { return slots_[now_].here.data(); }
+  std::byte* there() const { return slots_[now_].there.data(); }
+
+  // One copy of the whole slot, for which the compute queue waits.
+  void send() {
+    const slot& s = slots_[now_];
+    upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));
+    device_.compute().wait(device_.transfers().record());
+  }
+
+private:
+  struct slot {
+    typename Device::host_memory here{};
+    typename Device::memory there{};
+    typename Device::event used{};
+    bool was_used = false;
+  };
+
+  Device& device_;
+  std::array<slot, count> slots_{};
+  std::size_t now_ = 0;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/working_copy.hpp
+
+namespace cairn::detail {
+
+// The parameters as layers read them, which is in T: those that are learnt have the type in which sums of T are kept. For float
+// and double these are the same, and there is nothing here.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class working_weights {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit working_weights(Device&) {}
+
+  template <class Queue>
+  void make(Queue&, const T*, const T*) {}
+  void lend(frame<T>& f, const T* parameters) const { f.parameters = parameters; }
+};
+
+// Inputs and outputs as the program sees them, which are sums of T, and as layers work on them, which is in T. For float and
+// double these are the same, and there is nothing here.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class working_copy {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit working_copy(Device&) {}
+
+  template <class Queue>
+  tensors<const T> lend_inputs(Queue&, std::size_t, const tensors<const T>& given) {
+    return given;
+  }
+  template <class Queue>
+  tensor_view<const T> shown(Queue&, const tensor_view<const T>& made, std::size_t) {
+    return made;
+  }
+};
+
+// Is a parameter anywhere in this chain frozen?
+template <class T, class Queue>
+constexpr bool has_frozen(const program<T, Queue>& p) {
+  if (p.is_frozen) return true;
+  for (const auto& e : p.elements)
+    for (const auto& chain : e.chains)
+      if (has_frozen(*chain.code)) return true;
+  return false;
+}
+
+// Memory for the parameters as bfloat16 or float16, frozen ones too. They are those of the last make(): who writes to the
+// parameters makes them again.
+template <class Plan, class T, class Device>
+class working_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  static constexpr bool frozen = has_frozen(evaluation_of<Plan, T, typename Device::queue>);
+  static constexpr std::size_t frozen_begin = align_up(Plan::parameter_block * sizeof(T));
+
+public:
+  static constexpr std::size_t bytes = frozen_begin + (frozen ? align_up(Plan::state_block * sizeof(T)) : 0);
+
+  explicit working_weights(Device& device) : memory_(device.allocate(bytes)) {}
+
+  template <class Queue>
+  void make(Queue& queue, const sum* parameters, const sum* buffers) {
+    convert(queue, Plan::parameter_block, at(0), parameters);
+    if constexpr (frozen) convert(queue, Plan::state_block, at(frozen_begin), buffers);
+  }
+  void lend(frame<T>& f, const sum*) const {
+    f.parameters = at(0);
+    f.frozen = at(frozen_begin);
+  }
+
+private:
+  T* at(std::size_t offset) const { return reinterpret_cast<T*>(memory_.data() + offset); }
+
+  typename Device::memory memory_;
+};
+
+// Memory for inputs as bfloat16 or float16, and for outputs as they are shown.
+template <class Plan, class T, class Device>
+class working_copy<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  static constexpr tensor_layout inputs_at{Plan::inputs, Plan::to.sizes, Plan::batch};
+  using outputs_type = network_outputs<Plan, T>;
+  static constexpr std::size_t outputs_begin = align_up(inputs_at.size);
+
+public:
+  static constexpr std::size_t bytes = outputs_begin + outputs_type::sums.size;
+
+  explicit working_copy(Device& device) : memory_(device.allocate(bytes)) {}
+
+  // Integers stay where the program has them.
+  template <class Queue>
+  tensors<const T> lend_inputs(Queue& queue, std::size_t rows, const tensors<const sum>& given) {
+    std::byte* const block = memory_.data();
+    for (std::size_t k = 0; k < Plan::inputs.size(); ++k) {
+      const tensor& what = Plan::inputs[k];
+      if (what.type == element::int32) {
+        offsets_[k] = reinterpret_cast<std::uintptr_t>(given.integers(k)) - reinterpret_cast<std::uintptr_t>(block);
+      } else {
+        offsets_[k] = inputs_at.offsets[k];
+        convert(queue, what.elements(rows), reinterpret_cast<T*>(block + offsets_[k]), given[k]);
+      }
+    }
+    return {block, offsets_.data()};
+  }
+  // Output k that a network made, as the program sees it: until the next call for the same one.
+  template <class Queue>
+  tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made, std::size_t k) {
+    convert(queue, made.size(), given_output(k), made.data());
+    return {given_output(k), made.rows(), made.sample_shape()};
+  }
+  // The same memory, for what the program gives: a gradient of that output.
+  sum* given_output(std::size_t k) {
+    return reinterpret_cast<sum*>(memory_.data() + outputs_begin + outputs_type::sums.offsets[k]);
+  }
+
+private:
+  typename Device::memory memory_;
+  std::array<std::size_t, tensor_list::most> offsets_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/execution_context.hpp
+
+namespace cairn::detail {
+
+// A device that is owned, or one that is shared with another owner.
+template <class Device>
+class held_device {
+public:
+  held_device(const device_options& options = {}) : own_(std::make_unique<Device>(options)), device_(own_.get()) {}
+  explicit held_device(Device& shared) : device_(&shared) {}
+
+  Device& operator*() const { return *device_; }
+  Device* operator->() const { return device_; }
+
+private:
+  std::unique_ptr<Device> own_;
+  Device* device_;
+};
+
+// The device of a trainer: of this rank, where there are several.
+template <class Device, class Options, class Communicator>
+held_device<Device> device_of(const Options& given, const Communicator* comm) {
+  given.check();
+  device_options on = given.on_device(comm);
+  if constexpr (counted_device<Device>)
+    if (const int devices = Device::count(); given.ordinal < 0 && devices > 0) on.ordinal %= devices;
+  return held_device<Device>(on);
+}
+
+// Waits for a device where nothing else has to be looked at.
+template <class Device>
+struct plain_wait {
+  Device& device;
+
+  void operator()(const typename Device::event& event) const {
+    wait_on_host(device.compute(), event, longest_wait, [] {});
+  }
+};
+
+// Everything that the passes of one caller write: the arena, and inputs and outputs on their way. The weights are no part of
+// it. A trainer has one context, a model one for each evaluation that goes on at the same time.
+//
+// One thread at a time uses a context and the queue of its device. Where the host cannot read the device's memory, inputs go
+// there through slots, each with `more` bytes behind them for what else a step has to tell.
+//
+// `lend(rows)` below gives a frame with the weights, made by blank().
+template <class Plan, class T, class Device>
+class execution_context {
+public:
+  using plan = Plan;
+  using sum = accumulated<T>; // of inputs and outputs as they are shown
+  using queue = typename Device::queue;
+  using memory = typename Device::memory;
+  static constexpr bool is_apart = !shares_memory<Device>;
+  using working_type = working_copy<plan, T, Device>;
+  using outputs_type = network_outputs<plan, T>;
+
+  execution_context(held_device<Device> device, std::size_t arena_bytes, std::size_t more = 0)
+      : device_(std::move(device)), arena_(device_->allocate(arena_of(arena_bytes))), slots_(make_slots(*device_, more)),
+        working_(*device_) {}
+  execution_context(const execution_context&) = delete;
+  execution_context& operator=(const execution_context&) = delete;
+
+  static constexpr std::size_t arena_of(std::size_t asked) {
+    return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
+  }
+  // Everything that it allocates on the device.
+  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
+    std::size_t all = arena_of(arena) + working_type::bytes;
+    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
+    return all;
+  }
+
+  Device& device() const { return *device_; }
+  queue& compute() const { return device_->compute(); }
+  std::size_t threads() const {
+    if constexpr (requires(queue& q) { q.threads(); }) return compute().threads();
+    else return 1;
+  }
+  plain_wait<Device> wait() const { return {*device_}; }
+  memory& arena_memory() { return arena_; }
+  auto& working() { return working_; }
+  T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
+  const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
+
+  template <step_inputs Inputs>
+  static std::size_t rows_of(const Inputs& inputs, const char* where) {
+    return taken_inputs<plan, T>::rows(inputs, plan::batch, where);
+  }
+
+  // A frame in this memory, without weights and inputs.
+  frame<T> blank(std::size_t rows, pass why) {
+    frame<T> f;
+    f.rows = rows;
+    f.workspace = arena_.data();
+    f.why = why;
+    return f;
+  }
+  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
+  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
+  template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
+  auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
+                   [[maybe_unused]] const Write& write, const F& f) {
+    if constexpr (is_apart) {
+      slots_.turn(wait);
+      const typename staging_slots<Device>::use in_use(slots_);
+      taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
+      write(slots_.here() + taken_inputs<plan, T>::bytes);
+      slots_.send();
+      inputs_.take_copied(slots_.there());
+      return f(with_taken(rows, lend));
+    } else {
+      inputs_.take(inputs);
+      return f(with_taken(rows, lend));
+    }
+  }
+
+  // The first output of these samples in evaluation mode, on the device, until the next pass; `where` is for errors.
+  template <class Code, step_inputs Inputs, class Lend, class Wait>
+  tensor_view<const sum> evaluate(const Code& code, const Inputs& inputs, const Lend& lend, const char* where, const Wait& wait) {
+    const std::size_t rows = rows_of(inputs, where);
+    take_inputs(rows, inputs, lend, wait, [](std::byte*) {}, [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
+    return shown(evaluated(rows));
+  }
+  tensor_view<const T> evaluated(std::size_t rows) {
+    return outputs_type::view(static_cast<const T*>(elements_at(place_of_evaluated())), 0, rows, outputs_type::values);
+  }
+  // The same in memory of its own, or in that of the caller; of a with_all_outputs an array of all.
+  template <class Code, step_inputs Inputs, class Lend, class Wait>
+  typename outputs_type::template given<owned_tensor<sum>> evaluate_apart(const Code& code, const Inputs& inputs,
+                                                                          const Lend& lend, const char* where, const Wait& wait) {
+    const tensor_view<const sum> first = evaluate(code, inputs, lend, where, wait);
+    if constexpr (!plan::all_outputs) return fetched(first, wait);
+    else return fetched_outputs(place_of_evaluated(), first.rows(), wait);
+  }
+  template <class Code, step_inputs Inputs, class Lend, class Wait>
+  tensor_view<const sum> evaluate_into(const Code& code, const Inputs& inputs, std::span<sum> into, const Lend& lend,
+                                       const char* where, const Wait& wait) {
+    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
+    if (into.size() < needed)
+      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
+                        std::to_string(into.size()));
+    const tensor_view<const sum> made = evaluate(code, inputs, lend, where, wait);
+    fetch(needed, into.data(), made.data(), wait);
+    return {into.data(), made.rows(), made.sample_shape()};
+  }
+  // Outputs as the program sees them, on the device.
+  tensor_view<const sum> shown(const tensor_view<const T>& made, std::size_t k = 0) { return working_.shown(compute(), made, k); }
+  // The outputs that a pass left at this place, in memory of their own.
+  template <class Wait>
+  typename outputs_type::template given<owned_tensor<sum>> fetched_outputs(const place& p, std::size_t rows, const Wait& wait) {
+    const auto one = [&](std::size_t k) {
+      return fetched(shown(outputs_type::view(static_cast<const T*>(elements_at(p)), k, rows, outputs_type::values), k), wait);
+    };
+    if constexpr (!plan::all_outputs) return one(0);
+    else {
+      std::array<owned_tensor<sum>, outputs_type::count> all;
+      for (std::size_t k = 0; k < outputs_type::count; ++k) all[k] = one(k);
+      return all;
+    }
+  }
+  // Numbers that lie on the device, in memory of the host.
+  template <class U, class Wait>
+  owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
+    owned_tensor<U> own(there.rows(), there.sample_shape());
+    fetch(own.size(), own.data(), there.data(), wait);
+    return own;
+  }
+  template <class U, class Wait>
+  void fetch(std::size_t count, U* to, const U* from, const Wait& wait) {
+    download(compute(), count, to, from);
+    wait(compute().record());
+  }
+
+private:
+  static constexpr const place& place_of_evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.loss].input; }
+  template <class Lend>
+  frame<T> with_taken(std::size_t rows, const Lend& lend) {
+    frame<T> f = lend(rows);
+    f.inputs = working_.lend_inputs(compute(), rows, inputs_.tensors_taken());
+    f.constants = inputs_.constants_taken();
+    return f;
+  }
+
+  struct no_slots {};
+  using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
+  static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {
+    if constexpr (is_apart) return slots_type(device, taken_inputs<plan, T>::bytes + more);
+    else return {};
+  }
+
+  held_device<Device> device_;
+  memory arena_;
+  [[no_unique_address]] slots_type slots_;
+  [[no_unique_address]] working_type working_;
+  taken_inputs<plan, T> inputs_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/fit/accuracy.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// What a network puts out: a tensor_view, or anything else with rows of one shape.
+template <class Outputs>
+concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
+  { outputs.sample_shape().last() } -> std::convertible_to<std::size_t>;
+};
+
+// What a loader gives: batches of inputs and targets.
+template <class Loader>
+concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
+  all.begin() == all.end();
+  one.inputs;
+  one.targets;
+};
+
+template <class T>
+std::size_t place_of_largest(const T* from, std::size_t count) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < count; ++i)
+    if (from[i] > from[best] || (from[i] != from[i] && from[best] == from[best])) best = i;
+  return best;
+}
+
+// How many of the largest outputs are the targets.
+template <scores Outputs, numbers Targets>
+std::size_t count_right(const Outputs& outputs, const Targets& targets) {
+  static_assert(std::integral<number_of<Targets>>, "accuracy: targets are class numbers, which are integers");
+  const std::size_t classes = outputs.sample_shape().last();
+  if (classes < 2)
+    throw input_error("accuracy: expected outputs for 2 classes or more, found " + std::to_string(classes) +
+                      ", of which the largest is always right; compare a single logit with 0");
+  const std::size_t decisions = outputs.size() / classes;
+  if (static_cast<std::size_t>(targets.size()) != decisions)
+    throw input_error("accuracy: expected a target for each of the " + std::to_string(decisions) + " decisions among " +
+                      std::to_string(classes) + " classes, found " + std::to_string(targets.size()));
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < decisions; ++i) {
+    const std::size_t found = place_of_largest(outputs.data() + i * classes, classes);
+    if (std::cmp_equal(found, +first_number(targets)[i])) ++right;
+  }
+  return right;
+}
+
+inline double share_of(std::size_t right, std::size_t all) {
+  if (all == 0) throw input_error("accuracy: expected at least one sample, found none");
+  return static_cast<double>(right) / static_cast<double>(all);
+}
+
+} // namespace detail
+
+// The place of the largest output, along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
+// index before the innermost. The first of equal ones; a NaN counts as the largest.
+template <detail::scores Outputs>
+std::vector<std::size_t> argmax(const Outputs& outputs) {
+  const std::size_t classes = outputs.sample_shape().last();
+  std::vector<std::size_t> places(classes == 0 ? 0 : outputs.size() / classes);
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = detail::place_of_largest(outputs.data() + i * classes, classes);
+  return places;
+}
+
+// The share, 0 … 1, of targets that are the argmax of their outputs: accuracy(train.evaluate(images), labels).
+template <detail::scores Outputs, numbers Targets>
+double accuracy(const Outputs& outputs, const Targets& targets) {
+  return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
+}
+
+// The same over all that a loader gives, every sample counted alike, for a trainer or a model:
+//
+//   accuracy(train, loader{digits.test, sequential_sampler{}, batch<64>{}})
+//
+// Of several ranks, each learns the share of what its own loader gives.
+template <class Model, detail::gives_batches Loader>
+double accuracy(Model& net, Loader&& all) {
+  std::size_t right = 0;
+  std::size_t decisions = 0;
+  for (const auto& batch : all) {
+    right += detail::with_inputs(batch.inputs,
+                                 [&](const auto& inputs) { return detail::count_right(net.evaluate(inputs), batch.targets); });
+    decisions += batch.targets.size();
+  }
+  return detail::share_of(right, decisions);
+}
+
+} // namespace cairn
+
+// cairn/train/state/same_run.hpp
+
+namespace cairn::detail {
+
+// What a resume asks of a setting.
+enum class on_resume : unsigned char {
+  may_change,        // it changes no bit of what is learnt
+  same,              // load_state() refuses another
+  same_unless_meant, // and state_options::other_settings lets another pass
+  same_unless_other, // and state_options::other_dataset lets another pass
+  taken,             // the state brings it along, whatever the trainer was given
+};
+
+// Something that two runs, or two ranks of one run, have in common if they learn the same bits.
+struct run_setting {
+  const char* name;
+  bool ranks_share; // the handshake refuses ranks that differ in it
+  on_resume resumed;
+};
+
+// Everything that makes two runs the same. The handshake compares ranks by this list (rank_texts, fingerprint), a state keeps
+// the words of those that a resume compares (training_state), and examples/resuming.md names each.
+inline constexpr std::array<run_setting, 19> run_settings{{
+    {"network", true, on_resume::same},
+    {"checkpoint policy", true, on_resume::may_change},
+    {"element type", true, on_resume::same},
+    {"gradient buckets", true, on_resume::may_change},
+    {"batch statistics", true, on_resume::same},
+    {"order of calls", true, on_resume::may_change},       // of a step, to the communicator
+    {"version of Cairn", true, on_resume::same},           // a state of a later version is refused
+    {"build of the program", true, on_resume::may_change}, // compiler, its flags, instruction set
+    {"loss", true, on_resume::same_unless_meant},
+    {"learning rate", true, on_resume::same_unless_meant}, // before the optimizer, of whose numbers it is one
+    {"optimizer", true, on_resume::same_unless_meant},
+    {"fused_update", true, on_resume::may_change}, // it has no clipping
+    {"clipping", true, on_resume::same_unless_meant},
+    {"schedule of rates", true, on_resume::same_unless_meant},
+    {"seed", true, on_resume::taken},
+    {"check_every", true, on_resume::may_change},
+    {"ranks x micro-batches", false, on_resume::same},
+    {"dataset", false, on_resume::same_unless_other}, // what some of its samples are, on each rank
+    {"order of samples", false, on_resume::same}, // size of the dataset, sampler, rows of a batch, seed of the transform, on each
+}};
+
+// The index of a setting, for those who write its words.
+constexpr std::size_t setting(std::string_view name) {
+  std::size_t i = 0;
+  while (run_settings[i].name != name) ++i;
+  return i;
+}
+
+// Those that ranks share are the first, and the first of these are the parts of the fingerprint.
+inline constexpr std::size_t shared_settings = setting("ranks x micro-batches");
+static_assert([] {
+  for (std::size_t i = 0; i < run_settings.size(); ++i)
+    if (run_settings[i].ranks_share != (i < shared_settings)) return false;
+  for (std::size_t i = 0; i < fingerprint::parts; ++i)
+    if (std::string_view(run_settings[i].name) != fingerprint::names[i]) return false;
+  return true;
+}());
+
+// Those of which a state has the words of the run that was saved, to compare them.
+constexpr bool is_kept_in_words(const run_setting& s) {
+  return s.ranks_share && (s.resumed == on_resume::same || s.resumed == on_resume::same_unless_meant) &&
+         std::string_view(s.name) != "version of Cairn"; // which has a word of its own
+}
+inline constexpr std::size_t settings_in_words =
+    static_cast<std::size_t>(std::count_if(run_settings.begin(), run_settings.end(), is_kept_in_words));
+
+// Names of types without this library's namespace, which type_name() leaves inside.
+inline std::string without_namespace(std::string text) {
+  constexpr std::string_view own = "cairn::";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
+  return text;
+}
+
+// The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512".
+inline std::string text_of_build() {
+  constexpr std::array<std::string_view, 3> sets{"plain C++", "AVX2", "AVX-512"};
+  std::string out(build_facts::compiler);
+  for (const std::string_view part : {build_facts::optimisation, build_facts::arithmetic, build_facts::target})
+    out.append(", ").append(part);
+  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(widest_instruction_set())]);
+}
+inline std::uint64_t hash_of_build() { return hash64{}.add(text_of_build()).value(); }
+
+// The words of what a trainer was given, for the settings from `loss` to `check_every`. `by_bytes`: a schedule of rates that does
+// not show its numbers is told from another by its bytes.
+template <class Options, class Optimizer>
+std::array<std::string, run_settings.size()> words_of_given(const Options& given, const Optimizer& optimizer, bool is_fused,
+                                                            bool by_bytes) {
+  std::array<std::string, run_settings.size()> out;
+  out[setting("loss")] = with_numbers(given.loss);
+  out[setting("learning rate")] = shortest_text(optimizer.learning_rate);
+  out[setting("optimizer")] = with_numbers(optimizer);
+  out[setting("fused_update")] = is_fused ? "one" : "none";
+  out[setting("clipping")] = "clip.max_norm 0";
+  if constexpr (requires { double{given.clip.max_norm}; })
+    out[setting("clipping")] = "clip.max_norm " + shortest_text(given.clip.max_norm);
+  out[setting("schedule of rates")] = given.learning_rate.text(by_bytes);
+  if (given.learning_rate) out[setting("schedule of rates")] += ", which begins with " + shortest_text(given.learning_rate.at(0));
+  out[setting("seed")] = std::to_string(given.seed);
+  out[setting("check_every")] = std::to_string(given.check_every);
+  for (std::string& text : out) text = without_namespace(std::move(text));
+  return out;
+}
+
+// The words of statistics over a batch: of so many layers they are those of all ranks.
+inline std::string text_of_statistics(std::size_t summed) {
+  return summed == 0 ? "of each rank's own rows"
+                     : "of all ranks (sync_batch_norm) in " + std::to_string(summed) + (summed == 1 ? " layer" : " layers");
+}
+
+} // namespace cairn::detail
+
+// cairn/train/state/training_state.hpp
+
+namespace cairn {
+
+// What a trainer is besides its tensors: numbers, and words that say what it was made from. Two trainers of equal words, equal
+// numbers and equal tensors make the same steps from here on, whatever their policies.
+struct training_state {
+  std::uint64_t steps = 0;             // updates so far
+  std::uint64_t seed = 0;              // of all random numbers, which are a function of it and of the step
+  std::uint64_t ranks = 1;             // of the job
+  std::uint64_t micro_batches = 1;     // of each rank in a step; the last of an epoch may have had fewer
+  bool micro_batches_are_told = false; // by fit(); else they are the most of the last two steps
+  double learning_rate = 0;            // of the next step
+  bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer says it
+
+  // The words of those settings of the run that a resume compares by words (same_run.hpp).
+  static constexpr std::array<detail::run_setting, detail::settings_in_words> compared = [] {
+    std::array<detail::run_setting, detail::settings_in_words> out{};
+    std::copy_if(detail::run_settings.begin(), detail::run_settings.end(), out.begin(), detail::is_kept_in_words);
+    return out;
+  }();
+  std::array<std::string, compared.size()> words;
+};
+
+// Numbers by name that go into a state with everything else: what a program's own loop, or a callback of fit(), has to know
+// when it goes on. They come back bit for bit.
+using state_notes = std::map<std::string, double>;
+
+namespace detail {
+
+// The words of a trainer of this network with these options, and with statistics over all ranks in so many layers.
+template <class Net, class T, class Options, class Optimizer>
+auto words_of(const Options& given, const Optimizer& optimizer, std::size_t summed = 0) {
+  auto all = words_of_given(given, optimizer, false, true);
+  all[setting("network")] = without_namespace(std::string(type_name<function_of<Net>>()));
+  all[setting("element type")] = without_namespace(std::string(type_name<T>()));
+  all[setting("batch statistics")] = text_of_statistics(summed);
+  decltype(training_state::words) out;
+  for (std::size_t i = 0, next = 0; i < all.size(); ++i)
+    if (is_kept_in_words(run_settings[i])) out[next++] = std::move(all[i]);
+  return out;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/fit/monitored.hpp
+
+namespace cairn {
+
+// A number that is watched while a network trains: its name, as "val_loss", and its value.
+using metric_value = std::pair<std::string, double>;
+
+// Which of two values of a metric is the better one: of a loss the smaller, of an accuracy the larger.
+enum class best_is { smallest, largest };
+
+namespace detail {
+
+template <class Metrics>
+std::string metric_names(const Metrics& there) {
+  std::string names;
+  for (const auto& [name, value] : there) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+// The best value so far of a metric.
+class monitored {
+public:
+  struct choice {
+    std::string name; // empty: nothing is monitored
+    best_is mode = best_is::smallest;
+    double min_delta = 0; // an improvement is more than this
+  };
+  explicit monitored(choice chosen) : chosen_(std::move(chosen)) {}
+
+  // Is its value among these, and better than every one before? It is then the best. A NaN never is. Where there is no such
+  // metric the names of those that there are come with the error, but for epochs without validation.
+  bool improves(std::span<const metric_value> now) {
+    const double* const value = find(now);
+    if (value == nullptr || !(gain(*value) > chosen_.min_delta)) return false;
+    best_ = *value;
+    return true;
+  }
+  const double* find(std::span<const metric_value> now) const {
+    for (const auto& [name, value] : now)
+      if (!chosen_.name.empty() && name == chosen_.name) return &value;
+    return nullptr;
+  }
+  // What is wrong where a run has no such metric and none will come: after a validation, or where nothing validates. Not every
+  // epoch is validated. Else empty.
+  template <class Run>
+  std::string missing_in(const Run& run, const char* owner) const {
+    if (chosen_.name.empty() || find(run.metrics()) != nullptr || (run.validates() && !run.validated())) return {};
+    return missing(owner, metric_names(run.metrics())) + "; is there a validation{...} among the callbacks?";
+  }
+  // Throws input_error before the first step where only a validation makes such a metric, and none will. Of a callback of the
+  // program's own it is not known what it makes.
+  template <class Run>
+  void expect_validation(const Run& run, const char* owner) const {
+    if (!is_of_validation()) return;
+    if (!run.validates())
+      throw input_error(std::string(owner) + ": expected a validation{...} among the callbacks, which makes '" + chosen_.name +
+                        "', found none");
+    std::string known;
+    for (const std::string& name : run.validation_metrics()) {
+      if (name == chosen_.name) return;
+      known += (known.empty() ? "" : ", ") + name;
+    }
+    if (!known.empty()) throw input_error(missing(owner, known) + " of the validation");
+  }
+  bool is_of_validation() const { return chosen_.name.starts_with("val_"); }
+  double best() const { return best_; }
+  const std::string& name() const { return chosen_.name; }
+
+  void write(const std::string& owner, state_notes& notes) const { notes[key(owner)] = best_; }
+  void read(const std::string& owner, const state_notes& notes) {
+    if (const auto found = notes.find(key(owner)); found != notes.end()) best_ = found->second;
+  }
+
+private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  std::string missing(const char* owner, const std::string& found) const {
+    return std::string(owner) + ": expected a metric '" + chosen_.name + "', found " + found;
+  }
+  std::string key(const std::string& owner) const { return owner + ".best of " + chosen_.name; }
+  double gain(double value) const {
+    if (std::isnan(best_)) return std::isnan(value) ? 0 : infinity; // nothing to compare with yet
+    return chosen_.mode == best_is::smallest ? best_ - value : value - best_;
+  }
+
+  choice chosen_;
+  double best_ = std::numeric_limits<double>::quiet_NaN(); // none so far
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/fit/early_stopping.hpp
+
+namespace cairn {
+
+// When early_stopping stops: the names and defaults of Lightning's EarlyStopping.
+struct early_stopping_options {
+  std::string monitor = "val_loss";
+  best_is mode = best_is::smallest;
+  double min_delta = 0;     // less than this is no improvement
+  std::size_t patience = 3; // epochs, or validations, with the metric and without improvement
+  bool check_finite = true; // stops at once when the metric is NaN or infinite
+  double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
+  double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
+};
+
+// A callback of fit() that stops it when a metric has not improved for some epochs; where there are other times at which it is
+// made, as after every val_check_interval steps, for so many of these. All ranks see the same metrics, so all stop.
+class early_stopping {
+public:
+  explicit early_stopping(early_stopping_options chosen = {})
+      : chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode, chosen_.min_delta}) {
+    detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
+  }
+
+  // A run that had stopped before it was taken up does not begin again, unless it is given more patience.
+  template <class Run>
+  void on_begin(Run& run) {
+    best_.expect_validation(run, owner);
+    if (waited_ > 0 && waited_ >= chosen_.patience)
+      run.stop("early stopping: no improvement of " + chosen_.monitor + " in " + times(run));
+  }
+  template <class Run>
+  void on_epoch(Run& run) {
+    const double* const found = best_.find(run.metrics());
+    if (found == nullptr) {
+      run.fail_when_saved(best_.missing_in(run, owner)); // one that never comes would never stop anything
+      return;
+    }
+    const std::string value = chosen_.monitor + " = " + detail::shortest_text(*found);
+    if (chosen_.check_finite && !std::isfinite(*found)) return run.stop("early stopping: " + value);
+    if (reaches(*found, chosen_.stopping_threshold))
+      return run.stop("early stopping: " + value + " has reached " + detail::shortest_text(chosen_.stopping_threshold));
+    if (!std::isnan(chosen_.divergence_threshold) && !reaches(*found, chosen_.divergence_threshold))
+      return run.stop("early stopping: " + value + " is worse than " + detail::shortest_text(chosen_.divergence_threshold));
+    waited_ = best_.improves(run.metrics()) ? 0 : waited_ + 1;
+    if (waited_ > 0 && waited_ >= chosen_.patience)
+      run.stop("early stopping: " + value + " and no improvement of " + detail::shortest_text(best_.best()) + " in " +
+               times(run));
+  }
+  void write_notes(state_notes& notes) const {
+    best_.write(owner, notes);
+    notes[std::string(owner) + ".waited for " + chosen_.monitor] = static_cast<double>(waited_);
+  }
+  void read_notes(const state_notes& notes) {
+    best_.read(owner, notes);
+    if (const auto found = notes.find(std::string(owner) + ".waited for " + chosen_.monitor); found != notes.end())
+      waited_ = static_cast<std::size_t>(found->second);
+  }
+
+private:
+  static constexpr const char* owner = "early_stopping";
+
+  // "3 epochs", "1 validation": how often the metric came since it was best.
+  template <class Run>
+  std::string times(const Run& run) const {
+    const auto& o = run.options();
+    const bool is_each_epoch = o.val_check_interval == 0 && (o.check_val_every_n_epoch == 1 || !best_.is_of_validation());
+    return std::to_string(waited_) +
+           (is_each_epoch              ? " epoch"
+            : best_.is_of_validation() ? " validation"
+                                       : " interval") +
+           (waited_ == 1 ? "" : "s");
+  }
+  // Is it as good as a threshold? Never as good as one that is not there.
+  bool reaches(double value, double threshold) const {
+    return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
+  }
+  early_stopping_options chosen_;
+  detail::monitored best_;
+  std::size_t waited_ = 0;
+};
+
+} // namespace cairn
+
+// cairn/train/parameters.hpp
+
+namespace cairn {
+
+// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
+// "2.0.weight"), what the layer says of it, the layer's index among all layers, and its elements.
+template <class T>
+struct named_parameter {
+  std::string name;
+  const tensor* facts = nullptr;
+  std::uint32_t leaf = 0;
+  std::size_t index = 0; // among the parameters, or the buffers, of its layer
+  std::span<T> numbers;
+  bool is_frozen = false; // a parameter that is not learnt: it lies among the buffers
+  std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
+};
+
+namespace detail {
+
+// The same, with elements that are only read.
+template <class T>
+named_parameter<const T> read_only(const named_parameter<T>& q) {
+  return {q.name, q.facts, q.leaf, q.index, q.numbers, q.is_frozen, q.place};
+}
+
+// The flat buffers of a network: its parameters, and what it keeps besides.
+template <class T>
+struct flat_buffers {
+  std::span<T> parameters;
+  std::span<T> buffers;
+};
+
+// How places make names: as those of the same nn.Sequential, or as earlier versions made them. There Sequentials in Sequentials
+// counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks as others are.
+enum class naming : unsigned char { as_torch, as_before };
+
+// Where the names of a chain begin: "2.0.", and the place of its first stage if it is a part of the chain around it.
+struct chain_names {
+  std::string prefix{};
+  std::size_t first = 0;
+  bool is_inside = false; // is it what a block without names stands around?
+  bool is_part = false;   // its stages have no names of their own
+  naming how = naming::as_torch;
+};
+
+// Names the stages of a chain one after another: what stands before the name of a parameter.
+template <class T, class Queue>
+class stage_names {
+public:
+  using code_type = program<T, Queue>;
+
+  stage_names(const code_type& code, const chain_names& at) : code_(code), at_(at) {
+    if (at.is_inside && code.is_sequential) levels_.push_back({text(at.prefix, at.first), 0});
+    else levels_.push_back({at.prefix, at.first});
+  }
+
+  // The name of stage i, asked for in order.
+  std::string next(std::size_t i) {
+    if (at_.is_part) return at_.prefix;
+    if (at_.how == naming::as_before) return text(at_.prefix, i);
+    for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
+      if (code_.nesting[next_] == '(') {
+        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0});
+      } else {
+        levels_.pop_back();
+        ++levels_.back().place;
+      }
+    }
+    ++next_;
+    here_ = levels_.back();
+    levels_.back().place += code_.at(i).places;
+    return text(here_.prefix, here_.place);
+  }
+  // Where the names of chain c of a block begin, if that is the stage whose name was just asked for.
+  chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
+    if (!block.part_name.empty())
+      return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
+    if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)
+      return {here_.prefix, here_.place, at_.is_inside || !code_.is_transparent, false, at_.how};
+    return {block.chains.size() == 1 ? name : text(name, c), 0, false, false, at_.how};
+  }
+
+private:
+  struct level {
+    std::string prefix;
+    std::size_t place = 0;
+  };
+  static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
+
+  const code_type& code_;
+  const chain_names& at_;
+  std::vector<level> levels_; // the Sequentials around the next stage
+  std::size_t next_ = 0;      // mark of the nesting
+  level here_;
+};
+
+// Where a chain begins among all layers, and in the flat buffers.
+struct chain_begin {
+  std::uint32_t leaf = 0;
+  std::size_t parameter = 0;
+  std::size_t buffer = 0;
+};
+
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. Nothing is read of the flat
+// buffers here.
+template <bool Buffers, class T, class Queue, class F>
+void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const chain_names& called = {},
+                     const chain_begin& begin = {}) {
+  stage_names<T, Queue> names(p, called);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    const std::string name = names.next(i);
+    const chain_begin own{begin.leaf + p.leaf_begin[i], begin.parameter + p.parameter_begin[i], begin.buffer + p.state_begin[i]};
+    for (std::size_t c = 0; c < e.chains.size(); ++c) {
+      const auto& chain = e.chains[c];
+      walk_parameters<Buffers>(
+          *chain.code, all, f, names.inside(e, name, c),
+          {own.leaf + chain.leaf_begin, own.parameter + chain.parameter_begin, own.buffer + chain.state_begin});
+    }
+    const tensor_list& list = Buffers ? e.buffers : e.parameters;
+    const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
+    const bool among_buffers = Buffers || p.is_frozen;
+    const std::size_t first =
+        !among_buffers ? own.parameter : own.buffer + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const std::size_t place = first + layout.offsets[k] / sizeof(T);
+      const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
+      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], own.leaf, k, numbers, !Buffers && p.is_frozen,
+                                        place});
+    }
+  }
+}
+
+// Calls f(second, first) with both names of every parameter that a tied layer shares with its owner.
+template <class T, class Queue, class F>
+void for_each_second_name(const program<T, Queue>& p, F&& f, naming how = naming::as_torch) {
+  if (p.ties.empty()) return;
+  const chain_names called{.how = how};
+  stage_names<T, Queue> names(p, called);
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < p.size(); ++i) all.push_back(names.next(i));
+  for (const tie& t : p.ties) {
+    const std::string shared(p.at(t.owner).parameters[0].name);
+    f(all[t.user] + shared, all[t.owner] + shared);
+  }
+}
+
+// The initial value of element j: a function of the seed and of where the tensor stands, not of the policy, the number of
+// ranks or the batch.
+template <class T>
+T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
+  const auto scale = static_cast<T>(start.scale);
+  const auto mean = static_cast<T>(start.mean);
+  switch (start.how) {
+  case initial::law::uniform: return (2 * random_uniform<T>(key, j) - 1) * scale;
+  case initial::law::normal: return mean + scale * random_normal<T>(key, j);
+  case initial::law::truncated_normal: return mean + scale * random_truncated_normal<T>(key, j);
+  default: return scale;
+  }
+}
+
+// Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
+// flat buffers of both.
+template <class T, class Queue, class F>
+void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
+                        F&& f, naming how = naming::as_torch) {
+  walk_parameters<false>(p, {parameters, buffers}, f, {.how = how});
+}
+template <class T, class Queue, class F>
+void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f,
+                     naming how = naming::as_torch) {
+  walk_parameters<true>(p, {parameters, buffers}, f, {.how = how});
+}
+
+// The initial values of all parameters and buffers.
+template <class T, class Queue>
+void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, seed s) {
+  using sum = accumulated<T>;
+  // Each tensor of a layer draws from a stream of its own, buffers after parameters.
+  const auto set_behind = [s](std::size_t streams) {
+    return [s, streams](const named_parameter<sum>& q) {
+      const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      const initial& start = q.facts->start;
+      for (std::size_t j = 0; j < q.numbers.size(); ++j)
+        q.numbers[j] = initial_value<sum>(start, key, (std::uint64_t{streams + q.index} << 40) + j);
+      for (std::size_t j = start.zeros_begin; j < start.zeros_end; ++j) q.numbers[j] = 0;
+    };
+  };
+  for_each_parameter(p, parameters, buffers, set_behind(0));
+  for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
+}
+
+// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
+// multiple of the alignment, as that of every buffer of parameters.
+inline std::uint64_t checksum(std::span<const std::byte> bits) {
+  hash64 h;
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bits.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bits.data() + i, sizeof word);
+    h.add(word);
+  }
+  return h.value();
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/fit/ema.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// average + fresh (parameter - average)
+template <class T>
+struct moved_average {
+  T fresh;
+  CAIRN_HOST_DEVICE T operator()(T average, T parameter) const { return average + fresh * (parameter - average); }
+};
+
+// An optimizer that divides parameters still does so inside another one.
+template <class Optimizer>
+struct division_of {};
+template <divides_parameters Optimizer>
+struct division_of<Optimizer> {
+  static constexpr bool is_special(const tensor& t) { return Optimizer::is_special(t); }
+};
+
+} // namespace detail
+
+// An optimizer that also keeps a moving average of every parameter, as torch's AveragedModel with get_ema_multi_avg_fn(decay):
+// after the first update the average is the parameter, after each further one it is decay x average + (1 - decay) x parameter.
+// Training has the bits of `optimizer` alone. The averages are one more state of the optimizer, so a saved state has them, ranks
+// have the same, and a fused update and every device make them:
+//
+//   trainer<Net, CrossEntropyLoss, ema<AdamW>, batch<64>> train{ema{AdamW{.learning_rate = 1e-3}, 0.999}};
+//   ...
+//   model<Net, batch<256>> net;
+//   copy_averages(train, net); // to evaluate, and to save
+template <class Optimizer>
+struct ema : detail::division_of<Optimizer> {
+  Optimizer optimizer{};
+  double decay = 0.999;
+  double learning_rate = optimizer.learning_rate;
+
+  ema() = default;
+  ema(const Optimizer& averaged, double its_decay = 0.999) : optimizer(averaged), decay(its_decay) {}
+
+  std::size_t states() const { return optimizer.states() + 1; } // the last has the averages
+  std::vector<double> settings() const {
+    std::vector<double> all{decay};
+    if constexpr (detail::has_settings<Optimizer>)
+      for (const double number : optimizer.settings()) all.push_back(number);
+    return all;
+  }
+  void check() const {
+    detail::check_number("ema: expected a decay from 0 to 1", decay, 0, 1);
+    if constexpr (requires { optimizer.check(); }) optimizer.check();
+  }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    optimizer.update(queue, call);
+    T* const averages = call.states[optimizer.states()];
+    const T* const parameters = call.parameters;
+    if (call.step == 1) return copy(queue, call.count, averages, parameters);
+    elementwise(queue, call.count, detail::moved_average<T>{static_cast<T>(1 - decay)}, averages, static_cast<const T*>(averages),
+                parameters);
+  }
+};
+
+namespace detail {
+
+template <class Optimizer>
+inline constexpr bool keeps_averages = false;
+template <class Optimizer>
+inline constexpr bool keeps_averages<ema<Optimizer>> = true;
+
+} // namespace detail
+
+// Gives a model or a trainer of the same function the averages of a trainer whose optimizer is an ema, and its buffers: running
+// means are the latest, as torch's without use_buffers. Before the first step they are the parameters. What is learnt is left
+// alone: the trainer goes on.
+template <class Trainer, class Model>
+void copy_averages(Trainer& train, Model& to) {
+  static_assert(detail::keeps_averages<typename Trainer::optimizer_type>,
+                "copy_averages: this trainer keeps no averages of its parameters; write trainer<Net, Loss, ema<Optimizer>, ...>");
+  to.copy_parameters(train);
+  if constexpr (detail::keeps_averages<typename Trainer::optimizer_type>) {
+    if (train.steps() == 0) return;
+    using number = typename Trainer::number;
+    std::map<std::string, std::vector<number>> averages;
+    const std::size_t last = train.optimizer().states() - 1;
+    train.for_each_optimizer_state([&](std::size_t state, const named_parameter<number>& q) {
+      if (state == last) averages[q.name].assign(q.numbers.begin(), q.numbers.end());
+    });
+    to.for_each([&](const named_parameter<number>& q) {
+      if (const auto found = averages.find(q.name); found != averages.end())
+        std::copy(found->second.begin(), found->second.end(), q.numbers.begin());
+    });
+  }
+}
+
+} // namespace cairn
+
+// cairn/plan/step/step_op.hpp
+
+namespace cairn {
+
+// What happens at one place of a training step. The first six are the schedule's ops; the others are what a trainer does
+// besides.
+enum class step_op_kind : unsigned char {
+  forward,     // of a stage
+  recompute,   // a forward that ran before in this step
+  loss,        // and its gradient
+  backward,    // of a stage
+  discard,     // of what is not read any more: it does no work
+  take_inputs, // inputs and targets come to where ops read them
+  facts,       // what ranks compare of their steps is written down; it leaves with the first bucket, or at once
+  statistics,  // a layer's sums over the ranks leave, and are waited for: inside the op before
+  reduce,      // a bucket of gradients leaves to be summed over the ranks
+  wait,        // for the sums of a bucket
+  compare,     // the facts of all ranks are there: they make the same step, or all of them throw
+  find,        // a rank without samples sees whether the others make a step
+  norm,        // of all gradients
+  clip,        // the factor by which gradients are too long
+  update,      // of the parameters whose gradients are in a bucket
+};
+
+// One op of a step. `index`: of a schedule's op its place in the schedule; of statistics the layer's number among those that
+// sum over the ranks; of reduce, wait and update the bucket; else 0.
+struct step_op {
+  step_op_kind kind = step_op_kind::forward;
+  std::uint32_t index = 0;
+  std::uint32_t stage = 0; // of forward, recompute and backward: the stage of the network; of discard that of the schedule's op
+  // It begins inside the schedule's op before it, as soon as so many elements of the flat gradient buffer are complete. (A block
+  // is one op, and its layers finish their gradients one after another.)
+  bool is_inside = false;
+  std::size_t complete = 0;
+
+  // Is it in the schedule?
+  constexpr bool is_scheduled() const { return kind <= step_op_kind::discard; }
+  // Do all ranks take part in it?
+  constexpr bool is_call() const {
+    return kind == step_op_kind::facts || kind == step_op_kind::statistics || kind == step_op_kind::reduce;
+  }
+  constexpr bool operator==(const step_op&) const = default;
+};
+
+namespace detail {
+
+inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_kind::update) + 1;
+
+} // namespace detail
+
+// The field's word for a kind: "recompute".
+constexpr const char* name_of(step_op_kind kind) {
+  constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
+                                                        "take inputs", "facts",     "statistics", "reduce",   "wait",
+                                                        "compare",     "find",      "norm",       "clip",     "update"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+// What a trainer can do, each a list of ops of its own.
+enum class step_kind : unsigned char {
+  step,          // the last micro-batch, or the only one, and the update
+  micro_batch,   // one whose gradients are kept for a step
+  forward_alone, // the forward pass of the next micro-batch
+  evaluation,
+  joined, // a step of the other ranks, in which this one has no samples
+};
+
+namespace detail {
+
+inline constexpr std::size_t step_kinds = static_cast<std::size_t>(step_kind::joined) + 1;
+
+// The ops of a step in order. `Capacity` is an upper bound, or at_run_time.
+template <std::size_t Capacity>
+struct step_list {
+  plain_array<step_op, Capacity> storage{};
+  std::size_t count = 0;
+
+  constexpr std::span<const step_op> ops() const { return {storage.data(), count}; }
+};
+
+// A number of the calls in a list, in their order: ranks whose lists have the same one meet in every call of a step. What else
+// they do, and when, may differ.
+constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
+  hash64 h;
+  for (const step_op& o : list)
+    if (o.is_call()) h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.index} << 8);
+  return h.value();
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/host_copy.hpp
+
+namespace cairn::detail {
+
+// Numbers of a device as the host reads and writes them: the numbers themselves where it may, else a copy of them, of which
+// give_back() brings what was changed to the device. It waits for the device, so it is no part of a step.
+template <class T, class Device>
+class host_copy {
+public:
+  host_copy(Device& device, std::span<T> there) : device_(device), there_(there) {
+    if constexpr (!shares_memory<Device>) {
+      copy_.resize(there.size());
+      if (there.empty()) return;
+      download(device.compute(), there.size(), copy_.data(), static_cast<const number*>(there.data()));
+      finish_on_host(device.compute());
+    }
+  }
+
+  std::span<T> numbers() {
+    if constexpr (shares_memory<Device>) return there_;
+    else return copy_;
+  }
+
+  void give_back()
+    requires(!std::is_const_v<T>)
+  {
+    if constexpr (!shares_memory<Device>) {
+      if (there_.empty()) return;
+      upload(device_.compute(), there_.size(), there_.data(), static_cast<const T*>(copy_.data()));
+      finish_on_host(device_.compute());
+    }
+  }
+
+private:
+  using number = std::remove_const_t<T>;
+
+  Device& device_;
+  std::span<T> there_;
+  std::vector<number> copy_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/state/feature_order.hpp
+
+// An image is (height, width, channels) here and (channels, height, width) in PyTorch, so a Flatten makes the same features of it
+// in another order. What is learnt for each of them lies in another order too, and is turned where it goes to a file.
+namespace cairn::detail {
+
+// The place here of every feature of PyTorch's row; empty if both orders are the same.
+using feature_order = std::vector<std::uint32_t>;
+
+inline feature_order order_of_image(std::size_t pixels, std::size_t channels) {
+  feature_order out;
+  if (pixels == 1 || channels == 1) return out;
+  for (std::size_t c = 0; c < channels; ++c)
+    for (std::size_t p = 0; p < pixels; ++p) out.push_back(static_cast<std::uint32_t>(p * channels + c));
+  return out;
+}
+
+// The orders of a parameter's outputs, its first extent, and of its features, the last one.
+struct turned_features {
+  feature_order rows, columns;
+};
+
+// The parameters and buffers of a network that lie in another order in PyTorch, found by one walk along its layers. It asks
+// what tensors say, so that layers of one's own are turned too:
+//   a layer with a weight of two extents or more, as a Linear, mixes features: its columns follow the order that arrives;
+//   any other that leaves the extents as they are keeps the order: what it has for each feature follows it.
+// Where a block adds its input, the last product of its chain follows the order of what it is added to.
+class feature_orders {
+public:
+  feature_orders() = default;
+  template <class T, class Queue>
+  explicit feature_orders(const program<T, Queue>& code) {
+    along(code, 0, {});
+  }
+
+  // That of a parameter or buffer, by the number of its layer and its description; null if it is the same in both.
+  const turned_features* of(std::uint32_t leaf, const tensor* facts) const {
+    const auto found = all_.find({leaf, facts});
+    return found == all_.end() ? nullptr : &found->second;
+  }
+  std::size_t size() const { return all_.size(); }
+
+private:
+  struct value {
+    feature_order order{};
+    bool has_rows = false; // not an image but rows of features, as a Linear or an Embedding makes them
+  };
+
+  static bool is_product(const tensor_list& parameters) {
+    return std::any_of(parameters.begin(), parameters.end(), [](const tensor& t) { return t.rank() > 1; });
+  }
+  template <class Program>
+  static const tensor& after(const Program& p, std::size_t i) {
+    return i + 1 < p.size() ? (*p.at(i + 1).arrives)[0] : (*p.outputs)[0];
+  }
+
+  // `leaf`: the number of the chain's first layer. `wanted`: the order in which its result has to be, if its layers can choose.
+  template <class T, class Queue>
+  value along(const program<T, Queue>& p, std::uint32_t leaf, value v, const feature_order& wanted = {}) {
+    std::size_t last = p.size(); // the stage that makes the order of the result
+    for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
+      const auto& e = p.at(i);
+      if (e.chains.empty() && !is_product(e.parameters) && (*e.arrives)[0] == after(p, i)) continue;
+      last = i;
+      break;
+    }
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const auto& e = p.at(i);
+      const feature_order& own = i == last ? wanted : same_;
+      if (e.chains.empty()) v = through(e, leaf + p.leaf_begin[i], std::move(v), after(p, i), own);
+      else v = through_block(e, leaf + p.leaf_begin[i], v, own);
+    }
+    return v;
+  }
+
+  template <class Element>
+  value through(const Element& e, std::uint32_t leaf, value v, const tensor& made, const feature_order& wanted) {
+    const tensor& taken = (*e.arrives)[0];
+    const bool mixes = is_product(e.parameters);
+    for (const tensor& t : e.parameters) {
+      turned_features turned;
+      if (t.rank() == (mixes ? 2U : 1U) && t.last() == v.order.size()) turned.columns = v.order;
+      if (mixes && t.rank() == 2 && t[0] == wanted.size()) turned.rows = wanted;
+      if (mixes && t.rank() == 1 && t[0] == wanted.size()) turned.columns = wanted;
+      keep(leaf, t, std::move(turned));
+    }
+    for (const tensor& t : e.buffers)
+      if (!mixes && t.rank() == 1 && t.last() == v.order.size()) keep(leaf, t, {{}, v.order});
+    if (mixes) return {wanted, made.rank() == 3 && !std::any_of(e.parameters.begin(), e.parameters.end(), is_kernel)};
+    if (taken == made) return v;
+    const bool flattens = taken.rank() == 3 && made.rank() == 1 && taken.size() == made.size() && taken.is_real();
+    if (flattens && !v.has_rows) return {order_of_image(taken[0] * taken[1], taken[2]), false};
+    return {};
+  }
+  static bool is_kernel(const tensor& t) { return t.rank() > 2; }
+
+  template <class Element>
+  value through_block(const Element& e, std::uint32_t leaf, const value& v, const feature_order& wanted) {
+    const auto inside = [&](std::size_t c, const feature_order& order) {
+      return along(*e.chains[c].code, leaf + e.chains[c].leaf_begin, v, order);
+    };
+    if (!e.is_elementwise && e.chains.size() == 1) return inside(0, wanted);
+    if (e.is_elementwise && e.chains.size() == 1) {
+      inside(0, v.order);
+      return v;
+    }
+    value first = inside(0, wanted);
+    if (e.is_elementwise) {
+      const value second = inside(1, first.order);
+      if (second.order != first.order) first = inside(0, second.order); // the second cannot choose: perhaps the first can
+      return first;
+    }
+    // Side by side, as Concat has its branches.
+    value all{{}, first.has_rows};
+    bool turned = !first.order.empty();
+    for (std::size_t c = 0; c < e.chains.size(); ++c) {
+      value part = c == 0 ? first : inside(c, same_);
+      turned = turned || !part.order.empty();
+      const std::size_t before = all.order.size();
+      if (part.order.empty()) {
+        part.order.resize((*e.chains[c].code->outputs)[0].last());
+        std::iota(part.order.begin(), part.order.end(), 0U);
+      }
+      for (const std::uint32_t place : part.order) all.order.push_back(static_cast<std::uint32_t>(before + place));
+    }
+    if (!turned) all.order.clear();
+    return all;
+  }
+
+  void keep(std::uint32_t leaf, const tensor& t, turned_features turned) {
+    if (!turned.rows.empty() || !turned.columns.empty()) all_[{leaf, &t}] = std::move(turned);
+  }
+
+  std::map<std::pair<std::uint32_t, const tensor*>, turned_features> all_;
+  feature_order same_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/weights_on_host.hpp
+
+namespace cairn::detail {
+
+// The numbers of a model or a trainer by name, where the host reads and writes them: as long as this lives. What was changed
+// is the owner's after give_back().
+template <class T, class Device>
+class weights_on_host {
+public:
+  using sum = accumulated<T>;
+  using code_type = program<T, typename Device::queue>;
+
+  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
+      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
+  // Another buffer that is laid out like the parameters.
+  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
+
+  // f(named_parameter<sum>), from the first layer to the last.
+  template <class F>
+  void for_each_parameter(F&& f, naming how = naming::as_torch) {
+    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
+  }
+  template <class F>
+  void for_each_buffer(F&& f, naming how = naming::as_torch) {
+    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
+  }
+  // f(second, first) with both names of a parameter that layers share.
+  template <class F>
+  void for_each_second_name(F&& f, naming how = naming::as_torch) {
+    detail::for_each_second_name(code_, std::forward<F>(f), how);
+  }
+  // Those of state i that belong to a parameter that is learnt.
+  template <class F>
+  void for_each_of_state(std::size_t i, F&& f) {
+    const std::span<sum> numbers = states_[i].numbers();
+    const auto its_own = [&](named_parameter<sum> q) {
+      if (q.is_frozen) return;
+      q.numbers = numbers.subspan(q.place, q.numbers.size());
+      f(q);
+    };
+    for_each_parameter(its_own);
+  }
+  // How PyTorch has those behind a Flatten of images.
+  feature_orders orders() const { return feature_orders(code_); }
+  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
+  std::size_t states() const { return states_.size(); }
+
+  void give_back() {
+    parameters_.give_back();
+    buffers_.give_back();
+    for (auto& s : states_) s.give_back();
+  }
+
+private:
+  const code_type& code_;
+  Device& device_;
+  host_copy<sum, Device> parameters_, buffers_;
+  std::vector<host_copy<sum, Device>> states_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/replica.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Whether callers at the same time have a queue each: where ops on the queue of any object reach the memory of any other of the
+// same type. A device has to promise that, and a cpu does; elsewhere the calls of a model take turns on its device.
+template <class Device>
+inline constexpr bool queue_for_each_caller = false;
+template <>
+inline constexpr bool queue_for_each_caller<cpu> = true;
+
+// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if it Trains, its training step is
+// compiled too.
+//
+// As with a container, const members may be called by any number of threads at the same time, and others by one thread while
+// there is no other call. A trainer is one thread's altogether.
+template <class Plan, class Net, class T, class Device, bool Trains>
+class weights_of {
+public:
+  using plan = Plan;
+  using sum = accumulated<T>; // of parameters and buffers as they are shown
+  using queue = typename Device::queue;
+  using memory = typename Device::memory;
+  static constexpr bool takes_turns = !Trains && !queue_for_each_caller<Device>;
+
+  static_assert(plan::right_ties || true); // what is wrong says so itself
+
+  weights_of(held_device<Device> device, seed s)
+      : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
+        buffers_(device_->allocate(plan::state_block * sizeof(sum))) {
+    host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
+    initialize(code(), learnt.numbers(), kept.numbers(), s);
+    learnt.give_back();
+    kept.give_back();
+  }
+  weights_of(const weights_of&) = delete;
+  weights_of& operator=(const weights_of&) = delete;
+
+  static constexpr std::size_t weight_bytes = (plan::parameter_block + plan::state_block) * sizeof(sum);
+
+  static constexpr const program<T, queue>& code() {
+    if constexpr (Trains) return program_of<plan, T, queue>;
+    else return evaluation_of<plan, T, queue>;
+  }
+
+  Device& device() const { return *device_; }
+  std::size_t threads() const {
+    if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
+    else return 1;
+  }
+  std::span<sum> parameters() { return every_parameter(); }
+  std::span<const sum> parameters() const { return every_parameter(); }
+  std::span<sum> buffers() { return every_buffer(); }
+  std::span<const sum> buffers() const { return every_buffer(); }
+  std::uint64_t checksum() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
+  }
+  // All numbers where the host may use them. Of a const owner they are only read.
+  weights_on_host<T, Device> on_host() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    return {code(), *device_, every_parameter(), every_buffer()};
+  }
+
+  // Every parameter, then every buffer, where it lies: the host may not be able to read it.
+  template <class F>
+  void for_each(F& f) const {
+    const flat_buffers<sum> all{.parameters = every_parameter(), .buffers = every_buffer()};
+    walk_parameters<false>(code(), all, f);
+    walk_parameters<true>(code(), all, f);
+  }
+
+  template <class Plan2, class Net2, bool Trains2>
+  void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
+    using own = function_of<Net>;
+    using others = function_of<Net2>;
+    if constexpr (!std::is_same_v<own, others>) {
+      refuse<other_function<own, others>>();
+    } else {
+      // Name by name, as a frozen block's parameters lie elsewhere. Neither goes on before it is done.
+      [[maybe_unused]] const auto turn = other.turn();
+      finish_on_host(other.device().compute());
+      std::vector<std::span<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
+      other.for_each(collect);
+      std::size_t next = 0;
+      const auto take = [&](const named_parameter<sum>& q) {
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+      };
+      for_each(take);
+      finish_on_host(device_->compute());
+    }
+  }
+
+  // The use of the device's queue by a const member: until the end of the scope, where callers take turns.
+  auto turn() const {
+    if constexpr (takes_turns) return std::unique_lock(turns_);
+    else return no_turns{};
+  }
+
+protected:
+  std::span<sum> every_parameter() const { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<sum> every_buffer() const { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
+
+private:
+  struct no_turns {};
+
+  held_device<Device> device_;
+  memory parameters_;
+  memory buffers_;
+  [[no_unique_address]] mutable std::conditional_t<takes_turns, std::mutex, no_turns> turns_;
+};
+
+[[noreturn]] inline void refuse_half_step() {
+  throw input_error("trainer: expected the function of step_by() or accumulate_by() to return its loss before the trainer is "
+                    "called again, found that it calls the trainer, whose step is half made; make that call before the step or "
+                    "after it, or ask a model that has a copy of the weights");
+}
+
+// Weights that are trained: one arena for the passes of a step and for evaluation, which belongs to one thread.
+template <class Plan, class Net, class T, class Device>
+class replica_of : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
+  using learnt = weights_of<Plan, Net, T, Device, true>;
+  using context = execution_context<Plan, T, Device>;
+  using working_weights_type = working_weights<Plan, T, Device>;
+
+public:
+  using learnt::device, learnt::threads;
+  using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
+
+  replica_of(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
+      : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
+    if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
+  }
+
+  // Everything that it allocates on the device.
+  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
+    std::size_t all = learnt::weight_bytes + context::bytes(arena, more) + working_weights_type::bytes;
+    if constexpr (plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
+    return all;
+  }
+
+  // While it lives, a function of the program reads the outputs of a step that is half made, and the arena stays as it is.
+  class half_step {
+  public:
+    explicit half_step(replica_of& of) : of_(of) { of_.is_half_made_ = true; }
+    half_step(const half_step&) = delete;
+    half_step& operator=(const half_step&) = delete;
+    ~half_step() { of_.is_half_made_ = false; }
+
+  private:
+    replica_of& of_;
+  };
+  half_step in_half_step() { return half_step(*this); }
+  // Throws if the caller is that function.
+  void expect_whole_step() const {
+    if (is_half_made_) refuse_half_step();
+  }
+
+  // Everything of a frame that the whole network shares, without its inputs. Weights of a narrow T are made anew for each
+  // pass, so whatever wrote to the parameters, layers never read old ones.
+  frame<T> lend(std::size_t rows, pass why) {
+    expect_whole_step();
+    frame<T> f = this->blank(rows, why);
+    working_.make(this->compute(), this->parameters().data(), this->buffers().data());
+    working_.lend(f, this->parameters().data());
+    f.buffers = this->buffers().data();
+    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
+    return f;
+  }
+  template <step_inputs Inputs, class Wait, class Write, class F>
+  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, const Wait& wait, const Write& write, const F& f) {
+    const auto given = [&](std::size_t count) { return lend(count, why); };
+    return this->take_inputs(rows, inputs, given, wait, write, f);
+  }
+
+  template <step_inputs Inputs>
+  auto evaluate(const Inputs& inputs, const char* where) {
+    return this->evaluate_apart(this->code(), inputs, for_evaluation(), where, this->wait());
+  }
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) {
+    return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
+  }
+
+  // The program has, or has had, a way to write to the weights: here nothing is kept that could be old.
+  void changed() {}
+  void opened() {}
+
+private:
+  auto for_evaluation() {
+    return [this](std::size_t rows) { return lend(rows, pass::evaluate); };
+  }
+
+  memory tied_gradients_;
+  [[no_unique_address]] working_weights_type working_;
+  bool is_half_made_ = false;
+};
+
+// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
+// its steps.
+struct replica_access {
+  template <class Owner>
+  static auto& of(Owner& owner) {
+    return owner.replica_;
+  }
+  // Its numbers where the host may use them: of a model, or of a trainer with its optimizer's states.
+  template <class Owner>
+  static auto weights(Owner& owner) {
+    return owner.on_host();
+  }
+  template <class Trainer>
+  static auto weights_and_states(Trainer& trainer) {
+    return trainer.states_on_host();
+  }
+  template <class Trainer>
+  static auto& comm(Trainer& trainer) {
+    return trainer.comm();
+  }
+  template <class Trainer>
+  static auto& compute(Trainer& trainer) {
+    return trainer.compute();
+  }
+  template <class Trainer>
+  static auto waiting(Trainer& trainer) {
+    return trainer.waiting();
+  }
+  template <class Trainer>
+  static auto& own_loss_memory(Trainer& trainer) {
+    return trainer.own_loss_memory_;
+  }
+  template <class Trainer>
+  static const auto& options(const Trainer& trainer) {
+    return trainer.options_;
+  }
+  // How many micro-batches fit() makes of each step; 0: nobody says it.
+  template <class Trainer>
+  static void tell_micro_batches(Trainer& trainer, std::size_t count) {
+    trainer.told_micro_batches_ = count;
+  }
+  // One step of the others, of a rank without samples: see joined_step.hpp.
+  template <class Trainer>
+  static bool take_part(Trainer& trainer) {
+    return trainer.take_part();
+  }
+  template <class Trainer>
+  static auto on_discard(const Trainer& trainer) {
+    return trainer.discarded_;
+  }
+  // What steps of a trainer change: numbers of the host, and memory of the device. See kept_training.hpp.
+  template <class Trainer>
+  static auto numbers_of_steps(Trainer& t) {
+    return std::tie(t.steps_, t.micro_batches_, t.last_micro_batches_, t.micro_batches_before_, t.last_samples_, t.rows_,
+                    t.learning_rate_, t.rate_was_set_, t.gradient_norm_, t.applied_scale_, t.is_scale_late_, t.late_scale_,
+                    t.wants_to_stop_, t.stops_);
+  }
+  template <class Trainer>
+  static std::vector<std::span<std::byte>> memory_of_steps(Trainer& t) {
+    std::vector<std::span<std::byte>> out{std::as_writable_bytes(t.replica_.parameters()),
+                                          std::as_writable_bytes(t.replica_.buffers()),
+                                          {t.input_gradient_.data(), t.input_gradient_.size()}};
+    for (std::size_t i = 0; i < t.updates_.states(); ++i) out.push_back(std::as_writable_bytes(t.updates_.state(i)));
+    if constexpr (!Trainer::fused) out.push_back(std::as_writable_bytes(t.gradients_.all()));
+    return out;
+  }
+  // The gradients that an op of a step has made or is about to use, and where they begin among all.
+  template <class Trainer>
+  static auto gradients_at(Trainer& t, const step_op& o) {
+    using plan = typename Trainer::plan;
+    using sum = accumulated<typename plan::element>;
+    std::pair<std::size_t, std::span<sum>> found{};
+    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+      found = {Trainer::buckets[o.index].begin, t.gradients_.on_the_way().span_of(o.index)};
+    } else if (!Trainer::fused && o.kind == step_op_kind::backward) {
+      const auto& begin = plan::parameter_begin; // from the last stage to the first
+      const std::size_t first = begin[o.stage], end = o.stage > 0 ? begin[o.stage - 1] : plan::parameter_block;
+      found = {first, t.gradients_.all().subspan(first, end - first)};
+    }
+    return found;
+  }
+  template <class Trainer, class F>
+  static void for_each_parameter(Trainer& t, F& f) {
+    const flat_buffers<accumulated<typename Trainer::plan::element>> all{.parameters = t.replica_.parameters(),
+                                                                         .buffers = t.replica_.buffers()};
+    walk_parameters<false>(t.replica_.code(), all, f);
+  }
+  // How many samples its last micro-batch had.
+  template <class Trainer>
+  static std::size_t rows(const Trainer& trainer) {
+    return trainer.rows_;
+  }
+  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+  template <class Trainer, class Inputs, class Targets, class Watch>
+  static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
+    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{{trainer}, targets}, watch);
+  }
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/ranks/all_ranks.hpp
+
+namespace cairn::detail {
+
+// What the ranks of a job do together between two steps, with what lies in the host's memory. Every rank makes the same
+// calls; a job of one rank makes none.
+
+template <class Trainer>
+int rank_of(Trainer& train) {
+  return replica_access::comm(train).rank();
+}
+
+// Replaces the text by that of rank 0.
+template <class Trainer>
+void take_from_first_rank(Trainer& train, std::string& text) {
+  auto& ranks = replica_access::comm(train);
+  auto& queue = replica_access::compute(train);
+  std::uint64_t size = text.size();
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
+  text.resize(static_cast<std::size_t>(size));
+  broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{text}));
+}
+
+// Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there. The others wait
+// for rank 0 until the communicator's long deadline, as files may be large and file systems slow. `word` says in errors what is
+// done.
+template <class Trainer, class F>
+void on_first_rank(Trainer& train, const char* word, F&& f) {
+  const calls_for now(replica_access::comm(train), {.word = word, .may_take_long = true});
+  std::string failure;
+  if (rank_of(train) == 0) {
+    std::exception_ptr thrown;
+    try {
+      std::forward<F>(f)();
+    } catch (const std::exception& fault) {
+      thrown = std::current_exception();
+      failure = fault.what();
+      if (failure.empty()) failure = "an exception without a text";
+    }
+    std::string told = failure;
+    take_from_first_rank(train, told);
+    if (thrown) std::rethrow_exception(thrown);
+    return;
+  }
+  take_from_first_rank(train, failure);
+  if (!failure.empty()) throw file_error("rank 0 failed, and with it all ranks: " + failure);
+}
+template <class Trainer, class F>
+void on_first_rank(Trainer& train, F&& f) {
+  on_first_rank(train, "what rank 0 does alone", std::forward<F>(f));
+}
+
+// Replaces each number by its sum over the ranks, ((rank 0 + rank 1) + rank 2) + …: the same bits on all of them, whatever the
+// communicator's own order is. Every rank receives the numbers of all ranks.
+template <class Trainer>
+void sum_over_ranks(Trainer& train, std::span<double> numbers) {
+  auto& ranks = replica_access::comm(train);
+  if (ranks.size() == 1 || numbers.empty()) return;
+  std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
+  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = all[i];
+    for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/rank_groups.hpp
 
 namespace cairn::detail {
 
@@ -27133,342 +30295,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/rank_texts.hpp
-
-namespace cairn::detail {
-
-// Names of types without this library's namespace, which type_name() leaves inside.
-inline std::string without_namespace(std::string text) {
-  constexpr std::string_view own = "cairn::";
-  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
-  return text;
-}
-
-// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
-// that is too long is cut.
-struct rank_texts {
-  // The learning rate comes before the optimizer, of whose numbers it is one; and a fused update, which has no clipping,
-  // before that.
-  static constexpr std::array<const char*, 6> settings{"loss",         "learning rate", "optimizer",
-                                                       "fused_update", "clipping",      "schedule of rates"};
-  static constexpr std::size_t parts = fingerprint::parts + settings.size();
-  static constexpr std::size_t longest = 255;
-
-  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
-
-  static constexpr const char* name(std::size_t part) {
-    return part < fingerprint::parts ? fingerprint::names[part] : settings[part - fingerprint::parts];
-  }
-  void write(std::size_t part, std::string text) {
-    text = without_namespace(std::move(text));
-    texts[part] = {};
-    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
-  }
-  std::string read(std::size_t part) const { return texts[part].data(); }
-
-  // The first part from `begin` on whose words differ, or `parts`.
-  std::size_t differs(const rank_texts& other, std::size_t begin) const {
-    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
-    return begin;
-  }
-};
-
-// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
-// groups apart. Of long texts there is a line, from a little before where two of them part.
-template <class Marks>
-std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
-  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
-  const std::size_t shown = std::min(groups.size(), most);
-  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
-  const std::string first = text_of(0);
-  std::size_t longest = first.size(), same = rank_texts::longest;
-  bool told = true; // by the words
-  for (std::size_t a = 0; a < shown; ++a) {
-    const std::string text = text_of(a);
-    longest = std::max(longest, text.size());
-    const std::size_t shorter = std::min(text.size(), first.size());
-    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
-    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
-    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
-  }
-  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
-  std::vector<std::string> items;
-  for (std::size_t group = 0; group < shown; ++group) {
-    const std::string text = text_of(group);
-    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
-                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
-  }
-  if (shown < groups.size()) items.push_back("others on the other ranks");
-  return "found " + rank_groups::joined(items);
-}
-
-// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
-template <class X>
-std::string with_numbers(const X& x) {
-  std::string out{type_name<X>()};
-  if constexpr (has_settings<X>) {
-    out += '(';
-    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
-    out += ')';
-  }
-  return out;
-}
-
-// What those words are made of.
-struct rank_setup {
-  std::size_t stages, parameters, batch;
-  std::string_view body, policy, element;
-  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
-  std::size_t buckets, bucket_bytes;
-  std::size_t summed; // layers with statistics over all ranks
-  bool fused;
-  std::string loss, optimizer;
-  double learning_rate, max_norm;
-  std::optional<double> first_rate; // of a schedule of rates
-};
-
-inline rank_texts texts_of(const rank_setup& s) {
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  const std::string body(s.body);
-  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  const std::string policy =
-      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
-  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
-  out.write(2, std::string(s.element));
-  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
-  out.write(4, s.summed == 0 ? "of each rank's own rows"
-                             : "of all ranks (sync_batch_norm) in " + count(s.summed, s.summed == 1 ? " layer" : " layers"));
-  out.write(5, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  std::size_t part = fingerprint::parts;
-  out.write(part++, s.loss);
-  out.write(part++, shortest_text(s.learning_rate));
-  out.write(part++, s.optimizer);
-  out.write(part++, s.fused ? "one" : "none");
-  out.write(part++, s.fused ? "none" : "clip.max_norm " + shortest_text(s.max_norm));
-  out.write(part++, s.first_rate ? "one that begins with " + shortest_text(*s.first_rate) : "none");
-  return out;
-}
-
-// The words of a trainer of this blueprint, whose network was typed as Model, with these options.
-template <class Blueprint, class Model, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer, std::size_t buckets, std::size_t bucket_bytes,
-                    std::size_t summed = 0) {
-  using around = whole<Model>;
-  const auto& solved = given.schedule.plan;
-  rank_setup setup{.stages = Blueprint::size,
-                   .parameters = Blueprint::parameters,
-                   .batch = Blueprint::batch,
-                   .body = type_name<typename around::body>(),
-                   .policy = type_name<typename around::policy>(),
-                   .element = type_name<typename Blueprint::element>(),
-                   .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
-                   .buckets = buckets,
-                   .bucket_bytes = bucket_bytes,
-                   .summed = summed,
-                   .fused = Blueprint::fused,
-                   .loss = with_numbers(given.loss),
-                   .optimizer = with_numbers(optimizer),
-                   .learning_rate = optimizer.learning_rate,
-                   .max_norm = 0,
-                   .first_rate = {}};
-  if constexpr (!Blueprint::fused) setup.max_norm = given.clip.max_norm;
-  if (given.learning_rate) setup.first_rate = given.learning_rate.at(0);
-  return texts_of(setup);
-}
-
-} // namespace cairn::detail
-
-// cairn/train/training_state.hpp
-
-namespace cairn {
-
-// What a trainer is besides its tensors: numbers, and words that say what it was made from. Two trainers of equal words, equal
-// numbers and equal tensors make the same steps from here on, whatever their policies.
-struct training_state {
-  std::uint64_t steps = 0;         // updates so far
-  std::uint64_t seed = 0;          // of all random numbers, which are a function of it and of the step
-  std::uint64_t ranks = 1;         // of the job
-  std::uint64_t micro_batches = 1; // of each rank in the last step
-  double learning_rate = 0;        // of the next step
-  bool rate_was_set = false;       // by trainer::learning_rate(); else the schedule or the optimizer says it
-
-  // Policy, buckets, batch and fused updates are none of these: they change no bit.
-  static constexpr std::array<const char*, 6> names{"network",   "type of numbers", "loss",
-                                                    "optimizer", "clipping",        "schedule of rates"};
-  static constexpr std::size_t settings = 2; // from this one on they are numbers that may be changed on purpose
-  std::array<std::string, names.size()> words;
-};
-
-// Numbers by name that go into a state with everything else: what a program's own loop, or a callback of fit(), has to know
-// when it goes on. They come back bit for bit.
-using state_notes = std::map<std::string, double>;
-
-namespace detail {
-
-// The words of a trainer of this network with these options.
-template <class Net, class T, class Options, class Optimizer>
-std::array<std::string, training_state::names.size()> words_of(const Options& given, const Optimizer& optimizer) {
-  std::array<std::string, training_state::names.size()> out{std::string(type_name<function_of<Net>>()),
-                                                            std::string(type_name<T>()),
-                                                            with_numbers(given.loss),
-                                                            with_numbers(optimizer) + " from a rate of " +
-                                                                shortest_text(optimizer.learning_rate),
-                                                            "max_norm 0",
-                                                            "none"};
-  if constexpr (requires { double{given.clip.max_norm}; }) out[4] = "max_norm " + shortest_text(given.clip.max_norm);
-  if (given.learning_rate) out[5] = "one that begins with " + shortest_text(given.learning_rate.at(0));
-  for (std::string& text : out) text = without_namespace(std::move(text));
-  return out;
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/monitored.hpp
-
-namespace cairn {
-
-// A number that is watched while a network trains: its name, as "val_loss", and its value.
-using metric_value = std::pair<std::string, double>;
-
-// Which of two values of a metric is the better one: of a loss the smaller, of an accuracy the larger.
-enum class best_is { smallest, largest };
-
-namespace detail {
-
-// The best value so far of a metric.
-class monitored {
-public:
-  struct choice {
-    std::string name; // empty: nothing is monitored
-    best_is mode = best_is::smallest;
-    double min_delta = 0; // an improvement is more than this
-  };
-  explicit monitored(choice chosen) : chosen_(std::move(chosen)) {}
-
-  // Is its value among these, and better than every one before? It is then the best. A NaN never is. Where there is no such
-  // metric the names of those that there are come with the error, but for epochs without validation.
-  bool improves(std::span<const metric_value> now) {
-    const double* const value = find(now);
-    if (value == nullptr || !(gain(*value) > chosen_.min_delta)) return false;
-    best_ = *value;
-    return true;
-  }
-  const double* find(std::span<const metric_value> now) const {
-    for (const auto& [name, value] : now)
-      if (!chosen_.name.empty() && name == chosen_.name) return &value;
-    return nullptr;
-  }
-  double best() const { return best_; }
-  const std::string& name() const { return chosen_.name; }
-
-  void write(const std::string& owner, state_notes& notes) const { notes[key(owner)] = best_; }
-  void read(const std::string& owner, const state_notes& notes) {
-    if (const auto found = notes.find(key(owner)); found != notes.end()) best_ = found->second;
-  }
-
-private:
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-  std::string key(const std::string& owner) const { return owner + ".best of " + chosen_.name; }
-  double gain(double value) const {
-    if (std::isnan(best_)) return std::isnan(value) ? 0 : infinity; // nothing to compare with yet
-    return chosen_.mode == best_is::smallest ? best_ - value : value - best_;
-  }
-
-  choice chosen_;
-  double best_ = std::numeric_limits<double>::quiet_NaN(); // none so far
-};
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/early_stopping.hpp
-
-namespace cairn {
-
-// When early_stopping stops: the names and defaults of Lightning's EarlyStopping.
-struct early_stopping_options {
-  std::string monitor = "val_loss";
-  best_is mode = best_is::smallest;
-  double min_delta = 0;                                                   // less than this is no improvement
-  std::size_t patience = 3;                                               // epochs with the metric and without improvement
-  bool check_finite = true;                                               // stops at once when the metric is NaN or infinite
-  double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
-  double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
-};
-
-// A callback of fit() that stops it when a metric has not improved for some epochs. All ranks see the same metrics, so all stop.
-class early_stopping {
-public:
-  explicit early_stopping(early_stopping_options chosen = {})
-      : chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode, chosen_.min_delta}) {
-    detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
-  }
-
-  // A run that had stopped before it was taken up does not begin again, unless it is given more patience.
-  template <class Run>
-  void on_begin(Run& run) {
-    if (waited_ > 0 && waited_ >= chosen_.patience)
-      run.stop("early stopping: no improvement of " + chosen_.monitor + " in " + std::to_string(waited_) + " epochs");
-  }
-  template <class Run>
-  void on_epoch(Run& run) {
-    const double* const found = best_.find(run.metrics());
-    if (found == nullptr) {
-      // A metric that never comes would never stop anything. Not every epoch is validated.
-      if (run.validated()) refuse(run.metrics());
-      return;
-    }
-    const std::string value = chosen_.monitor + " = " + detail::shortest_text(*found);
-    if (chosen_.check_finite && !std::isfinite(*found)) return run.stop("early stopping: " + value);
-    if (reaches(*found, chosen_.stopping_threshold))
-      return run.stop("early stopping: " + value + " has reached " + detail::shortest_text(chosen_.stopping_threshold));
-    if (!std::isnan(chosen_.divergence_threshold) && !reaches(*found, chosen_.divergence_threshold))
-      return run.stop("early stopping: " + value + " is worse than " + detail::shortest_text(chosen_.divergence_threshold));
-    waited_ = best_.improves(run.metrics()) ? 0 : waited_ + 1;
-    if (waited_ > 0 && waited_ >= chosen_.patience)
-      run.stop("early stopping: " + value + " and no improvement of " + detail::shortest_text(best_.best()) + " in " +
-               std::to_string(waited_) + " epochs");
-  }
-  void write_notes(state_notes& notes) const {
-    best_.write(owner, notes);
-    notes[std::string(owner) + ".waited for " + chosen_.monitor] = static_cast<double>(waited_);
-  }
-  void read_notes(const state_notes& notes) {
-    best_.read(owner, notes);
-    if (const auto found = notes.find(std::string(owner) + ".waited for " + chosen_.monitor); found != notes.end())
-      waited_ = static_cast<std::size_t>(found->second);
-  }
-
-private:
-  static constexpr const char* owner = "early_stopping";
-
-  // Is it as good as a threshold? Never as good as one that is not there.
-  bool reaches(double value, double threshold) const {
-    return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
-  }
-  template <class Metrics>
-  [[noreturn]] void refuse(const Metrics& there) const {
-    std::string names;
-    for (const auto& [name, value] : there) names += (names.empty() ? "" : ", ") + name;
-    throw input_error("early_stopping: expected a metric '" + chosen_.monitor + "', found " + (names.empty() ? "none" : names) +
-                      "; is there a validation{...} among the callbacks?");
-  }
-
-  early_stopping_options chosen_;
-  detail::monitored best_;
-  std::size_t waited_ = 0;
-};
-
-} // namespace cairn
-
-// cairn/train/fit_run.hpp
+// cairn/train/fit/fit_run.hpp
 
 namespace cairn {
 
@@ -27484,9 +30311,11 @@ struct fit_options {
   std::uint64_t max_steps = std::numeric_limits<std::uint64_t>::max(); // of the trainer, those before a resume included
   std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
   std::size_t check_val_every_n_epoch = 1;
+  std::uint64_t val_check_interval = 0; // steps of the trainer: validate inside an epoch too, after every so many; 0: never
   std::size_t log_every_n_steps = 50;
   bool fast_dev_run = false;  // one step and one epoch: does the program work at all?
   bool handle_signals = true; // SIGTERM and SIGINT end the run after a step, in order
+  bool same_samples = false;  // ranks read the same samples on purpose; else that is an error
 };
 
 // A run of fit() as its callbacks see it.
@@ -27504,9 +30333,16 @@ public:
   int ranks() const { return ranks_; }
   std::size_t epoch() const { return epoch_; } // from 0
   std::size_t epochs() const { return options_.max_epochs; }
+  // The step after which the run ends, if that is before its last epoch does; else 0.
+  std::uint64_t last_step() const {
+    const double steps_of_all = static_cast<double>(options_.max_epochs) * static_cast<double>(steps_in_epoch_);
+    return static_cast<double>(options_.max_steps) < steps_of_all ? options_.max_steps : 0;
+  }
   std::uint64_t step() const { return train_.steps(); }
   std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
+  // Whether on_epoch is about a whole epoch; else about a part of it: see val_check_interval.
+  bool epoch_is_over() const { return step_of_epoch_ >= steps_in_epoch_; }
   // Samples of the last step, over all ranks that had some, if they had as many as this one's last.
   std::size_t rows() const {
     std::size_t with_samples = 0;
@@ -27527,11 +30363,15 @@ public:
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
-  // In on_log those of the step: train_loss of this rank, learning_rate. From on_validate on all of the epoch: train_loss, the
-  // mean over its samples and over all ranks, learning_rate, and what callbacks have added.
+  // In on_log those of the step: train_loss_step, which is this rank's, and learning_rate. From on_validate on all of the epoch:
+  // train_loss, the mean over its samples and over all ranks, learning_rate, and what callbacks have added; inside an epoch,
+  // after every val_check_interval steps, of the samples since the last such time.
   std::span<const metric_value> metrics() const { return metrics_; }
   void add_metric(std::string name, double value) { metrics_.emplace_back(std::move(name), value); }
-  bool validated() const { return validated_; } // this epoch
+  bool validated() const { return validated_; } // this epoch, or this part of it
+  bool validates() const { return validates_; } // has any callback an on_validate?
+  // The metrics that every validation will make, where all callbacks with an on_validate say which those are; else none.
+  std::span<const std::string> validation_metrics() const { return validation_metrics_; }
 
   // Ends the run when the callbacks of now are through. Every rank has to call it alike; for one rank's own wish there is
   // trainer::request_stop().
@@ -27539,6 +30379,10 @@ public:
     if (why_.empty()) why_ = std::move(why);
   }
   const std::string& why() const { return why_; }
+  // Ends it with an input_error of this text when all callbacks are through with this epoch: its state is saved then.
+  void fail_when_saved(std::string text) {
+    if (fault_.empty()) fault_ = std::move(text);
+  }
   bool interrupted() const { return interrupted_; }
 
   // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
@@ -27553,6 +30397,12 @@ public:
     if (step_of_epoch_ > 0 && step_of_epoch_ < steps_in_epoch_) {
       out["fit.sum of losses"] = sums[0];
       out["fit.rows"] = sums[1];
+      if (options_.val_check_interval > 0) {
+        std::array<double, 2> before{recorded_loss_, recorded_rows_};
+        detail::sum_over_ranks(train_, before);
+        out["fit.sum of losses before"] = before[0];
+        out["fit.rows before"] = before[1];
+      }
     }
     write_notes_(out);
     return out;
@@ -27564,6 +30414,8 @@ public:
     };
     loss_sum_ = number("fit.sum of losses");
     row_sum_ = number("fit.rows");
+    recorded_loss_ = number("fit.sum of losses before");
+    recorded_rows_ = number("fit.rows before");
     read_notes_(notes);
   }
 
@@ -27578,6 +30430,7 @@ private:
   // Where the loader of a rank stands, and how much it gives in an epoch.
   struct standing {
     std::uint64_t epoch = 0, batch = 0, batches = 0, samples = 0;
+    std::uint64_t order = 0; // what it reads, if its sampler does not share the samples among these ranks; else 0
   };
   std::size_t steps_of(const standing& rank) const {
     const std::size_t together = options_.accumulate_grad_batches;
@@ -27596,7 +30449,9 @@ private:
     const std::size_t together = options_.accumulate_grad_batches;
     standing own{at.epoch, at.batch, batches_.size()};
     if constexpr (requires { batches_.samples(); }) own.samples = batches_.samples();
+    if (!made_a_step_ && ranks_ > 1 && !options_.same_samples && !is_shared()) own.order = batches_.fingerprint(at.epoch) | 1U;
     all_ranks_ = detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    compares_samples_ = !made_a_step_ && has_twin_orders();
     is_uneven_ = false;
     steps_in_epoch_ = 0;
     bool cuts_a_step = false; // on a rank that is finished before others
@@ -27618,7 +30473,65 @@ private:
     step_of_epoch_ = (static_cast<std::size_t>(at.batch) + together - 1) / together;
     metrics_.clear();
     validated_ = false;
-    if (at.batch == 0) loss_sum_ = row_sum_ = 0;
+    if (at.batch == 0) loss_sum_ = row_sum_ = recorded_loss_ = recorded_rows_ = 0;
+  }
+
+  // Makes metrics() those of the epoch, or of the samples since the last time; over how many there are on all ranks.
+  double begin_record(bool is_of_epoch) {
+    metrics_.clear();
+    validated_ = false;
+    read_losses();
+    std::array<double, 2> sums{loss_sum_ - (is_of_epoch ? 0 : recorded_loss_), row_sum_ - (is_of_epoch ? 0 : recorded_rows_)};
+    detail::sum_over_ranks(train_, sums);
+    recorded_loss_ = loss_sum_;
+    recorded_rows_ = row_sum_;
+    if (sums[1] > 0) add_metric("train_loss", sums[0] / sums[1]);
+    add_metric("learning_rate", rate_);
+    return sums[1];
+  }
+
+  // Is the loader's sampler one of this job's ranks?
+  bool is_shared() const {
+    if constexpr (requires { batches_.readers(); }) return batches_.readers() == static_cast<std::size_t>(ranks_);
+    else return false;
+  }
+  bool has_twin_orders() const {
+    for (std::size_t a = 0; a < all_ranks_.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (all_ranks_[a].order != 0 && all_ranks_[a].order == all_ranks_[b].order) return true;
+    return false;
+  }
+  // Throws on every rank if two read the same samples. Equal orders may be of different datasets, a file for each rank, so their
+  // first batches are compared: `own` is a number of this rank's, 0 if it has none.
+  void compare_samples(std::uint64_t own) {
+    compares_samples_ = false;
+    const std::vector<std::uint64_t> all =
+        detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    const detail::rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) {
+      return all[a] != 0 && all[a] == all[b] && all_ranks_[a].order != 0 && all_ranks_[a].order == all_ranks_[b].order;
+    });
+    const std::vector<std::size_t>& most = alike[alike.size() - 1];
+    if (most.size() > 1)
+      throw input_error("fit: expected other samples on every rank, found the same on " + detail::rank_groups::text(most) +
+                        "; give the loader sampler{rank}, with the rank's communicator, in place of sampler{}; if it is meant, " +
+                        "say fit_options::same_samples");
+  }
+  template <class Batch>
+  static std::uint64_t number_of(const Batch& batch) {
+    detail::quick_hash all;
+    bool is_known = true; // of a loader of one's own there may be no bytes to look at
+    const auto add = [&](const auto&... views) {
+      const auto add_one = [&](const auto& view) {
+        if constexpr (requires { std::as_bytes(std::span(view.data(), view.size())); })
+          all.add(std::as_bytes(std::span(view.data(), view.size())));
+        else is_known = false;
+      };
+      (add_one(views), ...);
+    };
+    if constexpr (requires { std::tuple_size<decltype(batch.inputs)>::value; }) std::apply(add, batch.inputs);
+    else add(batch.inputs);
+    add(batch.targets);
+    return is_known ? all.value() | 1U : 0;
   }
 
   // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
@@ -27656,23 +30569,125 @@ private:
   std::size_t steps_in_epoch_ = 0;
   std::size_t rows_ = 0;
   std::vector<standing> all_ranks_;
-  bool is_uneven_ = false; // the ranks have different numbers of batches
+  bool is_uneven_ = false;        // the ranks have different numbers of batches
+  bool made_a_step_ = false;      // in this call of fit()
+  bool compares_samples_ = false; // two ranks read in the same order: look at their first batches
   double rate_ = 0;
   mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
   mutable double loss_ = 0;
   mutable double loss_sum_ = 0; // over the samples of this epoch
   mutable double row_sum_ = 0;
+  double recorded_loss_ = 0, recorded_rows_ = 0; // of these sums, what on_epoch has seen inside this epoch
   std::vector<metric_value> metrics_;
   std::string why_;
   bool interrupted_ = false;
   bool validated_ = false;
+  bool validates_ = false;
+  std::vector<std::string> validation_metrics_;
+  std::string fault_;
   detail::callback<state_notes&> write_notes_{};
   detail::callback<const state_notes&> read_notes_{};
 };
 
 } // namespace cairn
 
-// cairn/train/stop_signals.hpp
+// cairn/train/fit/fit_arguments.hpp
+
+// What fit() is given, looked at when the program is compiled.
+namespace cairn::detail {
+
+// The members of a callback, and names that other libraries give to theirs, which nothing here would ever call.
+template <class C, class Run>
+inline constexpr bool is_callback =
+    requires(C& c, Run& run) { c.on_resume(run); } || requires(C& c, Run& run) { c.on_begin(run); } ||
+    requires(C& c, Run& run) { c.on_epoch_begin(run); } || requires(C& c, Run& run) { c.on_step(run); } ||
+    requires(C& c, Run& run) { c.on_log(run); } || requires(C& c, Run& run) { c.on_validate(run); } ||
+    requires(C& c, Run& run) { c.on_epoch(run); } || requires(C& c, Run& run) { c.on_save(run); } ||
+    requires(C& c, Run& run) { c.on_end(run); } || requires(C& c, state_notes& notes) { c.write_notes(notes); };
+template <class C, class Run>
+inline constexpr bool has_foreign_names =
+    requires(C& c, Run& run) { c.on_epoch_end(run); } || requires(C& c, Run& run) { c.on_epoch_start(run); } ||
+    requires(C& c, Run& run) { c.on_train_epoch_end(run); } || requires(C& c, Run& run) { c.on_train_epoch_start(run); } ||
+    requires(C& c, Run& run) { c.on_train_begin(run); } || requires(C& c, Run& run) { c.on_train_start(run); } ||
+    requires(C& c, Run& run) { c.on_train_end(run); } || requires(C& c, Run& run) { c.on_fit_end(run); } ||
+    requires(C& c, Run& run) { c.on_step_end(run); } || requires(C& c, Run& run) { c.on_batch_end(run); } ||
+    requires(C& c, Run& run) { c.on_train_batch_end(run); } || requires(C& c, Run& run) { c.on_validation_end(run); } ||
+    requires(C& c, Run& run) { c.on_validation_epoch_end(run); };
+
+template <class C, class Run>
+inline constexpr bool validates = requires(C& c, Run& run) { c.on_validate(run); };
+
+struct callback_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(Found::is_there,
+                  "fit: this object has none of the members on_resume, on_begin, on_epoch_begin, on_step, on_log, "
+                  "on_validate, on_epoch, on_save and on_end, each called with the run: it is no callback; see "
+                  "no_callback<type>");
+    static_assert(!Found::is_there,
+                  "fit: a callback has on_resume, on_begin, on_epoch_begin, on_step, on_log, on_validate, on_epoch, "
+                  "on_save and on_end; a member of this one has a name that is never called, such as "
+                  "on_epoch_end; see misnamed_callback<type>");
+    return false;
+  }
+};
+template <class C>
+struct no_callback : callback_message {
+  static constexpr bool is_there = false;
+};
+template <class C>
+struct misnamed_callback : callback_message {
+  static constexpr bool is_there = true;
+};
+
+struct large_batch_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>, "fit: a loader or a validation gives larger batches than the trainer was planned for; give it "
+                                   "the trainer's batch<N>, or one below that; see larger_than_planned<type, its batch, the "
+                                   "trainer's batch>");
+    return false;
+  }
+};
+template <class Giver, std::size_t Found, std::size_t Most>
+struct larger_than_planned : large_batch_message {};
+
+struct fit_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>,
+                  "fit: expected a trainer, a loader, {options} and callbacks, in this order: fit(train, batches, "
+                  "{.max_epochs = 20}, ...); see refused_fit<first, second>");
+    return false;
+  }
+};
+template <class First, class Second>
+struct refused_fit : fit_message {};
+
+// The most samples of a batch, where its type says so. A trainer that stands in after an error takes any.
+template <class Giver, class Trainer>
+constexpr bool fits_in() {
+  using giver = std::remove_cvref_t<Giver>;
+  if constexpr (requires {
+                  giver::most_rows;
+                  Trainer::plan::batch;
+                }) {
+    if constexpr (giver::most_rows > Trainer::plan::batch && !is_stand_in<typename Trainer::plan>)
+      return refuse<larger_than_planned<giver, giver::most_rows, Trainer::plan::batch>>();
+  }
+  return true;
+}
+template <class C, class Trainer, class Loader>
+constexpr bool right_callback() {
+  using run = fit_run<Trainer, Loader>;
+  if constexpr (has_foreign_names<C, run>) return refuse<misnamed_callback<C>>();
+  else if constexpr (!is_callback<C, run>) return refuse<no_callback<C>>();
+  else return fits_in<C, Trainer>();
+}
+
+} // namespace cairn::detail
+
+// cairn/train/fit/stop_signals.hpp
 
 namespace cairn {
 
@@ -27738,7 +30753,96 @@ private:
 
 } // namespace cairn
 
-// cairn/train/fit.hpp
+// cairn/train/state/loader_facts.hpp
+
+namespace cairn::detail {
+
+// What a rank's loader reads in an epoch, as numbers: where two are equal, the rank reads the same samples in the same order.
+struct loader_facts {
+  loader_place next{};
+  std::uint64_t batches = 0;       // in an epoch
+  std::uint64_t order = 0;         // loader::fingerprint
+  std::uint64_t steps = 0;         // loader::share_of_steps
+  std::uint64_t tells_steps = 0;   // 0: a loader of one's own that has no share_of_steps()
+  std::uint64_t dataset = 0;       // loader::dataset_fingerprint; 0: it cannot be told from another one
+  std::uint64_t could_not_say = 0; // 1: something was thrown
+};
+
+template <class Loader>
+loader_facts facts_of(const Loader& batches, const loader_place& next, std::size_t micro_batches, std::size_t ranks) {
+  loader_facts own{.next = next, .batches = batches.size(), .order = batches.fingerprint(next.epoch)};
+  if constexpr (requires { std::uint64_t{batches.share_of_steps(next.epoch, micro_batches, ranks)}; }) {
+    own.steps = batches.share_of_steps(next.epoch, micro_batches, ranks);
+    own.tells_steps = 1;
+  }
+  if constexpr (requires { std::uint64_t{batches.dataset_fingerprint()}; }) own.dataset = batches.dataset_fingerprint();
+  return own;
+}
+
+// Those of every rank, on every rank. If one cannot say what it reads, as its sampler throws, every rank throws.
+template <class Trainer, class Loader>
+std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& batches, const loader_place& next,
+                                                 std::size_t micro_batches) {
+  auto& ranks = replica_access::comm(train);
+  loader_facts own{.could_not_say = 1};
+  std::exception_ptr thrown;
+  try {
+    own = facts_of(batches, next, micro_batches, static_cast<std::size_t>(ranks.size()));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  std::vector<loader_facts> all = of_all_ranks(ranks, replica_access::compute(train), own);
+  if (thrown) std::rethrow_exception(thrown);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank].could_not_say != 0)
+      throw input_error("the loader of rank " + std::to_string(rank) + " failed when it was asked what it reads");
+  return all;
+}
+
+// The sum of all ranks' shares.
+inline std::uint64_t steps_of(std::span<const loader_facts> all) {
+  std::uint64_t sum = 0;
+  for (const loader_facts& each : all) sum += each.steps;
+  return sum;
+}
+inline bool have_equally_many_batches(std::span<const loader_facts> all) {
+  for (const loader_facts& each : all)
+    if (each.batches != all[0].batches) return false;
+  return true;
+}
+
+// Throws on every rank if their loaders do not stand at the same place.
+inline void compare_places(std::span<const loader_facts> all, const char* where) {
+  const auto text = [](const loader_place& at) {
+    return "batch " + std::to_string(at.batch) + " of epoch " + std::to_string(at.epoch);
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (!(all[rank].next == all[0].next))
+      throw input_error(std::string(where) +
+                        ": expected loaders that stand at the same place on every rank, found that of rank " +
+                        std::to_string(rank) + " at " + text(all[rank].next) + " and that of rank 0 at " + text(all[0].next));
+}
+
+// Throws the same input_error on every rank unless all have the same parameters, bit for bit.
+template <class Trainer>
+void compare_parameters(Trainer& train, const char* where) {
+  auto& ranks = replica_access::comm(train);
+  if (ranks.size() == 1) return;
+  const std::vector<std::uint64_t> all =
+      of_all_ranks(ranks, replica_access::compute(train), static_cast<std::uint64_t>(train.checksum()));
+  const rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) { return all[a] == all[b]; });
+  if (alike.size() < 2) return;
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < alike.size() && i < 8; ++i) // a job may have a thousand ranks
+    found.push_back("those of checksum " + std::to_string(all[alike[i].front()]) + " on " + rank_groups::text(alike[i]));
+  throw input_error(std::string(where) + ": expected the same parameters on every rank, found " + rank_groups::joined(found) +
+                    "; something wrote to them on some ranks only, or the ranks run other builds of the program; after loading "
+                    "on one rank call synchronize(root) on every rank");
+}
+
+} // namespace cairn::detail
+
+// cairn/train/fit/fit.hpp
 
 namespace cairn {
 
@@ -27748,14 +30852,19 @@ struct fit_result {
   bool interrupted = false;                       // by a signal: there is more to do
   std::uint64_t steps = 0;                        // of the trainer
   std::size_t epochs = 0;                         // that are whole, those before a resume included
-  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call has ended
+  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call has ended, and of its parts
+  std::vector<metric_value> rest{};               // train_loss and learning_rate of the steps behind the last of these
 
-  // A metric of the last epoch; NaN if there is none of this name.
+  // A metric of the part of an epoch in which the run ended, or of the last epoch that has it. Of a call that ended none it is
+  // NaN; a name that no epoch has is an input_error, which lists those that there are.
   double metric(std::string_view name) const {
-    if (!history.empty())
-      for (const auto& [known, value] : history.back())
+    for (const auto& [known, value] : rest)
+      if (known == name) return value;
+    for (std::size_t epoch = history.size(); epoch-- > 0;)
+      for (const auto& [known, value] : history[epoch])
         if (known == name) return value;
-    return std::numeric_limits<double>::quiet_NaN();
+    if (history.empty()) return std::numeric_limits<double>::quiet_NaN();
+    throw input_error("fit_result: expected a metric '" + std::string(name) + "', found " + detail::metric_names(history.back()));
   }
 };
 
@@ -27774,6 +30883,8 @@ public:
                         std::to_string(micro_batches));
     if (chosen.check_val_every_n_epoch == 0 || chosen.log_every_n_steps == 0)
       throw input_error("fit: expected check_val_every_n_epoch and log_every_n_steps of 1 or more, found 0");
+    run_.validates_ = (validates<Callbacks, run_type> || ...);
+    list_validation_metrics();
     run_.write_notes_ = {[](void* self, state_notes& out) { static_cast<fit_loop*>(self)->write_notes(out); }, this};
     run_.read_notes_ = {[](void* self, const state_notes& in) { static_cast<fit_loop*>(self)->read_notes(in); }, this};
   }
@@ -27782,6 +30893,7 @@ public:
 
   fit_result operator()() {
     if (run_.options_.handle_signals) signals_.emplace();
+    const told_micro_batches told(run_.train_, run_.options_.accumulate_grad_batches);
     if (run_.options_.fast_dev_run) return tried();
     each([this](auto& c) {
       if constexpr (requires { c.on_resume(run_); }) c.on_resume(run_);
@@ -27795,18 +30907,39 @@ public:
       if (run_.batches_.place().epoch >= run_.options_.max_epochs) run_.stop("max_epochs");
       else one_epoch();
     }
+    compare_parameters(run_.train_, "fit, at its end");
     each([this](auto& c) {
       if constexpr (requires { c.on_end(run_); }) c.on_end(run_);
     });
+    if (run_.step_of_epoch_ > 0 && !run_.epoch_is_over() && run_.begin_record(false) > 0) rest_ = run_.metrics_;
     return finished();
   }
 
 private:
   using run_type = fit_run<Trainer, Loader>;
 
+  // What a state says of a step, and a resume compares, as long as fit() makes the steps.
+  struct told_micro_batches {
+    Trainer& train;
+    told_micro_batches(Trainer& its, std::size_t count) : train(its) { replica_access::tell_micro_batches(train, count); }
+    ~told_micro_batches() { replica_access::tell_micro_batches(train, 0); }
+    told_micro_batches(const told_micro_batches&) = delete;
+    told_micro_batches& operator=(const told_micro_batches&) = delete;
+  };
+
   template <class F>
   void each(F&& f) {
     std::apply([&](auto&... c) { (f(c), ...); }, callbacks_);
+  }
+  void list_validation_metrics() {
+    bool all_say_it = true;
+    each([&]<class C>(C& c) {
+      if constexpr (requires { c.metric_names(); }) {
+        const std::vector<std::string> its_own = c.metric_names();
+        run_.validation_metrics_.insert(run_.validation_metrics_.end(), its_own.begin(), its_own.end());
+      } else if constexpr (validates<C, run_type>) all_say_it = false;
+    });
+    if (!all_say_it) run_.validation_metrics_.clear();
   }
   void write_notes(state_notes& out) {
     each([&](auto& c) {
@@ -27830,6 +30963,7 @@ private:
     std::size_t index = static_cast<std::size_t>(at.batch);
     losses_.clear(); // of this step
     for (const auto& batch : run_.batches_) {
+      if (run_.compares_samples_) run_.compare_samples(run_.number_of(batch));
       const std::size_t together = run_.options_.accumulate_grad_batches;
       const bool is_last = ++index % together == 0 || index == size;
       run_.rate_ = run_.train_.learning_rate();
@@ -27839,6 +30973,7 @@ private:
       if (!run_.why_.empty() && index != size && !run_.is_uneven_) return;
       if (!run_.why_.empty() && run_.is_uneven_) break;
     }
+    if (run_.compares_samples_) run_.compare_samples(0); // this rank has no batch
     if (run_.is_uneven_ && !with_the_others()) return;
     epoch_is_over();
   }
@@ -27865,6 +31000,7 @@ private:
 
   void step_is_made() {
     ++run_.step_of_epoch_;
+    run_.made_a_step_ = true;
     if (!losses_.empty()) run_.rows_ = 0;
     for (const auto& each : losses_) run_.rows_ += static_cast<std::size_t>(each.rows);
     run_.step_is_over(losses_);
@@ -27874,12 +31010,14 @@ private:
     });
     if (run_.step() % run_.options_.log_every_n_steps == 0) {
       run_.metrics_.clear();
-      run_.add_metric("train_loss", run_.loss());
+      run_.add_metric("train_loss_step", run_.loss());
       run_.add_metric("learning_rate", run_.rate_);
       each([this](auto& c) {
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });
     }
+    const std::uint64_t interval = run_.options_.val_check_interval;
+    if (interval > 0 && run_.step() % interval == 0 && !run_.epoch_is_over()) part_is_over();
     look_for_stop();
     if (run_.train_.steps() >= run_.options_.max_steps) run_.stop("max_steps");
   }
@@ -27891,20 +31029,25 @@ private:
   }
 
   void epoch_is_over() {
-    run_.metrics_.clear();
-    run_.read_losses();
-    std::array<double, 2> sums{run_.loss_sum_, run_.row_sum_};
-    sum_over_ranks(run_.train_, sums);
-    run_.add_metric("train_loss", sums[0] / sums[1]);
-    run_.add_metric("learning_rate", run_.rate_);
+    run_.begin_record(true);
     if ((run_.epoch_ + 1) % run_.options_.check_val_every_n_epoch == 0) validate();
+    record();
+  }
+  void part_is_over() {
+    run_.begin_record(false);
+    validate();
+    record();
+  }
+  void record() {
     each([this](auto& c) {
       if constexpr (requires { c.on_epoch(run_); }) c.on_epoch(run_);
     });
-    each([this](auto& c) {
-      if constexpr (requires { c.on_save(run_); }) c.on_save(run_);
-    });
+    if (run_.can_be_taken_up())
+      each([this](auto& c) {
+        if constexpr (requires { c.on_save(run_); }) c.on_save(run_);
+      });
     history_.push_back(run_.metrics_);
+    if (!run_.fault_.empty()) throw input_error(run_.fault_);
   }
   void validate() {
     const std::size_t before = run_.metrics_.size();
@@ -27920,9 +31063,11 @@ private:
     bool has_samples = false;
     for (const auto& batch : run_.batches_) {
       has_samples = true;
+      if (run_.compares_samples_) run_.compare_samples(run_.number_of(batch));
       run_.loss_ = one_batch(batch, true);
       break;
     }
+    if (run_.compares_samples_) run_.compare_samples(0);
     if (!has_samples) replica_access::take_part(run_.train_);
     run_.add_metric("train_loss", run_.loss_);
     validate();
@@ -27932,7 +31077,7 @@ private:
   }
   fit_result finished() {
     const std::size_t epochs = run_.can_be_taken_up() ? static_cast<std::size_t>(run_.batches_.place().epoch) : run_.epoch_;
-    return {run_.why_, run_.interrupted_, run_.train_.steps(), epochs, std::move(history_)};
+    return {run_.why_, run_.interrupted_, run_.train_.steps(), epochs, std::move(history_), std::move(rest_)};
   }
 
   std::tuple<Callbacks&...> callbacks_;
@@ -27940,6 +31085,7 @@ private:
   std::vector<typename run_type::late_loss> losses_;
   std::optional<stop_signals> signals_;
   std::vector<std::vector<metric_value>> history_;
+  std::vector<metric_value> rest_;
 };
 
 } // namespace detail
@@ -27961,211 +31107,1250 @@ private:
 //   on_epoch_begin(run)  but not of an epoch that is taken up in its middle
 //   on_step(run)         after every step
 //   on_log(run)          after every log_every_n_steps steps; run.metrics() are those of the step
-//   on_validate(run)     after every check_val_every_n_epoch epochs; adds metrics
-//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch
+//   on_validate(run)     after every check_val_every_n_epoch epochs, and val_check_interval steps; adds metrics
+//   metric_names()       all that on_validate adds, so that a monitor by another name is an error before the first step
+//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch. Inside an epoch too, after every
+//                        val_check_interval steps: run.epoch_is_over() tells, and metrics are those since the last time
 //   on_save(run)         behind all on_epoch, so that a state has what they decided
 //   on_end(run)          behind the last step, but not when an exception passes
 //   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
 template <class Trainer, resumable_loader Loader, class... Callbacks>
 fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
-  return detail::fit_loop<Trainer, Loader, std::remove_reference_t<Callbacks>...>(train, batches, options, callbacks...)();
+  constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&
+                             detail::right_callback<std::remove_reference_t<Callbacks>, Trainer, Loader>());
+  if constexpr (is_right)
+    return detail::fit_loop<Trainer, Loader, std::remove_reference_t<Callbacks>...>(train, batches, options, callbacks...)();
+  else return {}; // there has been an error
+}
+// Arguments in another order.
+template <class First, class Second, class... Callbacks>
+  requires(!resumable_loader<Second>)
+fit_result fit(First&, Second&, const fit_options&, Callbacks&&...) {
+  detail::refuse<detail::refused_fit<First, Second>>();
+  return {};
 }
 
 } // namespace cairn
 
-// cairn/train/learning_rate.hpp
+// cairn/train/fit/metrics.hpp
 
 namespace cairn {
 
-// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
-// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first.
-template <class S>
-concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
-  { s.at(step) } -> std::same_as<double>;
-};
+// What a metric has added up: over batches, then over ranks.
+struct metric_sum {
+  double sum = 0;
+  double count = 0;
 
-// The same rate all the time.
-struct constant_rate {
-  double learning_rate = 1e-3;
-
-  double at(std::uint64_t) const { return learning_rate; }
-};
-
-// Multiplied by gamma every `step_size` steps, as torch's StepLR.
-struct step_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t step_size = 1;
-  double gamma = 0.1;
-
-  double at(std::uint64_t step) const {
-    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
-    return learning_rate * std::pow(gamma, static_cast<double>(times));
+  metric_sum& operator+=(const metric_sum& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
   }
 };
 
-// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
-// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
-// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
-// SGDR. arXiv:1608.03983, without restarts).
-struct cosine_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t total_steps = 1;
-  std::uint64_t warm_up = 0;
-  double start_factor = 1.0 / 3; // torch's default
-  double min_rate = 0;
-
-  double at(std::uint64_t step) const {
-    if (step < warm_up) {
-      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
-      return learning_rate * (start_factor + (1 - start_factor) * done);
-    }
-    if (step >= total_steps) return min_rate;
-    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
-    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
+// A metric M of a validation is an object with
+//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
+//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
+//      over the batch;
+//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
+template <class M>
+concept metric = requires(const M& m, const metric_sum& all) {
+  { m.name() } -> std::convertible_to<std::string>;
+  { m.value(all) } -> std::convertible_to<double>;
 };
 
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate>);
+// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
+struct Accuracy {
+  std::string name() const { return "accuracy"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
+struct Perplexity {
+  std::string name() const { return "perplexity"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
+    const auto count = static_cast<double>(targets.size());
+    return {loss * count, count};
+  }
+  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
+};
+
+// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
+struct MeanAbsoluteError {
+  std::string name() const { return "mean_absolute_error"; }
+  template <class Outputs, class Targets>
+  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
+    metric_sum all{0, static_cast<double>(outputs.size())};
+    const auto* const expected = detail::first_number(targets);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
+    return all;
+  }
+  double value(const metric_sum& all) const { return all.sum / all.count; }
+};
+
+static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
 
 } // namespace cairn
 
-// cairn/train/rate_schedule.hpp
+// cairn/train/fit/validation.hpp
 
 namespace cairn {
 
-// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
-// small value that can be copied byte by byte, so none is ever allocated. Without one, the optimizer's rate holds.
-class rate_schedule {
+// A callback of fit() that evaluates the network on samples it is not trained with, after every check_val_every_n_epoch
+// epochs: it adds val_loss, the mean over all samples, and each metric as val_ and its name. Of several ranks each evaluates
+// what its sampler gives, and all have the metrics of all samples:
+//
+//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
+//
+// (With a distributed sampler a few samples count twice where the ranks do not divide their number.) The dataset stays with the
+// caller. A loader of the caller's own is taken instead of dataset, sampler and batch: validation{held_out, Accuracy{}}.
+template <class Loader, metric... Metrics>
+class validation {
 public:
-  rate_schedule() = default;
-  template <class S>
-    requires(!std::is_same_v<S, rate_schedule> && learning_rate_schedule<S>)
-  rate_schedule(const S& schedule)
-      : at_([](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); }) {
-    static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
-                  "rate_schedule: a learning rate schedule is a value of at most 64 bytes that can be copied byte by byte");
-    if constexpr (sizeof(S) <= room) ::new (static_cast<void*>(bytes_)) S(schedule);
-  }
+  // In a batch, where the loader's type says so; 0: it does not.
+  static constexpr std::size_t most_rows = [] {
+    if constexpr (requires { std::remove_reference_t<Loader>::most_rows; }) return std::remove_reference_t<Loader>::most_rows;
+    else return std::size_t{0};
+  }();
 
-  explicit operator bool() const { return at_ != nullptr; }
-  double at(std::uint64_t step) const { return at_(bytes_, step); }
+  template <class Dataset, class Sampler, std::size_t Batch>
+  validation(const Dataset& samples, Sampler order, batch<Batch> rows, Metrics... metrics)
+      : batches_(samples, std::move(order), rows, {.prefetch = 1}), metrics_(metrics...) {}
+  explicit validation(Loader batches, Metrics... metrics)
+    requires std::is_reference_v<Loader>
+      : batches_(batches), metrics_(metrics...) {}
+
+  // What on_validate adds.
+  std::vector<std::string> metric_names() const {
+    return std::apply(
+        [](const auto&... own) { return std::vector<std::string>{"val_loss", "val_" + std::string(own.name())...}; }, metrics_);
+  }
+  template <class Run>
+  void on_validate(Run& run) {
+    const all_sums all = sums(run.train());
+    if (all[1] == 0) throw input_error("validation: expected at least one sample, found none");
+    run.add_metric("val_loss", all[0] / all[1]);
+    [[maybe_unused]] std::size_t i = 2;
+    const auto add = [&](const auto& own) {
+      run.add_metric("val_" + std::string(own.name()), own.value({all[i], all[i + 1]}));
+      i += 2;
+    };
+    std::apply([&](const auto&... own) { (add(own), ...); }, metrics_);
+  }
 
 private:
-  static constexpr std::size_t room = 64;
+  // Of the loss over the samples, then of each metric: sum and count.
+  using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
 
-  alignas(double) unsigned char bytes_[room]{};
-  double (*at_)(const void*, std::uint64_t) = nullptr;
+  template <class Trainer>
+  all_sums sums(Trainer& train) {
+    all_sums all{};
+    for (const auto& batch : batches_) {
+      const auto add = [&](const auto& outputs, double loss) {
+        std::size_t i = 0;
+        const auto add_sum = [&](const metric_sum& of_batch) {
+          all[i++] += of_batch.sum;
+          all[i++] += of_batch.count;
+        };
+        const auto rows = static_cast<double>(batch.rows());
+        add_sum({loss * rows, rows});
+        std::apply([&](const auto&... own) { (add_sum(own.add(outputs, batch.targets, loss)), ...); }, metrics_);
+      };
+      detail::with_inputs(batch.inputs, [&](const auto& inputs) { train.evaluate_loss(inputs, batch.targets, add); });
+    }
+    detail::sum_over_ranks(train, all);
+    return all;
+  }
+
+  Loader batches_;
+  std::tuple<Metrics...> metrics_;
+};
+
+template <class Dataset, class Sampler, std::size_t Batch, metric... Metrics>
+validation(const Dataset&, Sampler, batch<Batch>, Metrics...) -> validation<loader<Dataset, Sampler, Batch>, Metrics...>;
+template <detail::gives_batches Loader, metric... Metrics>
+validation(Loader&, Metrics...) -> validation<Loader&, Metrics...>;
+
+namespace detail {
+
+struct validation_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(Found::has_metrics,
+                  "validation: expected a dataset, a sampler, batch<N>{} and metrics behind them, or a loader "
+                  "and metrics: validation{test, sampler{}, batch<64>{}, Accuracy{}}; see "
+                  "wrong_validation<given...>");
+    static_assert(!Found::has_metrics, "validation: one of these is no metric: expected name(), add(outputs, targets, loss) and "
+                                       "value(metric_sum), as Accuracy{} has them; see wrong_metrics<given...>");
+    return false;
+  }
+};
+template <class... Given>
+struct wrong_validation : validation_message {
+  static constexpr bool has_metrics = false;
+};
+template <class... Given>
+struct wrong_metrics : validation_message {
+  static constexpr bool has_metrics = true;
+};
+template <class Wrong>
+struct no_validation {};
+
+} // namespace detail
+
+// What a validation becomes whose arguments do not fit: it validates nothing, behind the error.
+template <class Wrong>
+class validation<detail::no_validation<Wrong>> {
+public:
+  template <class... Given>
+  explicit validation(const Given&...) {
+    detail::refuse<Wrong>();
+  }
+  template <class Run>
+  void on_validate(Run&) {}
+};
+template <class Dataset, class Sampler, std::size_t Batch, class... Given>
+  requires(!(metric<Given> && ...))
+validation(const Dataset&, Sampler, batch<Batch>, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
+template <detail::gives_batches Loader, class... Given>
+  requires(!(metric<Given> && ...))
+validation(Loader&, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
+template <class Dataset, class... Given>
+  requires(!detail::gives_batches<Dataset>)
+validation(const Dataset&, Given...) -> validation<detail::no_validation<detail::wrong_validation<Dataset, Given...>>>;
+
+} // namespace cairn
+
+// cairn/train/losses/class_weights.hpp
+
+namespace cairn {
+
+// One weight for each class, in the element type of any network: none is converted during a step.
+class class_weights {
+public:
+  class_weights() = default;
+  class_weights(std::initializer_list<double> weights) : class_weights(std::span(weights.begin(), weights.size())) {}
+  explicit class_weights(std::span<const double> weights)
+      : doubles_(weights.begin(), weights.end()), floats_(weights.begin(), weights.end()) {}
+
+  std::size_t size() const { return doubles_.size(); }
+  const std::vector<double>& values() const { return doubles_; }
+  template <class T>
+  const T* data() const {
+    if constexpr (std::is_same_v<T, double>) return doubles_.data();
+    else return floats_.data();
+  }
+
+private:
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
 };
 
 } // namespace cairn
 
-// cairn/train/handshake.hpp
+// cairn/train/losses/bce_with_logits_loss.hpp
+
+namespace cairn {
+
+// -w t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
+// rows, as torch.nn.BCEWithLogitsLoss. w is the pos_weight: one for all, or one for each element of the innermost extent, which
+// raises recall above 1 and precision below.
+struct BCEWithLogitsLoss {
+  class_weights pos_weight{}; // [1]
+
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  const std::vector<double>& settings() const { return pos_weight.values(); }
+
+  template <class Target>
+  void check_targets(const Target*, std::size_t, const shape& output) const {
+    check(output);
+  }
+
+  // The weights.
+  static constexpr std::size_t most_constants(const shape& output) { return columns_of(output); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {pos_weight.data<T>(), pos_weight.size()};
+  }
+
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
+    const std::size_t count = call.rows * call.output_shape->size();
+    if (pos_weight.size() == 0) return bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets);
+    check(*call.output_shape);
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // a call of the op alone
+    bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
+  }
+
+private:
+  static constexpr std::size_t columns_of(const shape& output) { return output.rank == 0 ? 1 : output.last(); }
+  void check(const shape& output) const {
+    if (pos_weight.size() > 1 && pos_weight.size() != columns_of(output))
+      throw input_error("BCEWithLogitsLoss: expected one pos_weight, or one for each of " + std::to_string(columns_of(output)) +
+                        " outputs, found " + std::to_string(pos_weight.size()));
+  }
+};
+
+static_assert(loss<BCEWithLogitsLoss>);
+
+} // namespace cairn
+
+// cairn/train/losses/cross_entropy_loss.hpp
+
+namespace cairn {
+
+// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
+// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
+// target of its own.
+//
+// An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
+// -100 without being asked; here nothing is ignored without being asked.) Probabilities of classes as targets, which torch takes
+// too, are SoftCrossEntropyLoss's: they take as much room as the outputs.
+struct CrossEntropyLoss {
+  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
+  double label_smoothing = 0;                  // how much of a target, 0 … 1, is spread evenly over all classes
+  class_weights weight{};                      // one for each class [all are 1]
+
+  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
+
+  template <class, class Target>
+  static constexpr bool takes = std::integral<Target>;
+
+  // What ranks of a job compare before they begin.
+  std::vector<double> settings() const {
+    std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
+    all.insert(all.end(), weight.values().begin(), weight.values().end());
+    return all;
+  }
+
+  template <std::integral Target>
+  void check_targets(const Target* targets, std::size_t rows, const shape& output) const {
+    if (has_options()) check(output.last());
+    detail::check_classes(targets, rows * targets_per_sample(output), output.last(),
+                          ignore_index == ignores_nothing ? nullptr : &ignore_index);
+  }
+
+  // The class weights.
+  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {weight.data<T>(), weight.size()};
+  }
+
+  template <class Queue, class T, class Target>
+  void run(Queue& queue, const loss_call<T, Target>& call) const {
+    const std::size_t classes = call.output_shape->last();
+    const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
+    const matrix<const T> logits{call.output, rows, classes};
+    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    check(classes);
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
+    const cross_entropy_options<T> options{.ignore_index = ignore_index,
+                                           .label_smoothing = label_smoothing,
+                                           .class_weights = weight.size() == 0 ? nullptr : weights};
+    softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
+  }
+
+private:
+  bool has_options() const { return ignore_index != ignores_nothing || label_smoothing != 0 || weight.size() != 0; }
+  void check(std::size_t classes) const {
+    if (weight.size() != 0 && weight.size() != classes)
+      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
+                        std::to_string(weight.size()));
+    if (!(label_smoothing >= 0 && label_smoothing <= 1))
+      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
+  }
+};
+
+static_assert(loss<CrossEntropyLoss>);
+
+} // namespace cairn
+
+// cairn/train/losses/element_loss.hpp
 
 namespace cairn::detail {
 
-// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers, how its gradients are cut, and a number of what layers sum over the ranks.
-template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0) {
-  hash64 cut;
-  for (const bucket& b : buckets) cut.add(b.end);
-  fingerprint f;
-  f.words = {Blueprint::network_hash,
-             Blueprint::schedule_hash,
-             hash64{}.add(type_name<T>()).value(),
-             cut.value(),
-             sums,
-             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value()};
-  return f;
-}
+// A loss that is a mean over all elements of all rows: each has a target of its own.
+struct element_loss {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
-// The same with another schedule, which was solved when the program ran.
-inline fingerprint with_schedule(fingerprint f, std::span<const op> ops) {
-  hash64 h;
-  h.add(f.words[1]);
-  add_ops(h, ops);
-  f.words[1] = h.value();
-  return f;
-}
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
-// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
-template <class Loss, class Optimizer>
-std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}) {
-  hash64 h;
-  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
-  h.add(std::uint64_t{fused});
-  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
-  if constexpr (has_settings<Loss>)
-    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if constexpr (has_settings<Optimizer>)
-    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  h.add(std::uint64_t{rates ? 1u : 0u});
-  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0)));
-  return h.value();
-}
-
-// Replaces these bytes, which the device reaches, by those of rank `root`.
-template <class Communicator, class Queue>
-void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
-  if (bytes.empty()) return;
-  auto sent = comm.broadcast(queue, bytes, root);
-  sent.wait(queue);
-}
-
-// What a rank compares with the others before it begins.
-struct rank_build {
-  fingerprint built;
-  std::uint64_t settings = 0;
-  bool operator==(const rank_build&) const = default;
+protected:
+  template <floating_element T>
+  static std::size_t elements(const loss_call<T, accumulated<T>>& call) {
+    return call.rows * call.output_shape->size();
+  }
 };
-
-// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
-// rank. The ranks that are named first are those that the others outnumber, or all of them.
-inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
-  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
-    const std::vector<std::size_t> odd = groups.outnumbered();
-    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
-           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
-           " on every rank, " + found;
-  };
-  std::size_t part = fingerprint::parts;
-  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
-  if (part < fingerprint::parts) {
-    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
-    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
-    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
-    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
-                     found_texts(part, groups, texts, mark)) +
-           "; start every rank from the same program";
-  }
-  constexpr const char* what = " would make different steps";
-  constexpr const char* advice = "; start every rank from the same program with the same arguments";
-  part = rank_texts::parts;
-  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
-  if (part < rank_texts::parts) {
-    const rank_groups groups(texts.size(),
-                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
-    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
-  }
-  // Words that say too little.
-  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
-  return differing(groups, what, part, "found others") + advice;
-}
-
-// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
-// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
-template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
-  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
-  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
-  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
-}
 
 } // namespace cairn::detail
 
-// cairn/train/step_facts.hpp
+// cairn/train/losses/l1_loss.hpp
+
+namespace cairn {
+
+// The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
+struct L1Loss : detail::element_loss {
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
+    l1(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+  }
+};
+
+static_assert(loss<L1Loss>);
+
+} // namespace cairn
+
+// cairn/train/losses/mse_loss.hpp
+
+namespace cairn {
+
+// The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
+struct MSELoss : detail::element_loss {
+  template <class Queue, floating_element T>
+  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
+    mean_squared_error(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+  }
+};
+
+static_assert(loss<MSELoss>);
+
+} // namespace cairn
+
+// cairn/train/losses/smooth_l1_loss.hpp
+
+namespace cairn {
+
+// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = output - target, averaged over all elements of all rows, as
+// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015).
+struct SmoothL1Loss {
+  double beta = 1;
+
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  std::array<double, 1> settings() const { return {beta}; }
+
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
+    detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
+    smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
+  }
+};
+
+static_assert(loss<SmoothL1Loss>);
+
+} // namespace cairn
+
+// cairn/train/losses/soft_cross_entropy_loss.hpp
+
+namespace cairn {
+
+// -sum_c target_c log softmax(output)_c, averaged, as torch.nn.CrossEntropyLoss with probabilities of classes as targets:
+// distillation, mixup, labels that are not certain. The classes are the innermost extent of the output, at least two; every
+// other index is averaged over. Targets are as many as outputs, of their type, and need not add up to 1.
+//
+// A type of its own beside CrossEntropyLoss, as targets as large as outputs take memory where a step keeps them.
+struct SoftCrossEntropyLoss {
+  double label_smoothing = 0; // how much of the targets, 0 … 1, is spread evenly over all classes
+  class_weights weight{};     // one for each class [all are 1]; the mean is over rows all the same, as in torch
+
+  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  std::vector<double> settings() const {
+    std::vector<double> all{label_smoothing};
+    all.insert(all.end(), weight.values().begin(), weight.values().end());
+    return all;
+  }
+
+  template <class Target>
+  void check_targets(const Target*, std::size_t, const shape& output) const {
+    check(output.last());
+  }
+
+  // The class weights.
+  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {weight.data<T>(), weight.size()};
+  }
+
+  template <class Queue, floating_element T>
+  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
+    using sum = accumulated<T>;
+    const std::size_t classes = call.output_shape->last();
+    check(classes);
+    const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // a call of the op alone
+    const matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
+    soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
+                       label_smoothing);
+  }
+
+private:
+  void check(std::size_t classes) const {
+    if (weight.size() != 0 && weight.size() != classes)
+      throw input_error("SoftCrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
+                        std::to_string(weight.size()));
+    if (!(label_smoothing >= 0 && label_smoothing <= 1))
+      throw input_error("SoftCrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
+  }
+};
+
+static_assert(loss<SoftCrossEntropyLoss>);
+
+} // namespace cairn
+
+// cairn/train/measured_costs.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
+template <class T, class List>
+void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].type == element::real)
+      fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
+}
+
+// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
+// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
+// backward of its own, as it makes no gradient of its input.
+inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
+  const auto are_copies = [&](std::size_t i, std::size_t k) {
+    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
+           same_spelling(stages[i].type, stages[k].type);
+  };
+  std::vector<bool> done(costs.size());
+  for (std::size_t first = 0; first < costs.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> copies;
+    for (std::size_t i = first; i < costs.size(); ++i)
+      if (!done[i] && are_copies(first, i)) copies.push_back(i);
+    std::uint64_t forward = 0, backward = 0, backwards = 0;
+    for (const std::size_t i : copies) {
+      done[i] = true;
+      forward += costs[i].forward;
+      if (i > lowest) backward += costs[i].backward, ++backwards;
+    }
+    for (const std::size_t i : copies) {
+      costs[i].forward = forward / copies.size();
+      if (i > lowest) costs[i].backward = backward / backwards;
+    }
+  }
+}
+
+// See below.
+template <class Model, std::size_t Batch, class T, class Device>
+std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
+  using curve = memory_curve<Model, Batch, T>;
+  using plan = typename curve::plan;
+  using stopwatch = typename Device::queue::stopwatch;
+  replica_of<plan, typename curve::net, T, Device> timed(held_device<Device>(options), seed{1}, plan::trained::memory.arena);
+  Device& device = timed.device();
+  auto& queue = device.compute();
+  using sum = accumulated<T>;
+  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
+  const gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
+
+  constexpr tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
+  constexpr tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
+  auto inputs = device.allocate(inputs_at.size);
+  auto constants = device.allocate(constants_at.size);
+  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
+    const auto here = device.staging(layout.size);
+    fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
+    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    finish_on_host(queue);
+  };
+  send(plan::inputs, inputs_at, inputs);
+  send(plan::constants, constants_at, constants);
+  std::vector<T> loss_gradient(plan::whole.gradient_bytes(plan::size) / sizeof(T)); // in place of that of a loss
+  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
+  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
+
+  frame<T> lent = timed.lend(Batch, pass::forward);
+  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
+  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
+  lent.gradients = &place;
+  lent.random = {.seed = 1};
+
+  stopwatch watch(queue, 2);
+  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
+    watch.restart();
+    const std::size_t begin = watch.mark();
+    for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
+    const std::size_t end = watch.mark();
+    finish_on_host(queue);
+    return watch.nanoseconds(end) - watch.nanoseconds(begin);
+  };
+  constexpr std::size_t most_times = 1024;
+  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  std::vector<std::size_t> times(plan::training.count, 1); // each op
+  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
+  for (int step = 0; step <= 3; ++step)
+    for (std::size_t t = 0; t < plan::training.count; ++t) {
+      const op& o = plan::training.ops()[t];
+      if (o.kind == op_kind::loss)
+        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
+               static_cast<const T*>(loss_gradient.data()));
+      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
+                                  : o.kind == op_kind::backward ? &costs[o.position].backward
+                                                                : nullptr;
+      if (cost == nullptr) continue; // it computes nothing
+      auto took = time(t, times[t]);
+      if (step == 0) continue;
+      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
+      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
+      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
+    }
+  for (stage_cost& c : costs)
+    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
+  for (std::size_t i = 0; i < plan::size; ++i) {
+    stage_cost& c = costs[i];
+    const stage& s = plan::stages[i];
+    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+  }
+  return costs;
+}
+
+} // namespace detail
+
+// What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
+// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
+// them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
+// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs,
+// which know nothing of memory bandwidth, nor of what it takes to start a kernel. Device is the one that will train.
+//
+// An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
+// block can make without its output was not timed: its share of a forward is that of its FLOPs.
+template <class Model, std::size_t Batch, class T = float, class Device = cpu>
+std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+  constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;
+  static_assert(tells_time, "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
+                            "cairn/device/device.hpp says, or take the costs of another device");
+  static_assert(!fused, "measured_costs: it times networks without a fused update");
+  if constexpr (tells_time && !fused) return detail::costs_by_stopwatch<Model, Batch, T, Device>(options);
+  else return {};
+}
+
+} // namespace cairn
+
+// cairn/train/shared_replica.hpp
+
+namespace cairn::detail {
+
+// A model's weights as layers read them, where they are not read as they are learnt: one copy for all evaluations, made by the
+// first evaluation after the weights have changed. For float and double there is none.
+//
+// Once the program has had a way to write to the parameters at any later time, a span, every evaluation makes a copy of its
+// own: nothing tells when the next number is written.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class prepared_weights {
+public:
+  explicit prepared_weights(Device&) {}
+
+  void changed() {}
+  void opened() {}
+  // The context's own copy.
+  struct own_copy {};
+  void lend(Device&, own_copy&, frame<T>& f, const T* parameters, const T*) const { f.parameters = parameters; }
+};
+
+template <class Plan, class T, class Device>
+class prepared_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  using copy_type = working_weights<Plan, T, Device>;
+
+public:
+  explicit prepared_weights(Device& device) : shared_(device) {}
+
+  void changed() { is_made_.store(false, std::memory_order_relaxed); }
+  void opened() { is_open_ = true; }
+
+  using own_copy = std::unique_ptr<copy_type>;
+  void lend(Device& device, own_copy& own, frame<T>& f, const sum* parameters, const sum* buffers) const {
+    if (is_open_) {
+      if (own == nullptr) own = std::make_unique<copy_type>(device);
+      own->make(device.compute(), parameters, buffers);
+      own->lend(f, parameters);
+    } else {
+      if (!is_made_.load(std::memory_order_acquire)) make(device, parameters, buffers);
+      shared_.lend(f, parameters);
+    }
+  }
+
+private:
+  void make(Device& device, const sum* parameters, const sum* buffers) const {
+    const std::lock_guard lock(mutex_);
+    if (is_made_.load(std::memory_order_relaxed)) return;
+    shared_.make(device.compute(), parameters, buffers);
+    finish_on_host(device.compute()); // other queues read it
+    is_made_.store(true, std::memory_order_release);
+  }
+
+  bool is_open_ = false;
+  mutable std::atomic<bool> is_made_{false};
+  mutable std::mutex mutex_;
+  mutable copy_type shared_;
+};
+
+// Weights that several threads evaluate at the same time: none of them is written meanwhile, and what an evaluation writes is in
+// a context of its own.
+template <class Plan, class Net, class T, class Device>
+class shared_replica : public weights_of<Plan, Net, T, Device, false> {
+  using learnt = weights_of<Plan, Net, T, Device, false>;
+
+public:
+  using typename learnt::plan, typename learnt::sum;
+
+  // A context, and the copy of the weights that is the context's own.
+  struct context : execution_context<Plan, T, Device> {
+    explicit context(held_device<Device> device) : execution_context<Plan, T, Device>(std::move(device), 0) {}
+    typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
+  };
+
+  shared_replica(held_device<Device> device, seed s, int ordinal)
+      : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device()),
+        contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
+
+  template <step_inputs Inputs>
+  auto evaluate(const Inputs& inputs, const char* where) const {
+    return in_a_context(
+        [&](context& own) { return own.evaluate_apart(this->code(), inputs, for_evaluation(own), where, own.wait()); });
+  }
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) const {
+    return in_a_context([&](context& own) { return evaluate_in(own, inputs, into, where); });
+  }
+
+  // The same in a context of the caller's.
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, std::span<sum> into, const char* where) const {
+    return own.evaluate_into(this->code(), inputs, into, for_evaluation(own), where, own.wait());
+  }
+  // In the context's memory, until its next evaluation.
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, const char* where) const {
+    const auto made = own.evaluate(this->code(), inputs, for_evaluation(own), where, own.wait());
+    own.wait()(own.compute().record());
+    return made;
+  }
+
+  // A context with a queue of so many threads; where callers take turns, on the model's device.
+  std::unique_ptr<context> make_context(std::size_t threads) const {
+    if constexpr (learnt::takes_turns) {
+      [[maybe_unused]] const auto turn = this->turn();
+      return std::make_unique<context>(held_device<Device>(this->device()));
+    } else {
+      return std::make_unique<context>(held_device<Device>(device_options{.threads = threads, .ordinal = ordinal_}));
+    }
+  }
+  const context_pool<context>& contexts() const { return contexts_; }
+  // One of the model's own until the end of the scope, whatever is thrown there.
+  auto hold_context() const {
+    return contexts_.take([this] { return make_context(1); });
+  }
+
+  // The program writes to the weights before the next evaluation; or it may do so whenever it likes.
+  void changed() { prepared_.changed(); }
+  void opened() { prepared_.opened(); }
+
+private:
+  // f(context) with one that is no other caller's.
+  template <class F>
+  auto in_a_context(const F& f) const {
+    [[maybe_unused]] const auto turn = this->turn();
+    const auto own = hold_context();
+    return f(*own);
+  }
+  auto for_evaluation(context& own) const {
+    return [this, &own](std::size_t rows) {
+      frame<T> f = own.blank(rows, pass::evaluate);
+      prepared_.lend(own.device(), own.own_weights, f, this->parameters().data(), this->buffers().data());
+      f.buffers = this->every_buffer().data(); // which an evaluation only reads
+      return f;
+    };
+  }
+
+  int ordinal_;
+  prepared_weights<Plan, T, Device> prepared_;
+  mutable context_pool<context> contexts_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/replica_owner.hpp
+
+namespace cairn::detail {
+
+// What a model and a trainer offer alike.
+//
+// Of a model, const members may be called by any number of threads at the same time, and the others by one thread while there
+// is no other call: who changes weights while others evaluate holds a std::shared_mutex, as for a container. A trainer belongs
+// to one thread: evaluate() works in the memory of its steps, and is not const.
+template <class Plan, class Net, class T, class Device, bool Trains>
+class replica_owner {
+public:
+  using plan = Plan;
+  using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
+  static constexpr shape input_shape = plan::input_shape;
+  static constexpr shape output_shape = plan::output_shape;
+  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
+  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() gives
+
+  // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
+  // the caller's, and allocates nothing; of a model, nothing once there have been as many calls at the same time. Of a
+  // with_all_outputs<Net> the first gives an array of all outputs, each an owned_tensor.
+  template <step_inputs Inputs>
+  evaluated_outputs evaluate(const Inputs& inputs)
+    requires Trains
+  {
+    return replica_.evaluate(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
+    requires Trains
+  {
+    return replica_.evaluate(inputs, into, its_inputs);
+  }
+  template <step_inputs Inputs>
+  evaluated_outputs evaluate(const Inputs& inputs) const
+    requires(!Trains)
+  {
+    return replica_.evaluate(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
+    requires(!Trains)
+  {
+    return replica_.evaluate(inputs, into, its_inputs);
+  }
+
+  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
+  // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
+  std::span<number> parameters() { return writable(replica_.parameters()); }
+  std::span<const number> parameters() const { return shown(replica_.parameters()); }
+  std::span<number> buffers() { return writable(replica_.buffers()); }
+  std::span<const number> buffers() const { return shown(replica_.buffers()); }
+
+  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
+  // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
+  // Of a const owner they are const: f(named_parameter<const T>).
+  template <class F>
+  void for_each(F&& f) {
+    auto all = on_host();
+    replica_.opened();
+    all.for_each_parameter(std::forward<F>(f));
+    all.give_back();
+  }
+  template <class F>
+  void for_each_buffer(F&& f) {
+    auto all = on_host();
+    replica_.opened();
+    all.for_each_buffer(std::forward<F>(f));
+    all.give_back();
+  }
+  template <class F>
+  void for_each(F&& f) const {
+    on_host().for_each_parameter([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
+  }
+  template <class F>
+  void for_each_buffer(F&& f) const {
+    on_host().for_each_buffer([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
+  }
+
+  // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
+  // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
+  std::span<number> parameter(std::string_view name) { return writable(named(replica_.on_host(), "parameter", name)); }
+  std::span<number> buffer(std::string_view name) { return writable(named(replica_.on_host(), "buffer", name)); }
+  std::span<const number> parameter(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "parameter", name)));
+  }
+  std::span<const number> buffer(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "buffer", name)));
+  }
+
+  // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
+  // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
+  // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
+  template <class Other>
+  void copy_parameters(const Other& other) {
+    replica_.changed();
+    replica_.copy_from(replica_access::of(other));
+  }
+
+  // A 64-bit number of all parameters' bits: see checksum().
+  std::uint64_t checksum() const { return replica_.checksum(); }
+  Device& device() { return replica_.device(); }
+  // How many threads work inside one operation; 1 on a device that has no choice.
+  std::size_t threads() const { return replica_.threads(); }
+
+protected:
+  friend struct replica_access;
+
+  template <class... More>
+  replica_owner(held_device<Device> device, seed s, More... more) : replica_(std::move(device), s, more...) {}
+
+  // Numbers of the device as the program may use them.
+  template <class Numbers>
+  static std::span<Numbers> shown(std::span<Numbers> there) {
+    static_assert(shares_memory<Device>,
+                  "trainer, model: the host cannot read this device's memory, so there are no numbers to point at; use "
+                  "for_each(), for_each_buffer() and the like, which bring them, or save_weights() and save_state()");
+    return there;
+  }
+
+  // The same for as long as the program likes.
+  std::span<number> writable(std::span<number> there) {
+    replica_.opened();
+    return shown(there);
+  }
+
+  using replica_type = typename std::conditional_t<Trains, type_of<replica_of<Plan, Net, T, Device>>,
+                                                   type_of<shared_replica<Plan, Net, T, Device>>>::type;
+  replica_type replica_;
+
+  // All numbers, to be read, and by an owner that is not const to be changed before anything else is done.
+  weights_on_host<T, Device> on_host() {
+    replica_.changed();
+    return replica_.on_host();
+  }
+  weights_on_host<T, Device> on_host() const { return replica_.on_host(); }
+
+private:
+  static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
+    std::span<number> found;
+    bool there = false;
+    std::string names;
+    const auto look = [&](const named_parameter<number>& q) {
+      if (q.name == name) found = q.numbers, there = true;
+      names += (names.empty() ? "" : ", ") + q.name;
+    };
+    if (std::string_view(what) == "buffer") all.for_each_buffer(look);
+    else all.for_each_parameter(look);
+    if (!there)
+      throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
+                        std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));
+    return found;
+  }
+
+  static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
+};
+
+} // namespace cairn::detail
+
+// cairn/train/model.hpp
+
+namespace cairn {
+
+// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model knows no ranks: where each of
+// several has one, a number of threads is better given.
+struct model_options {
+  std::uint64_t seed = 0;  // of the initial parameters
+  std::size_t threads = 0; // of an evaluation that runs alone, on a device that has a choice [one for each core]
+  int ordinal = 0;         // which device, where the machine has several
+};
+
+namespace detail {
+
+// A network as written, without ddp, policy and ways to train it, but with all of its outputs.
+template <class Net, class Model = typename replica<Net>::model, class Body = typename whole<Model>::body>
+using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
+
+template <class Net, class Batch, class T, class Device>
+using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+
+} // namespace detail
+
+// A network that computes: its parameters and buffers, and memory for an evaluation of at most Batch samples. There is no
+// loss, no optimizer and no gradient. Net is a network, with or without a checkpoint<> or fused_update<> around it: they
+// change nothing here.
+//
+//   model<Net, batch<64>> net;
+//   net.copy_parameters(train);
+//   const auto outputs = net.evaluate(images);
+//
+// Any number of threads may evaluate one model at the same time, and do whatever else a const model allows; the bits are those
+// of one thread. Each evaluation that goes on writes to memory of its own, made when it is first needed and kept: a model has
+// as many arenas as there were calls at once. An evaluation alone has all of the model's threads, and one that begins while
+// others go on has one. session.hpp has the same for a thread that keeps its memory to itself.
+//
+// What is not const, as copy_parameters(), load_weights(), and parameters() that are written to, needs the model for itself:
+// hold a std::shared_mutex where others evaluate meanwhile.
+//
+// On a device other than a cpu, calls at the same time take turns: its queue is for one thread, and whether a second one
+// could reach the same memory is the device's secret.
+template <class Net, class Batch, class T = float, class Device = cpu>
+class model : public detail::evaluated_replica<Net, Batch, T, Device> {
+public:
+  explicit model(const model_options& given = {})
+      : model(detail::held_device<Device>(
+                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+              given) {}
+  // On a device that another model or a trainer uses too, on the same thread: only the calls of one model take turns. It has to
+  // live longer; `threads` and `ordinal` are the device's.
+  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+
+private:
+  model(detail::held_device<Device> device, const model_options& given)
+      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, given.ordinal) {}
+};
+
+} // namespace cairn
+
+// cairn/train/optimizers/adam.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// As torch.optim.Adam and AdamW refuse them.
+template <class Optimizer>
+void check_adam(const Optimizer& o) {
+  constexpr double below_1 = 1 - std::numeric_limits<double>::epsilon() / 2;
+  for (const double beta : o.betas) check_number("Adam, AdamW: expected betas of 0 or more and below 1", beta, 0, below_1);
+  check_number("Adam, AdamW: expected an eps of 0 or more", o.eps);
+  check_number("Adam, AdamW: expected a weight_decay of 0 or more", o.weight_decay);
+}
+
+// What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
+// first.
+template <class Queue, class T>
+void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
+                 double shrink) {
+  const auto step = static_cast<double>(call.step);
+  const double mean_bias = 1 - std::pow(betas[0], step);
+  const double square_bias = 1 - std::pow(betas[1], step);
+  const adam_coefficients<T> c{.scale = call.scale,
+                               .keep_mean = static_cast<T>(betas[0]),
+                               .fresh_mean = static_cast<T>(1 - betas[0]),
+                               .keep_square = static_cast<T>(betas[1]),
+                               .fresh_square = static_cast<T>(1 - betas[1]),
+                               .correction = static_cast<T>(1 / std::sqrt(square_bias)),
+                               .eps = static_cast<T>(eps),
+                               .rate = static_cast<T>(call.learning_rate / mean_bias),
+                               .weight_decay = static_cast<T>(decay),
+                               .shrink = static_cast<T>(shrink),
+                               .factor = call.factor};
+  adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
+}
+
+} // namespace detail
+
+// Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
+// formula. See ops/adam/adam.hpp. Two states: the running means of the gradient and of its square.
+struct Adam {
+  double learning_rate = 1e-3;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0;
+
+  constexpr std::size_t states() const { return 2; }
+  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  void check() const { detail::check_adam(*this); }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    detail::update_adam(queue, call, betas, eps, weight_decay, 1);
+  }
+};
+
+static_assert(optimizer<Adam>);
+
+} // namespace cairn
+
+// cairn/train/optimizers/adamw.hpp
+
+namespace cairn {
+
+// Adam with weight decay apart from the gradient: each step multiplies the parameters by 1 - learning_rate x
+// weight_decay first. As torch.optim.AdamW without amsgrad: same names, defaults and formula.
+struct AdamW {
+  double learning_rate = 1e-3;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 1e-2;
+
+  constexpr std::size_t states() const { return 2; }
+  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  void check() const { detail::check_adam(*this); }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    detail::update_adam(queue, call, betas, eps, 0, 1 - call.learning_rate * weight_decay);
+  }
+};
+
+static_assert(optimizer<AdamW>);
+
+} // namespace cairn
+
+// cairn/train/optimizers/layer_groups.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// Is a parameter, as "1.0.weight", that of a path, or does it lie under it? It lies under "1.0" and "1", not under "1.0.w".
+inline bool lies_under(std::string_view name, std::string_view path) {
+  return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
+}
+
+} // namespace detail
+
+// An optimizer for parts of a network, by the names of their parameters: a group updates those that lie under its path, the first
+// that fits counts, and `others` updates the rest. For a pretrained body that is to move less than a new head:
+//
+//   using Groups = layer_groups<AdamW>;
+//   Groups chosen{.others = {.learning_rate = 1e-5}, .groups = {{"4", {.learning_rate = 1e-3}}}};
+//   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{chosen};
+//
+// A learning rate schedule speaks of `others`, and of the first group that learns where the rate of `others` is 0; every other
+// rate keeps its ratio to that. A rate of 0 leaves parameters as they are, and costs what learning them costs; frozen<> does not.
+template <optimizer Each>
+struct layer_groups {
+  struct group {
+    std::string path{};
+    Each optimizer{};
+  };
+  Each others{};
+  std::vector<group> groups{};
+  double learning_rate = base_rate();
+
+  std::size_t states() const {
+    std::size_t most = others.states();
+    for (const group& g : groups) most = std::max(most, g.optimizer.states());
+    return most;
+  }
+  // The rates, the paths and all other numbers.
+  std::vector<double> settings() const {
+    std::vector<double> all{static_cast<double>(groups.size())};
+    const auto add = [&](const Each& o) {
+      all.push_back(o.learning_rate);
+      if constexpr (detail::has_settings<Each>)
+        for (const double number : o.settings()) all.push_back(number);
+    };
+    add(others);
+    for (const group& g : groups) {
+      for (const char c : g.path) all.push_back(c);
+      add(g.optimizer);
+    }
+    return all;
+  }
+  void check() const {
+    check_one(others);
+    for (const group& g : groups) check_one(g.optimizer);
+  }
+
+  // The group of a parameter: its number in `groups`, or their size for `others`.
+  std::size_t group_of(std::string_view name) const {
+    std::size_t i = 0;
+    while (i < groups.size() && !detail::lies_under(name, groups[i].path)) ++i;
+    return i;
+  }
+  std::size_t group_count() const { return groups.size(); }
+  std::string_view group_path(std::size_t i) const { return groups[i].path; }
+
+  // Of a span whose parameters are all of one group: see update_call.
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    const Each& own = call.group < groups.size() ? groups[call.group].optimizer : others;
+    update_call<T> its = call;
+    if (const double base = base_rate(); base != 0) its.learning_rate *= own.learning_rate / base;
+    own.update(queue, its);
+  }
+
+  // The rate of which a schedule speaks.
+  double base_rate() const {
+    double found = others.learning_rate;
+    for (const group& g : groups)
+      if (found == 0) found = g.optimizer.learning_rate;
+    return found;
+  }
+
+private:
+  static void check_one(const Each& o) {
+    detail::check_number("layer_groups: expected a learning rate of 0 or more", o.learning_rate);
+    if constexpr (requires { o.check(); }) o.check();
+  }
+};
+
+} // namespace cairn
+
+// cairn/train/optimizers/sgd.hpp
+
+namespace cairn {
+
+// Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
+// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
+struct SGD {
+  double learning_rate = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+
+  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
+  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
+
+  // As torch.optim.SGD refuses them.
+  void check() const {
+    detail::check_number("SGD: expected a momentum of 0 or more", momentum);
+    detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);
+    detail::check_number("SGD: expected a dampening from 0 to 1", dampening, 0, 1);
+    if (nesterov && (momentum == 0 || dampening != 0))
+      throw input_error("SGD: expected a momentum above 0 and no dampening with nesterov, found a momentum of " +
+                        std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
+  }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    const sgd_coefficients<T> c{.scale = call.scale,
+                                .learning_rate = static_cast<T>(call.learning_rate),
+                                .momentum = static_cast<T>(momentum),
+                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                .weight_decay = static_cast<T>(weight_decay),
+                                .nesterov = nesterov,
+                                .factor = call.factor};
+    sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
+  }
+};
+
+static_assert(optimizer<SGD>);
+
+} // namespace cairn
+
+// cairn/train/ranks/step_facts.hpp
 
 namespace cairn::detail {
 
@@ -28285,7 +32470,9 @@ private:
         "call accumulate() equally often on every rank before each step()",
         "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
         "change them on every rank alike",
-        "something wrote to them on some ranks only; call synchronize(root) on every rank after loading"};
+        "something wrote to them on some ranks only, or the ranks run other builds of the program; call synchronize(root) on "
+        "every "
+        "rank after loading"};
     std::string found;
     const std::size_t first = first_of(all, ranks, fact);
     std::size_t named = 0; // a job may have a thousand ranks
@@ -28300,48 +32487,765 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/step_loss.hpp
+// cairn/plan/step/step_list.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
-// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
-// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
-// 1024 micro-batches; one that is asked for later than that throws input_error.
-class step_loss {
+// A layer that sums over the ranks, as a step sees it.
+struct summed_stage {
+  std::size_t position = 0; // of the network's stage that it is, or in which it stands
+  bool in_backward = false; // it sums there too
+  std::size_t complete = 0; // elements of the flat gradient buffer that are complete when its backward begins
+};
+
+// What a step is made of.
+struct step_parts {
+  std::span<const op> ops{}; // the schedule: of a training step, or of an evaluation
+  std::size_t loss = 0;      // which of them
+  // Where the gradients of each stage begin in the flat buffer, in elements, and behind the last stage's how many there are.
+  std::span<const std::size_t> gradient_begin{};
+  std::span<const bucket> buckets{};
+  std::span<const summed_stage> sums{}; // in the order of the first forwards
+  bool fused = false;                   // a bucket is used as soon as `in_flight` of them are there
+  std::size_t in_flight = 1;
+  bool overlaps = true; // a bucket leaves when it is complete, not at the end of backward
+};
+
+// The most ops of any kind of step.
+constexpr std::size_t most_step_ops(const step_parts& of) {
+  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
+}
+
+// Writes the list of one kind of step, op by op. The order of a step stands here, and nowhere else.
+//
+// What has nothing to do when the program runs is in the list all the same: on one rank nothing leaves and nothing is compared,
+// and without clipping there is no norm.
+class step_writer {
 public:
-  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+  constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
 
-  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
-
-  // Throws what went wrong in the step, and deadline_error if it does not end.
-  operator double() const {
-    bool there = false;
-    return read_(owner_, call_, true, there);
-  }
-  // Whether the number is known without waiting.
-  bool is_there() const {
-    bool there = false;
-    read_(owner_, call_, false, there);
-    return there;
+  // How many they are.
+  constexpr std::size_t write() {
+    if (kind_ == step_kind::joined) return write_joined();
+    put(step_op_kind::take_inputs, 0);
+    const bool goes_back = kind_ == step_kind::step || kind_ == step_kind::micro_batch;
+    const std::size_t end = kind_ == step_kind::forward_alone ? of_.loss : goes_back ? of_.ops.size() : of_.loss + 1;
+    for (std::size_t t = 0; t < end; ++t) put_scheduled(t);
+    if (kind_ == step_kind::step) end_of_step();
+    return count_;
   }
 
 private:
-  void* owner_;
-  std::uint64_t call_;
-  reader read_;
+  constexpr void put(step_op_kind kind, std::size_t index, std::uint32_t stage = 0) {
+    to_[count_++] = {kind, static_cast<std::uint32_t>(index), stage, is_inside_, complete_};
+  }
+
+  // What a rank with samples does of the last micro-batch, but for its own work. How many micro-batches the others make it learns
+  // from the first statistics of each, so those are not here.
+  constexpr std::size_t write_joined() {
+    put(step_op_kind::facts, 0);
+    if (of_.fused) put(step_op_kind::find, 0);
+    for (std::size_t t = of_.loss; t < of_.ops.size(); ++t)
+      if (of_.ops.data()[t].kind == op_kind::backward) inside_backward(of_.ops.data()[t].position);
+    end_of_step();
+    return count_;
+  }
+
+  constexpr void put_scheduled(std::size_t t) {
+    const op& o = of_.ops.data()[t];
+    switch (o.kind) {
+    case op_kind::forward:
+      put(o.recomputes ? step_op_kind::recompute : step_op_kind::forward, t, o.position);
+      if (!o.recomputes && kind_ != step_kind::evaluation)
+        for (; forwards_ < of_.sums.size() && of_.sums.data()[forwards_].position == o.position; ++forwards_)
+          put_inside(step_op_kind::statistics, forwards_);
+      break;
+    case op_kind::loss:
+      put(step_op_kind::loss, t);
+      if (kind_ == step_kind::step) put(step_op_kind::facts, 0);
+      break;
+    case op_kind::backward:
+      put(step_op_kind::backward, t, o.position);
+      inside_backward(o.position);
+      break;
+    default: put(step_op_kind::discard, t, o.position);
+    }
+  }
+
+  // The layers of a stage sum over the ranks and finish their gradients from the last to the first.
+  constexpr void inside_backward(std::size_t position) {
+    const std::size_t* const begin = of_.gradient_begin.data();
+    const std::size_t end = begin[position > 0 ? position - 1 : of_.gradient_begin.size() - 1];
+    const bool leave = kind_ != step_kind::micro_batch && (of_.fused || of_.overlaps);
+    is_inside_ = true;
+    while (true) {
+      const std::size_t k = next_sum(position);
+      const bool sums = k < of_.sums.size();
+      const bool sends = leave && left_ < of_.buckets.size() && of_.buckets.data()[left_].end <= end;
+      if (sends && !(sums && of_.buckets.data()[left_].end > of_.sums.data()[k].complete)) {
+        put_bucket();
+      } else if (sums) {
+        complete_ = of_.sums.data()[k].complete;
+        put(step_op_kind::statistics, k);
+        ++backwards_;
+      } else break;
+    }
+    is_inside_ = false;
+    complete_ = end;
+  }
+  constexpr void put_inside(step_op_kind kind, std::size_t index) {
+    is_inside_ = true;
+    put(kind, index);
+    is_inside_ = false;
+  }
+  // The next of this stage that sums in backward; as many as there are: none.
+  constexpr std::size_t next_sum(std::size_t position) {
+    const std::size_t count = of_.sums.size();
+    const summed_stage* const sums = of_.sums.data();
+    while (backwards_ < count && sums[count - 1 - backwards_].position >= position) {
+      const std::size_t k = count - 1 - backwards_;
+      if (sums[k].position == position && sums[k].in_backward) return k;
+      ++backwards_;
+    }
+    return count;
+  }
+
+  constexpr void put_bucket() {
+    complete_ = of_.buckets.data()[left_].end;
+    if (of_.fused && left_ == 0) put(step_op_kind::compare, 0);
+    put(step_op_kind::reduce, left_++);
+    if (!of_.fused && left_ == 1 && kind_ == step_kind::joined) put(step_op_kind::find, 0); // the facts went with it
+    while (of_.fused && updated_ + of_.in_flight <= left_) put_update();
+  }
+  constexpr void put_update() {
+    put(step_op_kind::wait, updated_);
+    put(step_op_kind::update, updated_++);
+  }
+
+  // After the backward pass what has not left leaves. Gradients that lie in one buffer are used when all are back, so that what
+  // fails on the way leaves every parameter as it was.
+  constexpr void end_of_step() {
+    while (left_ < of_.buckets.size()) put_bucket();
+    if (of_.fused) {
+      if (of_.buckets.empty()) put(step_op_kind::compare, 0);
+      while (updated_ < of_.buckets.size()) put_update();
+      return;
+    }
+    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::wait, b);
+    put(step_op_kind::compare, 0);
+    put(step_op_kind::norm, 0);
+    put(step_op_kind::clip, 0);
+    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::update, b);
+  }
+
+  const step_parts& of_;
+  step_kind kind_;
+  step_op* to_;
+  std::size_t count_ = 0;
+  bool is_inside_ = false;
+  std::size_t complete_ = 0;                 // elements of gradients
+  std::size_t forwards_ = 0, backwards_ = 0; // layers whose sums are in the list
+  std::size_t left_ = 0, updated_ = 0;       // buckets
+};
+
+template <std::size_t Capacity>
+constexpr step_list<Capacity> write_step(const step_parts& of, step_kind kind) {
+  step_list<Capacity> out{};
+  out.storage.make_room(most_step_ops(of));
+  out.count = step_writer(of, kind, out.storage.items).write();
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_lists.hpp
+
+namespace cairn::detail {
+
+// What a trainer of Model does, as constant lists of ops: one for each kind of step. Model is whatever a trainer takes.
+template <class Model, std::size_t Batch, class T>
+class step_lists {
+  using distribution = replica<Model>;
+
+public:
+  using plan = blueprint_of<typename distribution::model, Batch, T, typename distribution::update>;
+  using network = typename distribution::model;
+  static constexpr bool fused = plan::fused;
+  static constexpr bool overlaps = distribution::options::overlaps;
+
+  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
+
+  // The layers whose statistics are those of all ranks: with sync_batch_norm.
+  static constexpr std::size_t summed = [] {
+    if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
+    else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
+    else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
+  }();
+
+  // What a step with this schedule is made of: the compiled one, or one that was solved when the program ran.
+  static constexpr step_parts parts(std::span<const op> ops, std::size_t loss) {
+    return {.ops = ops,
+            .loss = loss,
+            .gradient_begin = plan::parameter_begin,
+            .buckets = buckets.buckets(),
+            .sums = {sums.data(), summed},
+            .fused = fused,
+            .in_flight = distribution::update::in_flight,
+            .overlaps = overlaps};
+  }
+
+  template <step_kind Kind>
+  static constexpr auto list = [] {
+    constexpr bool trains = Kind != step_kind::evaluation;
+    constexpr step_parts of = trains ? parts(plan::training.ops(), plan::training.loss)
+                                     : parts(plan::evaluated::schedule.ops(), plan::evaluated::schedule.loss);
+    return write_step<most_step_ops(of)>(of, Kind);
+  }();
+
+  // What every rank of a job must share with the others, unless it takes a schedule that is solved when the program runs.
+  static constexpr fingerprint print = fingerprint_of<plan, T>(
+      buckets.buckets(),
+      [] {
+        if constexpr (summed > 0) return summed_layers<plan>::hash;
+        else return std::uint64_t{0};
+      }(),
+      hash_of_calls(list<step_kind::step>.ops()));
+
+  // The same of a schedule that was solved when the program ran, by kind; an evaluation's is not solved.
+  using of_solved = std::array<step_list<at_run_time>, step_kinds>;
+  static of_solved solved(const schedule<at_run_time>& chosen) {
+    of_solved out;
+    for (const step_kind kind : {step_kind::step, step_kind::micro_batch, step_kind::forward_alone, step_kind::joined})
+      out[static_cast<std::size_t>(kind)] = write_step<at_run_time>(parts(chosen.ops(), chosen.loss), kind);
+    return out;
+  }
+
+private:
+  static constexpr std::array<summed_stage, summed + 1> sums = [] {
+    std::array<summed_stage, summed + 1> out{};
+    if constexpr (summed > 0)
+      for (std::size_t k = 0; k < summed; ++k) {
+        const summed_layer& layer = summed_layers<plan>::of[k];
+        out[k] = {layer.position, layer.numbers.backward > 0, layer.parameters_before};
+      }
+    return out;
+  }();
+};
+
+} // namespace cairn::detail
+
+// cairn/train/predicted_step.hpp
+
+namespace cairn {
+
+namespace detail {
+
+// A number of a model of time; the text is made only for one that is wrong, so that the rest is a constant expression.
+constexpr void check_time(const char* expected, double found, bool right) {
+  if (!right) throw input_error(expected + std::string(", found ") + shortest_text(found));
+}
+constexpr bool is_time(double seconds) { return seconds >= 0 && seconds <= std::numeric_limits<double>::max(); }
+
+constexpr void check_cluster(const cluster& on) {
+  check_time("predicted_step: expected at least 1 machine", static_cast<double>(on.machines), on.machines >= 1);
+  check_time("predicted_step: expected a latency of 0 seconds or more", on.latency, is_time(on.latency));
+  check_time("predicted_step: expected a bandwidth of more than 0 bytes per second", on.bandwidth, on.bandwidth > 0);
+  check_time("predicted_step: expected 0 seconds or more for a message", on.per_message, is_time(on.per_message));
+  check_time("predicted_step: expected parts of at least 1 byte", static_cast<double>(on.least_part), on.least_part >= 1);
+  check_time("predicted_step: expected at least 1 call at once", static_cast<double>(on.calls_at_once), on.calls_at_once >= 1);
+  check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
+}
+
+} // namespace detail
+
+// What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
+// whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
+template <class Model, class Batch, class T = float>
+class op_times {
+public:
+  using element = T;
+  using lists = detail::step_lists<Model, Batch::size, T>;
+  using plan = typename lists::plan;
+  static constexpr std::size_t samples = Batch::size;
+  static constexpr const auto& buckets = lists::buckets;
+
+  // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
+  static constexpr op_times of_step(double seconds, double update = 0) {
+    detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
+                       update >= 0 && update < seconds);
+    op_times out(update);
+    double sum = 0;
+    for (const double work : out.seconds_) sum += work;
+    for (double& work : out.seconds_) work *= (seconds - update) / sum;
+    return out;
+  }
+  // A machine makes so many floating-point operations a second.
+  static constexpr op_times at_rate(double flops_per_second, double update = 0) {
+    detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
+    for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
+    return out;
+  }
+  // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
+  static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
+    const std::size_t given = nanoseconds.size();
+    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
+                       given == plan::size);
+    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
+    op_times out(update);
+    for (std::size_t t = 0; t != plan::training.count; ++t) {
+      const detail::op& o = plan::training.storage[t];
+      if (!works(o)) continue;
+      const stage_cost& c = nanoseconds[o.position];
+      const bool whole = o.wants_output || !plan::whole[o.position].tape_without_output;
+      out.seconds_[t] = 1e-9 * static_cast<double>(o.kind == detail::op_kind::backward ? c.backward : whole ? c.forward : c.tape);
+    }
+    return out;
+  }
+
+  constexpr std::span<const double> ops() const { return seconds_; } // one for each op of the schedule
+  constexpr double update() const { return update_; }
+
+private:
+  static constexpr bool works(const detail::op& o) {
+    return o.kind == detail::op_kind::forward || o.kind == detail::op_kind::backward;
+  }
+
+  // FLOPs for one sample. Where no layer states any, every op counts as one.
+  explicit constexpr op_times(double update) : update_(update) {
+    const bool stated = flops(plan::whole, plan::training.ops()) > 0;
+    for (std::size_t t = 0; t != plan::training.count; ++t)
+      if (works(plan::training.storage[t]))
+        seconds_[t] = stated ? static_cast<double>(flops(plan::whole, plan::training.ops().subspan(t, 1))) : 1;
+  }
+
+  std::array<double, plan::training.count> seconds_{};
+  double update_ = 0;
+};
+
+// One training step of a machine among others, as predicted_step says.
+template <std::size_t Buckets>
+struct step_prediction {
+  std::size_t machines = 1;
+  std::size_t samples = 1; // of one machine
+  double compute = 0;      // seconds of work
+  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
+  double exposed = 0;      // seconds in which it only waits for gradients
+  std::array<bucket_times, Buckets> buckets{};
+
+  constexpr double seconds() const { return compute + taken + exposed; }
+  // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
+  constexpr double efficiency() const { return compute / seconds(); }
+  constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
 };
 
 namespace detail {
 
-// What step() returns: on a device whose memory the host shares the loss is there.
-template <class Device>
-using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
+// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
+template <std::size_t Most, std::size_t Buckets>
+struct planned_calls {
+  std::array<planned_call, Most> storage{};
+  std::size_t count = 0;
+  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
+
+  constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
+  constexpr void add(const planned_call& call) { storage[count++] = call; }
+  constexpr void add(const planned_call& call, std::size_t bucket) {
+    of_bucket[bucket] = count;
+    add(call);
+  }
+};
+
+// A call leaves after the schedule's op in which its list has it, and is awaited after the one before its wait; what is updated
+// until the next wait is what it is used for. Statistics are awaited at once. The facts of all ranks (train/ranks/step_facts.hpp)
+// go with the first bucket, but by themselves with a fused update. A block is one op: what leaves inside of it is taken to leave
+// at its end.
+template <class Times>
+constexpr auto calls_of(const Times& times, std::size_t machines) {
+  using plan = typename Times::plan;
+  using lists = typename Times::lists;
+  using sum = accumulated<typename Times::element>;
+  constexpr std::size_t count = Times::buckets.size();
+  constexpr auto& steps = lists::template list<step_kind::step>;
+  constexpr std::size_t statistics = 2 * lists::summed;
+  planned_calls<count + 1 + statistics, count> out{};
+  const std::size_t facts = count > 0 && machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
+  std::size_t at = 0, waited = 0, compared = 0;
+  std::array<std::size_t, count + 1> used{}; // elements that are updated after the wait for each bucket
+  for (const step_op& o : steps.ops()) {
+    if (o.is_scheduled()) at = o.index;
+    if constexpr (lists::summed > 0)
+      if (o.kind == step_op_kind::statistics) {
+        const summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
+        const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks tell what they run
+        out.add({(at < plan::training.loss ? numbers.forward + first : numbers.backward) * sizeof(double), at, at, 0});
+      }
+    if constexpr (count > 0) {
+      switch (o.kind) {
+      case step_op_kind::facts:
+        compared = out.count;
+        if (lists::fused) out.add({facts, at, at, 0});
+        break;
+      case step_op_kind::compare:
+        if (lists::fused) out.storage[compared].awaited_after = at;
+        break;
+      case step_op_kind::reduce:
+        out.add({Times::buckets[o.index].size() * sizeof(sum) + (o.index == 0 && !lists::fused ? facts : 0), at, at, 0}, o.index);
+        break;
+      case step_op_kind::wait: out.storage[out.of_bucket[waited = o.index]].awaited_after = at; break;
+      case step_op_kind::update: used[waited] += Times::buckets[o.index].size(); break;
+      default: break;
+      }
+    }
+  }
+  for (std::size_t b = 0; b != count; ++b)
+    out.storage[out.of_bucket[b]].used_for =
+        static_cast<double>(used[b]) / static_cast<double>(plan::parameter_block) * times.update();
+  return out;
+}
+
+} // namespace detail
+
+//   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
+//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
+//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
+//   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
+//
+// How long one training step takes on several machines, from what it costs on one and from the network between them: plain
+// arithmetic over the schedule and the bucket plan, so that it can stand in a static_assert. Every machine works on a batch of
+// its own. Throws input_error for a cluster that there cannot be.
+//
+// It is a lower bound that a quiet network comes near to. The model leaves out
+//   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
+//   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
+//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
+//     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
+//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
+//     other here, which is the one thing that the model takes too seriously;
+//   * checks between steps, loading of data, saving.
+template <class Model, class Batch, class T>
+constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
+  using given = op_times<Model, Batch, T>;
+  constexpr std::size_t count = given::buckets.size();
+  detail::check_cluster(on);
+  const auto planned = detail::calls_of(times, on.machines);
+  std::array<bucket_times, count + 1 + 2 * given::lists::summed> seen{};
+  const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
+  step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
+  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];
+  return out;
+}
+
+} // namespace cairn
+
+// cairn/train/session.hpp
+
+namespace cairn {
+
+// Options of a session, by name: session own{net, {.threads = 2}}.
+struct session_options {
+  std::size_t threads = 1; // inside one operation, on a device that has a choice; 0 is one for each core
+};
+
+namespace detail {
+
+template <class Plan, class Net, class T, class Device>
+std::true_type is_model(const replica_owner<Plan, Net, T, Device, false>*);
+std::false_type is_model(const void*);
+template <class Model>
+inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
+
+} // namespace detail
+
+// One thread's way to evaluate a model: the weights are the model's, and the arena, the queue and its threads are the session's,
+// made by the constructor. Nothing is shared with other threads, and no call allocates or takes a lock: the lowest latency,
+// and the steadiest.
+//
+//   const model<Net, batch<1>> net;                         // shared by all threads
+//   session own{net};                                       // in each of them
+//   const tensor_view<const float> outputs = own.evaluate(image);
+//
+// A session belongs to one thread at a time. The model has to live longer, and what is written to its weights, while no session
+// evaluates, is what the next evaluation computes with. On a device other than a cpu, sessions have memory of their own and take
+// turns on the model's queue, and `threads` is the device's.
+template <class Model, bool Right = detail::can_have_sessions<Model>>
+class session {
+  using replica_type = std::remove_cvref_t<decltype(detail::replica_access::of(std::declval<const Model&>()))>;
+
+public:
+  using number = typename Model::number; // the type of inputs and of outputs
+
+  explicit session(const Model& net, const session_options& given = {})
+      : replica_(&detail::replica_access::of(net)), context_(replica_->make_context(detail::threads_for(given.threads, 1))) {
+    if constexpr (Model::is_apart)
+      here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
+  }
+  explicit session(const Model&&, const session_options& = {}) = delete; // it would be gone
+
+  // The network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory until its
+  // next evaluation. The second writes it to memory of the caller's.
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs) {
+    [[maybe_unused]] const auto turn = replica_->turn();
+    const tensor_view<const number> there = replica_->evaluate_in(*context_, inputs, its_inputs);
+    if constexpr (Model::is_apart) {
+      context_->fetch(there.size(), here_.get(), there.data(), context_->wait());
+      return {here_.get(), there.rows(), there.sample_shape()};
+    } else {
+      return there;
+    }
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
+    [[maybe_unused]] const auto turn = replica_->turn();
+    return replica_->evaluate_in(*context_, inputs, into, its_inputs);
+  }
+
+  // How many threads work inside one operation; 1 on a device that has no choice.
+  std::size_t threads() const { return context_->threads(); }
+
+private:
+  static constexpr const char* its_inputs = "session::evaluate, inputs";
+
+  const replica_type* replica_;
+  std::unique_ptr<typename replica_type::context> context_;
+  std::unique_ptr<number[]> here_; // of outputs, where the host cannot read the device's memory
+};
+
+template <class Model>
+class session<Model, false> {
+  static_assert(
+      detail::can_have_sessions<Model>,
+      "session: expected a model<...>, found another type; a trainer evaluates in the memory of its steps, which belongs "
+      "to one thread: give a session a model that took its parameters, net.copy_parameters(train)");
+
+public:
+  explicit session(const Model&, const session_options& = {}) {}
+  void evaluate(const auto&...) {} // so that there is one error
+};
+
+template <class Model>
+session(const Model&, const session_options& = {}) -> session<Model>;
+
+} // namespace cairn
+
+// cairn/train/state/weight_names.hpp
+
+namespace cairn {
+
+// What load_weights() takes: everything, or what fits.
+enum class weights { all, partly };
+
+// How load_weights() reads a file whose names are not those of the network:
+//
+//   load_weights(net, "resnet.safetensors", {.from = "backbone.", .to = "0.",
+//                                            .rename = {{"conv1", "0"}, {"layer*.*.bn1", "*.*.0.1"}, {"fc", "7"}}});
+struct weights_options {
+  weights how = weights::all;
+  std::string from{}; // the file's names that begin so are read, without this; others are left alone
+  std::string to{};   // the network's names that begin so are meant, as if it were this part alone; others are left alone
+  // The beginning of a name and what stands in its place, in whole words between dots: {"fc", "7"} makes "fc.weight"
+  // "7.weight". A * is any text without a dot, and the same text in the new name. The first pair that fits a name counts.
+  std::vector<std::pair<std::string, std::string>> rename{};
+  // Matrices that the file has as (in, out), by the beginnings of their names in the network, and a * as above.
+  std::vector<std::string> transposed{};
+};
+
+// What a file and a network do not share, by name. Where `missing`, `of_another_shape` and `of_another_type` are empty, every
+// parameter and buffer has come from the file.
+struct loaded_weights {
+  std::vector<std::string> missing;          // the network has them, the file has not
+  std::vector<std::string> unexpected;       // the file has them, the network has not
+  std::vector<std::string> of_another_shape; // "0.weight (10, 784), found (784, 10)"
+  std::vector<std::string> of_another_type;  // "0.weight is of I32", which does not become the network's numbers
+  std::vector<std::string> taken;            // everything else, by the network's names
+  bool has_old_names = false;                // the file names its tensors as earlier versions of Cairn did
+
+  bool is_all() const { return missing.empty() && unexpected.empty() && of_another_shape.empty() && of_another_type.empty(); }
+  std::string text() const {
+    std::string out;
+    const auto add = [&out](const char* what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      out += std::string(out.empty() ? "" : "; ") + what;
+      for (const std::string& name : names) out += (&name == names.data() ? " " : ", ") + name;
+    };
+    add("missing:", missing);
+    add("unexpected:", unexpected);
+    add("of another shape:", of_another_shape);
+    add("of another type:", of_another_type);
+    if (has_old_names) out += std::string(out.empty() ? "" : "; ") + "its names are those of an earlier version of Cairn";
+    return out;
+  }
+};
+
+namespace detail {
+
+// What the *s of a pattern stand for if a name begins with it, and the rest of the name; nothing if it does not.
+struct matched_name {
+  std::vector<std::string> words;
+  std::string_view rest;
+};
+inline std::optional<matched_name> match_name(std::string_view pattern, std::string_view name) {
+  matched_name out;
+  const bool ends_word = pattern.ends_with('.');
+  while (!pattern.empty()) {
+    if (pattern.front() != '*') {
+      if (name.empty() || name.front() != pattern.front()) return std::nullopt;
+      pattern.remove_prefix(1);
+      name.remove_prefix(1);
+      continue;
+    }
+    pattern.remove_prefix(1);
+    // As much as leaves the rest of the word to the rest of the pattern.
+    const std::size_t word = std::min(name.find('.'), name.size());
+    for (std::size_t length = word + 1; length-- > 0;) {
+      std::optional<matched_name> rest = match_name(pattern, name.substr(length));
+      if (!rest || length == 0) continue;
+      rest->words.insert(rest->words.begin(), std::string(name.substr(0, length)));
+      rest->words.insert(rest->words.begin(), out.words.begin(), out.words.end());
+      return rest;
+    }
+    return std::nullopt;
+  }
+  if (!name.empty() && name.front() != '.' && !ends_word) return std::nullopt; // in the middle of a word
+  out.rest = name;
+  return out;
+}
+
+inline std::size_t stars_of(std::string_view text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '*')); }
+
+// The network's name of a tensor that the file calls so.
+inline std::string renamed(const std::string& name, const weights_options& options) {
+  for (const auto& [pattern, to] : options.rename) {
+    const std::optional<matched_name> found = match_name(pattern, name);
+    if (!found) continue;
+    std::string out;
+    std::size_t next = 0;
+    for (const char c : to)
+      if (c == '*') out += found->words[next++];
+      else out += c;
+    const bool is_first = out.empty() && found->rest.starts_with('.');
+    return out.append(found->rest.substr(is_first ? 1 : 0));
+  }
+  return name;
+}
+
+inline bool is_transposed(const std::string& name, const weights_options& options) {
+  return std::any_of(options.transposed.begin(), options.transposed.end(),
+                     [&](const std::string& pattern) { return match_name(pattern, name).has_value(); });
+}
+
+inline void check_renames(const weights_options& options) {
+  for (const auto& [from, to] : options.rename) {
+    if (from.empty()) throw input_error("load_weights: rename: expected the beginning of a name, found an empty text");
+    if (stars_of(to) > stars_of(from))
+      throw input_error("load_weights: rename: '" + to + "' has more * than '" + from + "', which says what they stand for");
+  }
+}
 
 } // namespace detail
 
 } // namespace cairn
 
-// cairn/train/taken_loss.hpp
+// cairn/train/state/weights_in_files.hpp
+
+// How parameters and buffers lie in files: as PyTorch has them.
+namespace cairn::detail {
+
+// A parameter that has its channels last, as the weight of a convolution, (out, height, width, in), lies in files as torch has
+// it: (out, in, height, width). It is turned where it is written and read, and nowhere else.
+inline bool is_turned(const tensor& facts) { return facts.has_channels_last && facts.rank() > 2; }
+
+// The extents of a tensor in a file.
+inline std::vector<std::uint64_t> extents_in_files(const tensor& facts) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t a = 0; a < facts.rank(); ++a) out.push_back(facts[a]);
+  if (is_turned(facts)) {
+    out.insert(out.begin() + 1, out.back());
+    out.pop_back();
+  }
+  return out;
+}
+
+// Copies elements of a parameter, each of so many bytes, from the order of memory to that of files, or back. `features`: of a
+// parameter behind a Flatten of images (train/state/feature_order.hpp); null where there is none.
+enum class order : unsigned char { of_files, of_memory };
+inline void turn_weight(std::span<const std::byte> from, std::byte* out, std::size_t bytes, const tensor& facts,
+                        const turned_features* features, order to) {
+  const auto move = [&](std::size_t in_memory, std::size_t in_file) {
+    if (to == order::of_memory) std::swap(in_memory, in_file);
+    std::memcpy(out + in_file * bytes, from.data() + in_memory * bytes, bytes);
+  };
+  if (is_turned(facts)) {
+    const std::size_t channels = facts.last(), pixels = facts.size() / (facts[0] * channels);
+    for (std::size_t o = 0; o < facts[0]; ++o)
+      for (std::size_t p = 0; p < pixels; ++p)
+        for (std::size_t c = 0; c < channels; ++c) move((o * pixels + p) * channels + c, (o * channels + c) * pixels + p);
+  } else if (features != nullptr) {
+    const std::size_t columns = facts.last(), rows = facts.size() / columns;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c)
+        move((features->rows.empty() ? r : features->rows[r]) * columns + (features->columns.empty() ? c : features->columns[c]),
+             r * columns + c);
+  } else if (!from.empty()) {
+    std::memcpy(out, from.data(), from.size());
+  }
+}
+
+// The bytes of parameters as files have them: where they lie, or a copy that is turned and is here.
+class file_bytes {
+public:
+  template <class T>
+  std::span<const std::byte> of(std::span<T> numbers, const tensor& facts, const turned_features* features = nullptr) {
+    if (!is_turned(facts) && features == nullptr) return std::as_bytes(numbers);
+    std::vector<std::byte> bytes(numbers.size_bytes());
+    turn_weight(std::as_bytes(numbers), bytes.data(), sizeof(T), facts, features, order::of_files);
+    copies_.push_back({std::move(bytes), std::as_writable_bytes(numbers), &facts, features, sizeof(T)});
+    return copies_.back().bytes;
+  }
+  // Copies in which a file was read go to the parameters.
+  void give_back() const {
+    for (const copy& c : copies_) turn_weight(c.bytes, c.to.data(), c.element, *c.facts, c.features, order::of_memory);
+  }
+
+private:
+  struct copy {
+    std::vector<std::byte> bytes; // stays where it is when the copy moves
+    std::span<std::byte> to;
+    const tensor* facts = nullptr;
+    const turned_features* features = nullptr;
+    std::size_t element = 0;
+  };
+  std::vector<copy> copies_;
+};
+
+// Calls f with every parameter, then with every buffer.
+template <class Weights, class F>
+void for_all_weights(Weights& all, F f, naming how = naming::as_torch) {
+  all.for_each_parameter(f, how);
+  all.for_each_buffer(f, how);
+}
+
+inline std::string in_brackets(const std::vector<std::uint64_t>& extents) {
+  std::string out = "(";
+  for (const std::uint64_t e : extents) out += (out.size() > 1 ? ", " : "") + std::to_string(e);
+  return out + ")";
+}
+// What a state of a job has besides (state_file.hpp).
+inline constexpr std::string_view optimizer_prefix = "optimizer/", rank_prefix = "rank/";
+// No weights, and not unexpected either: torch counts the batches that a BatchNorm has seen, and never reads the number at a
+// given momentum.
+inline bool is_no_weight(std::string_view name) {
+  return name.ends_with(".num_batches_tracked") || name.starts_with(optimizer_prefix) || name.starts_with(rank_prefix);
+}
+
+} // namespace cairn::detail
+
+// cairn/train/losses/taken_loss.hpp
 
 namespace cairn::detail {
 
@@ -28394,7 +33298,885 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
 
 } // namespace cairn::detail
 
-// cairn/train/reduction.hpp
+// cairn/train/optimizers/learning_rate.hpp
+
+namespace cairn {
+
+// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
+// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first. One that also has
+// settings(), its numbers as a range of double, is known by them when a run is taken up again; another one by its bytes.
+template <class S>
+concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
+  { s.at(step) } -> std::same_as<double>;
+};
+
+// The same rate all the time.
+struct constant_rate {
+  double learning_rate = 1e-3;
+
+  double at(std::uint64_t) const { return learning_rate; }
+  std::array<double, 1> settings() const { return {learning_rate}; }
+};
+
+// Multiplied by gamma every `step_size` steps, as torch's StepLR.
+struct step_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t step_size = 1;
+  double gamma = 0.1;
+
+  double at(std::uint64_t step) const {
+    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
+    return learning_rate * std::pow(gamma, static_cast<double>(times));
+  }
+  std::array<double, 3> settings() const { return {learning_rate, static_cast<double>(step_size), gamma}; }
+};
+
+// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
+// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
+// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
+// SGDR. arXiv:1608.03983, without restarts).
+struct cosine_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 1;
+  std::uint64_t warm_up = 0;
+  double start_factor = 1.0 / 3; // torch's default
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    if (step < warm_up) {
+      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
+      return learning_rate * (start_factor + (1 - start_factor) * done);
+    }
+    if (step >= total_steps) return min_rate;
+    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+  std::array<double, 5> settings() const {
+    return {learning_rate, static_cast<double>(total_steps), static_cast<double>(warm_up), start_factor, min_rate};
+  }
+};
+
+// From learning_rate x start_factor in a straight line to learning_rate x end_factor at step `total_steps`, where it stays, as
+// torch's LinearLR: a warm-up, or with factors of 1 and 0 a decay.
+struct linear_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 5;
+  double start_factor = 1.0 / 3;
+  double end_factor = 1;
+
+  double at(std::uint64_t step) const {
+    const double done = step < total_steps ? static_cast<double>(step) / static_cast<double>(total_steps) : 1;
+    return learning_rate * (start_factor + (end_factor - start_factor) * done);
+  }
+};
+
+// Multiplied by gamma after every step, as torch's ExponentialLR.
+struct exponential_rate {
+  double learning_rate = 1e-3;
+  double gamma = 0.99;
+
+  double at(std::uint64_t step) const { return learning_rate * std::pow(gamma, static_cast<double>(step)); }
+};
+
+// Falls along half a cosine to min_rate during a period, and begins again with the next one, as torch's
+// CosineAnnealingWarmRestarts (SGDR. arXiv:1608.03983). The first period is `period` steps, and each further one
+// `period_factor` times as long as the one before.
+struct cosine_restarts_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t period = 1;
+  std::uint64_t period_factor = 1;
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    std::uint64_t length = std::max<std::uint64_t>(period, 1), inside = step;
+    if (period_factor < 2) inside = step % length;
+    while (inside >= length) { // at most 64 times
+      inside -= length;
+      const bool is_endless = length > std::numeric_limits<std::uint64_t>::max() / period_factor;
+      length = is_endless ? std::numeric_limits<std::uint64_t>::max() : length * period_factor;
+    }
+    const double done = static_cast<double>(inside) / static_cast<double>(length);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+// One cycle, as torch's OneCycleLR (Smith, Topin: Super-Convergence. arXiv:1708.07120): rises along half a cosine from
+// max_rate / div_factor to max_rate during the first rise_fraction of `total_steps`, then falls along another one to max_rate /
+// div_factor / final_div_factor in the last of them, and stays there. The momentum is the optimizer's all the time: torch
+// changes it too unless cycle_momentum=False.
+struct one_cycle_rate {
+  double max_rate = 1e-2;
+  std::uint64_t total_steps = 1;
+  double rise_fraction = 0.3; // torch's pct_start
+  double div_factor = 25;
+  double final_div_factor = 1e4;
+
+  double at(std::uint64_t step) const {
+    const double first = max_rate / div_factor, last = first / final_div_factor;
+    const double top = rise_fraction * static_cast<double>(total_steps) - 1, end = static_cast<double>(total_steps) - 1;
+    const double now = static_cast<double>(step);
+    if (now >= end) return last;
+    if (now <= top) return between(first, max_rate, top > 0 ? now / top : 1);
+    return between(max_rate, last, (now - top) / (end - top));
+  }
+
+private:
+  static double between(double from, double to, double done) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+// A table of rates: each holds from its step on, the first one also before. With `interpolated` the rate moves in a straight
+// line from each to the next. For milestones of one's own, where torch has MultiStepLR, PolynomialLR or LambdaLR.
+//
+//   rate_table{{0, 0.1}, {30'000, 0.01}, {60'000, 0.001}}
+//
+// It holds at most 15 rates, so that it is copied byte by byte and a trainer's state compares it; a schedule of more is a type
+// of one's own with at(step).
+class rate_table {
+public:
+  struct entry {
+    std::uint64_t step = 0;
+    double learning_rate = 0;
+  };
+  static constexpr std::size_t most = 15;
+
+  rate_table(std::initializer_list<entry> entries, bool interpolated = false)
+      : rate_table(std::span(entries.begin(), entries.size()), interpolated) {}
+  explicit rate_table(std::span<const entry> entries, bool interpolated = false)
+      : count_(entries.size()), interpolated_(interpolated ? 1 : 0) {
+    if (entries.empty() || entries.size() > most)
+      throw input_error("rate_table: expected 1 to " + std::to_string(most) + " rates, found " + std::to_string(entries.size()) +
+                        "; write a schedule of your own with at(step) for more");
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (i > 0 && entries[i].step <= entries[i - 1].step)
+        throw input_error("rate_table: expected steps in ascending order, found step " + std::to_string(entries[i].step) +
+                          " after step " + std::to_string(entries[i - 1].step));
+      detail::check_number("rate_table: expected rates of 0 or more", entries[i].learning_rate);
+      entries_[i] = entries[i];
+    }
+  }
+
+  std::span<const entry> entries() const { return {entries_.data(), static_cast<std::size_t>(count_)}; }
+
+  double at(std::uint64_t step) const {
+    std::size_t i = 0; // the entry that holds
+    while (i + 1 < count_ && entries_[i + 1].step <= step) ++i;
+    const entry& from = entries_[i];
+    if (interpolated_ == 0 || i + 1 == count_ || step <= from.step) return from.learning_rate;
+    const entry& to = entries_[i + 1];
+    const double done = static_cast<double>(step - from.step) / static_cast<double>(to.step - from.step);
+    return from.learning_rate + (to.learning_rate - from.learning_rate) * done;
+  }
+
+private:
+  std::array<entry, most> entries_{};
+  std::uint64_t count_ = 0, interpolated_ = 0; // of 8 bytes each: there is no padding, whose bytes could differ
+};
+
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate> &&
+              learning_rate_schedule<linear_rate> && learning_rate_schedule<exponential_rate> &&
+              learning_rate_schedule<cosine_restarts_rate> && learning_rate_schedule<one_cycle_rate> &&
+              learning_rate_schedule<rate_table>);
+
+} // namespace cairn
+
+// cairn/train/optimizers/rate_schedule.hpp
+
+namespace cairn {
+
+namespace detail {
+
+struct rate_message {
+  template <class Rate>
+  static constexpr bool right() {
+    static_assert(is_right<Rate>, "trainer: the option learning_rate takes a number or a schedule such as cosine_rate{...}: a "
+                                  "type with double at(std::uint64_t step) const; see wrong_rate<found>");
+    return false;
+  }
+};
+template <class Found>
+struct wrong_rate : rate_message {};
+
+} // namespace detail
+
+// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
+// small value that can be copied byte by byte, so none is ever allocated. A number is the same rate in every step. Without
+// either, the optimizer's rate holds.
+//
+// A run that is taken up again has to have the same schedule, and the rates of steps to come are not asked for: a schedule may
+// know none but those of the steps that are taken. So it is known by its settings(), or else by its type and bytes. One that
+// points at its numbers therefore has settings().
+class rate_schedule {
+public:
+  rate_schedule() noexcept {} // not defaulted: g++ 12 fails on a default argument that holds one, in a member of a class
+  rate_schedule(double rate) : rate_schedule(constant_rate{rate}) {}
+  template <class S>
+    requires(!std::is_same_v<S, rate_schedule> && !std::is_arithmetic_v<S>)
+  rate_schedule(const S& schedule) {
+    if constexpr (!learning_rate_schedule<S>) detail::refuse<detail::wrong_rate<S>>();
+    else {
+      static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
+                    "rate_schedule: a learning rate schedule is a value of at most 256 bytes that can be copied byte by byte");
+      at_ = [](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); };
+      text_ = [](const void* self, bool by_bytes) { return text_of(*static_cast<const S*>(self), by_bytes); };
+      if constexpr (sizeof(S) <= room) clear_padding(::new (static_cast<void*>(bytes_)) S(schedule));
+    }
+  }
+
+  explicit operator bool() const { return at_ != nullptr; }
+  double at(std::uint64_t step) const { return at_(bytes_, step); }
+  // cosine_rate(0.1, 1000, 0, 0.33, 0): its type and its numbers; of a schedule that shows none a number of its bytes, if they
+  // are wanted.
+  std::string text(bool by_bytes = true) const { return at_ == nullptr ? "none" : text_(bytes_, by_bytes); }
+
+private:
+  template <class S>
+  static std::string text_of(const S& schedule, bool by_bytes) {
+    std::string out = detail::with_numbers(schedule);
+    if (!detail::has_settings<S> && by_bytes)
+      out += " of bytes " + std::to_string(detail::quick_checksum(std::as_bytes(std::span{&schedule, 1})));
+    return out;
+  }
+  // Bytes between members may have any value. (Where the compiler cannot clear them, a schedule that has some needs settings().)
+  template <class S>
+  static void clear_padding([[maybe_unused]] S* schedule) {
+#if defined(__has_builtin) && !defined(__CUDACC__)
+#if __has_builtin(__builtin_clear_padding)
+    __builtin_clear_padding(schedule);
+#endif
+#endif
+  }
+
+  static constexpr std::size_t room = 256;
+
+  alignas(double) unsigned char bytes_[room]{};
+  double (*at_)(const void*, std::uint64_t) = nullptr;
+  std::string (*text_)(const void*, bool) = nullptr;
+};
+
+namespace detail {
+
+// Whether another optimizer changes the learning rate. Beside a schedule, whose rates are its own, that is an error.
+inline bool is_another_rate(bool is_scheduled, double before, double rate) {
+  if (rate == before) return false;
+  if (is_scheduled)
+    throw input_error("trainer::optimizer: expected the learning_rate " + shortest_text(before) +
+                      " of the optimizer before, as a schedule was given in the options, found " + shortest_text(rate) +
+                      "; call learning_rate(...) to leave the schedule");
+  return true;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/ranks/rank_texts.hpp
+
+namespace cairn::detail {
+
+// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
+// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
+// that is too long is cut.
+struct rank_texts {
+  static constexpr std::size_t parts = shared_settings; // of run_settings
+  static constexpr std::size_t longest = 255;
+
+  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
+
+  static constexpr const char* name(std::size_t part) { return run_settings[part].name; }
+  void write(std::size_t part, std::string text) {
+    text = without_namespace(std::move(text));
+    texts[part] = {};
+    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
+  }
+  std::string read(std::size_t part) const { return texts[part].data(); }
+
+  // The first part from `begin` on whose words differ, or `parts`.
+  std::size_t differs(const rank_texts& other, std::size_t begin) const {
+    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
+    return begin;
+  }
+};
+
+// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
+// groups apart. Of long texts there is a line, from a little before where two of them part.
+template <class Marks>
+std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
+  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
+  const std::size_t shown = std::min(groups.size(), most);
+  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
+  const std::string first = text_of(0);
+  std::size_t longest = first.size(), same = rank_texts::longest;
+  bool told = true; // by the words
+  for (std::size_t a = 0; a < shown; ++a) {
+    const std::string text = text_of(a);
+    longest = std::max(longest, text.size());
+    const std::size_t shorter = std::min(text.size(), first.size());
+    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
+    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
+    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
+  }
+  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
+  std::vector<std::string> items;
+  for (std::size_t group = 0; group < shown; ++group) {
+    const std::string text = text_of(group);
+    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
+                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
+  }
+  if (shown < groups.size()) items.push_back("others on the other ranks");
+  return "found " + rank_groups::joined(items);
+}
+
+// What those words are made of.
+struct rank_setup {
+  std::size_t stages, parameters, batch;
+  std::string_view body, policy, element;
+  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
+  std::size_t buckets, bucket_bytes;
+  std::size_t summed; // layers with statistics over all ranks
+  const char* order;  // of calls
+  std::array<std::string, run_settings.size()> given;
+};
+
+inline rank_texts texts_of(const rank_setup& s) {
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  const std::string body(s.body);
+  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  const std::string policy =
+      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
+  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
+  out.write(2, std::string(s.element));
+  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
+  out.write(4, text_of_statistics(s.summed));
+  out.write(5, s.order);
+  out.write(6, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  out.write(7, text_of_build());
+  for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) out.write(part, s.given[part]);
+  return out;
+}
+
+inline const char* text_of_order(bool overlaps) {
+  return overlaps ? "buckets leave during the backward pass" : "buckets leave after the backward pass";
+}
+
+// The words of a trainer with these lists of steps (train/step/step_lists.hpp) and these options.
+template <class Lists, class Options, class Optimizer>
+rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
+  using plan = typename Lists::plan;
+  using around = whole<typename Lists::network>;
+  const auto& solved = given.schedule.plan;
+  const rank_setup setup{.stages = plan::size,
+                         .parameters = plan::parameters,
+                         .batch = plan::batch,
+                         .body = type_name<typename around::body>(),
+                         .policy = type_name<typename around::policy>(),
+                         .element = type_name<typename plan::element>(),
+                         .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
+                         .buckets = Lists::buckets.size(),
+                         .bucket_bytes = Lists::most_bucket_bytes,
+                         .summed = Lists::summed,
+                         .order = text_of_order(Lists::overlaps),
+                         .given = words_of_given(given, optimizer, plan::fused, false)};
+  return texts_of(setup);
+}
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/handshake.hpp
+
+namespace cairn::detail {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers, how its gradients are cut, and as numbers what layers sum over the ranks and the calls of a step (hash_of_calls). The
+// build is asked for when it runs, as an instruction set is a part of it: see with_build().
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0, std::uint64_t calls = 0) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash,
+             Blueprint::schedule_hash,
+             hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             sums,
+             calls,
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value(),
+             0};
+  return f;
+}
+inline fingerprint with_build(fingerprint f) {
+  f.words[setting("build of the program")] = hash_of_build();
+  return f;
+}
+
+// The same with another schedule, which was solved when the program ran, and the calls of its step.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::uint64_t calls) {
+  hash64 h;
+  h.add(f.words[setting("checkpoint policy")]);
+  add_ops(h, ops);
+  f.words[setting("checkpoint policy")] = h.value();
+  f.words[setting("order of calls")] = calls;
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
+// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
+                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (has_settings<Loss>)
+    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if constexpr (has_settings<Optimizer>)
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  h.add(std::uint64_t{rates ? 1u : 0u});
+  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0))).add(rates.text(false));
+  return h.add(seed).add(check_every).value();
+}
+
+// Replaces these bytes, which the device reaches, by those of rank `root`.
+template <class Communicator, class Queue>
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (bytes.empty()) return;
+  auto sent = comm.broadcast(queue, bytes, root);
+  sent.wait(queue);
+}
+
+// What a rank compares with the others before it begins.
+struct rank_build {
+  fingerprint built;
+  std::uint64_t settings = 0;
+  bool operator==(const rank_build&) const = default;
+};
+
+// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
+// rank. The ranks that are named first are those that the others outnumber, or all of them.
+inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
+    const std::vector<std::size_t> odd = groups.outnumbered();
+    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
+           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
+           " on every rank, " + found;
+  };
+  std::size_t part = fingerprint::parts;
+  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
+  if (part < fingerprint::parts) {
+    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
+    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
+    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
+    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
+                     found_texts(part, groups, texts, mark)) +
+           "; start every rank from the same program" +
+           (part == setting("build of the program")
+                ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
+                : "");
+  }
+  constexpr const char* what = " would make different steps";
+  constexpr const char* advice = "; start every rank from the same program with the same arguments";
+  part = rank_texts::parts;
+  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
+  if (part < rank_texts::parts) {
+    const rank_groups groups(texts.size(),
+                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
+    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
+  }
+  // Words that say too little.
+  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
+  return differing(groups, what, part, "found others") + advice;
+}
+
+// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
+// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
+template <class Communicator, class Queue>
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
+  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
+  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
+  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/judges.hpp
+
+// What may judge the output of a step, as training_step::take_step wants it: rows(inputs) checks all that is given and says how
+// many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss; write(bytes) copies
+// targets to where ops can read them.
+namespace cairn::detail {
+
+struct own_loss_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>,
+                  "trainer::step_by: expected a function that takes the outputs and their gradient and returns the loss: "
+                  "double f(tensor_view<const T> outputs, tensor_view<T> gradient), where T is the trainer's element type, "
+                  "float where that is one of 16 bits; see wrong_own_loss<function, T>");
+    return false;
+  }
+};
+template <class F, class T>
+struct wrong_own_loss : own_loss_message {};
+
+struct own_loss_of_all_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>,
+                  "trainer::step_by: of a with_all_outputs expected a function that takes all outputs and their gradients and "
+                  "returns the loss: double f(const std::array<tensor_view<const T>, N>& outputs, const "
+                  "std::array<tensor_view<T>, N>& gradients), where T is the trainer's element type, float where that is one of "
+                  "16 bits; see wrong_own_loss_of_all<function, T, N>");
+    return false;
+  }
+};
+template <class F, class T, std::size_t Outputs>
+struct wrong_own_loss_of_all : own_loss_of_all_message {};
+
+struct judged_by_first_message {
+  template <class Trainer>
+  static constexpr bool right() {
+    static_assert(is_right<Trainer>,
+                  "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
+                  "with_all_outputs is judged by all; call step_by() or accumulate_by(), with a function that takes the outputs "
+                  "and their gradients, or leave with_all_outputs out; see judged_by_first<model>");
+    return false;
+  }
+};
+// A network that is trained by all outputs, and a step that knows the first alone.
+template <class Model>
+struct judged_by_first : judged_by_first_message {};
+
+template <class Trainer>
+struct judge {
+  using plan = typename Trainer::plan;
+  using T = typename plan::element;
+  using sum = accumulated<T>;
+
+  Trainer& own;
+
+  auto& replica() const { return replica_access::of(own); }
+  auto& queue() const { return replica_access::compute(own); }
+  auto waiting() const { return replica_access::waiting(own); }
+  // Numbers of the host become the gradient of output k. They are read when the queue gets there.
+  void give(std::size_t count, T* gradient, const sum* given, std::size_t k = 0) const {
+    if constexpr (is_narrow<T>) {
+      sum* const there = replica().working().given_output(k);
+      upload(queue(), count, there, given);
+      convert(queue(), count, gradient, static_cast<const sum*>(there));
+    } else upload(queue(), count, gradient, given);
+  }
+};
+
+// The trainer's loss and these targets.
+template <class Trainer, class Targets>
+struct judged_by_loss : judge<Trainer> {
+  using base = judge<Trainer>;
+  using base::own;
+  using typename base::plan, typename base::T;
+
+  const Targets& targets;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, where);
+    check_targets<std::remove_cvref_t<decltype(own.loss())>, T>(own.loss(), rows, targets, plan::output_shape, plan::batch);
+    return rows;
+  }
+  void write(std::size_t rows, std::byte* to) const {
+    std::memcpy(to, first_number(targets), rows * Trainer::targets_per_sample * sizeof(target));
+  }
+  void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
+    const auto* const first = Trainer::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss(own.loss(), base::queue(), rows, plan::output_shape, first, at, output, gradient);
+  }
+
+private:
+  using target = number_of<Targets>;
+};
+
+// A gradient that the program has made.
+template <class Trainer, class Gradient>
+struct given_gradient : judge<Trainer> {
+  using base = judge<Trainer>;
+  using typename base::plan, typename base::T, typename base::sum;
+
+  const Gradient& given;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs) const {
+    static_assert(std::is_same_v<number_of<Gradient>, sum>,
+                  "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_from, inputs");
+    const std::size_t found = count_rows(given, plan::output_shape, plan::batch, "trainer::step_from, gradient");
+    if (found != rows)
+      throw input_error("trainer::step_from: expected the gradient of " + std::to_string(rows) +
+                        " outputs, as many as there are inputs, found that of " + std::to_string(found));
+    return rows;
+  }
+  void write(std::size_t, std::byte*) const {}
+  // The program's array may be gone when this returns, so a device whose work is done later is waited for.
+  void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
+    if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
+    else base::give(rows * plan::output_shape.size(), gradient, first_number(given));
+    if constexpr (Trainer::is_apart) base::waiting()(base::queue().record());
+  }
+};
+
+// A function of the program, which sees the outputs and writes their gradients. On every device it runs on the host, in the
+// middle of the step; the device waits for it.
+//
+// The gradients may have the memory of the outputs, which the function may read at any time: so it writes to memory of its own,
+// which goes to the device from there. The next use waits for that: it begins by waiting for outputs that are made later.
+template <class Trainer, class F>
+struct judged_by_function : judge<Trainer> {
+  using base = judge<Trainer>;
+  using typename base::plan, typename base::T, typename base::sum;
+  using shown = network_outputs<plan, T>;
+  using read = typename shown::template given<tensor_view<const sum>>;
+  using written = typename shown::template given<tensor_view<sum>>;
+  // The loss, the gradients, and where the host cannot read them the outputs.
+  static constexpr std::size_t gradients_at = alignment, outputs_at = gradients_at + shown::sums.size,
+                               bytes = outputs_at + (Trainer::is_apart ? shown::sums.size : 0);
+  static constexpr bool is_right = requires(F& f, const read& outputs, const written& gradients) {
+    { f(outputs, gradients) } -> std::convertible_to<double>;
+  };
+  using wrong = std::conditional_t<plan::all_outputs, wrong_own_loss_of_all<F, sum, shown::count>, wrong_own_loss<F, sum>>;
+
+  F& function;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs) const {
+    if constexpr (!is_right) wrong::template right<wrong>();
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_by, inputs");
+    auto& memory = replica_access::own_loss_memory(base::own);
+    if (memory.size() == 0) memory = base::replica().device().staging(bytes);
+    return rows;
+  }
+  void write(std::size_t, std::byte*) const {}
+  void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
+    std::byte* const memory = replica_access::own_loss_memory(base::own).data();
+    auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);
+    std::array<tensor_view<const sum>, shown::count> outputs;
+    std::array<tensor_view<sum>, shown::count> gradients;
+    for (std::size_t k = 0; k < shown::count; ++k) {
+      outputs[k] = base::replica().shown(shown::view(output, k, rows, shown::values), k);
+      if constexpr (Trainer::is_apart) {
+        const tensor_view<sum> here = shown::view(read_here, k, rows, shown::sums);
+        base::replica().fetch(here.size(), here.data(), outputs[k].data(), base::waiting());
+        outputs[k] = here;
+      }
+      gradients[k] = shown::view(reinterpret_cast<sum*>(memory + gradients_at), k, rows, shown::sums);
+      std::fill(gradients[k].begin(), gradients[k].end(), sum{0});
+    }
+    auto* const loss = reinterpret_cast<double*>(memory);
+    const auto until_it_returns = base::replica().in_half_step();
+    if constexpr (is_right) // else there has been an error
+      *loss = static_cast<double>(function(shown::give(outputs), shown::give(gradients)));
+    upload(base::queue(), 1, at.loss, static_cast<const double*>(loss));
+    for (std::size_t k = 0; k < shown::count; ++k)
+      base::give(gradients[k].size(), shown::view(gradient, k, rows, shown::values).data(), gradients[k].data(), k);
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/step/step_walk.hpp
+
+namespace cairn::detail {
+
+// What makes ops of one kind.
+using step_row = void (*)(void* self, const step_op&);
+
+// Walks a list of ops: calls the row of each in a table of functions, and knows no more of it. It can be left after any op and
+// gone on with.
+class step_walk {
+public:
+  // List and rows, one for each kind of op, stay with the caller. Rows are called with `self`.
+  constexpr step_walk(std::span<const step_op> list, const std::array<step_row, step_op_kinds>& rows, void* self)
+      : at_(list.data()), end_(list.data() + list.size()), rows_(rows.data()), self_(self) {}
+
+  constexpr bool is_over() const { return at_ == end_; }
+  // The op that comes next.
+  constexpr const step_op& next() const { return *at_; }
+  constexpr void run_one() {
+    const step_op& o = *at_++;
+    rows_[static_cast<std::size_t>(o.kind)](self_, o);
+  }
+  constexpr void run() {
+    while (!is_over()) run_one();
+  }
+  // Inside of the op that is at work, the gradients below `complete` are: the ops that wait for no more begin.
+  constexpr void finished(std::size_t complete) {
+    while (!is_over() && at_->is_inside && at_->complete <= complete) run_one();
+  }
+  // Leaves the rest out.
+  constexpr void stop() { at_ = end_; }
+
+private:
+  const step_op* at_;
+  const step_op* end_;
+  const step_row* rows_;
+  void* self_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_loss.hpp
+
+namespace cairn {
+
+// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
+// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
+// 1024 micro-batches; one that is asked for later than that throws input_error.
+class step_loss {
+public:
+  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+
+  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
+
+  // Throws what went wrong in the step, and deadline_error if it does not end.
+  operator double() const {
+    bool there = false;
+    return read_(owner_, call_, true, there);
+  }
+  // Whether the number is known without waiting.
+  bool is_there() const {
+    bool there = false;
+    read_(owner_, call_, false, there);
+    return there;
+  }
+
+private:
+  void* owner_;
+  std::uint64_t call_;
+  reader read_;
+};
+
+namespace detail {
+
+// What step() returns: on a device whose memory the host shares the loss is there.
+template <class Device>
+using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/optimizers/updates.hpp
+
+namespace cairn::detail {
+
+// An optimizer at work on the flat buffer of a trainer's parameters: it has the states, and knows which parts of the
+// buffer the optimizer treats apart.
+template <class Optimizer, class T, class Device>
+class updates {
+public:
+  // What an update is made of, besides where it takes place.
+  struct step {
+    double scale = 1;
+    const double* factor = nullptr; // see update_call
+    double learning_rate = 0;
+    std::uint64_t number = 1;
+  };
+
+  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
+    check(chosen);
+    if (states_ > most_optimizer_states)
+      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
+                        std::to_string(states_));
+    for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
+  }
+
+  const Optimizer& optimizer() const { return optimizer_; }
+  // Other numbers from the next update on.
+  void change(const Optimizer& other) {
+    check(other);
+    if (other.states() != states_)
+      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
+                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
+    if constexpr (has_groups<Optimizer>) {
+      bool alike = other.group_count() == optimizer_.group_count();
+      for (std::size_t g = 0; alike && g < other.group_count(); ++g) alike = other.group_path(g) == optimizer_.group_path(g);
+      if (!alike) throw input_error("trainer: expected an optimizer whose groups have the paths of the one before, found others");
+    }
+    optimizer_ = other;
+  }
+
+  std::size_t states() const { return states_; }
+  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
+
+  // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
+  // A parameter never lies in two buckets.
+  void add(const named_parameter<T>& q) {
+    const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
+    spans_.push_back({q.place, q.place + size, is_special(*q.facts), group(q.name)});
+    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  }
+
+  // When all have been added: a group that has no parameter is a path with a mistake in it.
+  void check_groups() const {
+    if constexpr (has_groups<Optimizer>)
+      for (std::size_t g = 0; g < optimizer_.group_count(); ++g)
+        if (std::none_of(spans_.begin(), spans_.end(), [g](const update_span& s) { return s.group == g; }))
+          throw input_error("trainer: expected a parameter that is learnt under the path '" +
+                            std::string(optimizer_.group_path(g)) +
+                            "' of a group of the optimizer, found none; parameters have names such as '0.weight'");
+  }
+
+  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
+  template <class Queue>
+  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
+    if constexpr (!divides_parameters<Optimizer>) {
+      apply_to(queue, now, parameters, gradients, {.begin = begin, .end = end});
+    } else {
+      for (const update_span& s : spans_)
+        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+    }
+  }
+
+private:
+  static void check(const Optimizer& o) {
+    check_number("trainer: expected an optimizer with a learning rate of 0 or more", o.learning_rate);
+    if constexpr (requires { o.check(); }) o.check();
+  }
+  static bool is_special([[maybe_unused]] const tensor& t) {
+    if constexpr (requires { Optimizer::is_special(t); }) return Optimizer::is_special(t);
+    else return false;
+  }
+  std::size_t group([[maybe_unused]] std::string_view name) const {
+    if constexpr (has_groups<Optimizer>) return optimizer_.group_of(name);
+    else return 0;
+  }
+
+  template <class Queue>
+  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
+    update_call<T> call{};
+    call.count = s.end - s.begin;
+    call.parameters = parameters + s.begin;
+    call.gradients = gradients;
+    for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
+    call.is_special = s.is_special;
+    call.group = s.group;
+    call.scale = now.scale;
+    call.factor = now.factor;
+    call.learning_rate = now.learning_rate;
+    call.step = now.number;
+    optimizer_.update(queue, call);
+  }
+
+  Optimizer optimizer_;
+  std::size_t states_;
+  std::array<typename Device::memory, most_optimizer_states> state_;
+  std::vector<update_span> spans_; // of an optimizer that divides parameters
+};
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/reduction.hpp
 
 namespace cairn::detail {
 
@@ -28412,7 +34194,7 @@ namespace cairn::detail {
 }
 
 // The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
-// copied into it or out of it. Buckets leave in order, each as soon as the gradients below its end are complete. With the
+// copied into it or out of it. Buckets leave in order, each when the list of the step says so (plan/step/). With the
 // first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
 // be.
 template <class Communicator, class T, class Queue, std::size_t Most>
@@ -28446,13 +34228,12 @@ public:
     static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
   }
 
-  // The gradients below `end` are complete: every bucket that lies below it and has not left, leaves.
-  void send(Communicator& comm, Queue& queue, std::size_t end) {
-    for (; next_ < buckets_.size() && buckets_[next_].end <= end; ++next_) {
-      std::span<T> sent = span_of(next_);
-      if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-      naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
-    }
+  // The gradients of the next bucket are complete, and it leaves.
+  void send_next(Communicator& comm, Queue& queue) {
+    std::span<T> sent = span_of(next_);
+    if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
+    naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
+    ++next_;
   }
   // So many have left in this step.
   std::size_t left() const { return next_; }
@@ -28465,10 +34246,6 @@ public:
   bool is_back(std::size_t b) const {
     if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
     else return false;
-  }
-  // wait() for all buckets that have left.
-  void wait(Queue& queue) {
-    for (std::size_t b = 0; b < next_; ++b) wait(queue, b);
   }
 
   // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
@@ -28529,7 +34306,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/rank_sums.hpp
+// cairn/train/ranks/rank_sums.hpp
 
 namespace cairn::detail {
 
@@ -28565,6 +34342,7 @@ public:
 
   rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
       : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
+    if (comm.size() < 2) return; // nothing is lent, and there is no memory for it
     for (std::size_t k = 0; k < layers::count; ++k)
       lent_[k] = layer_sums{.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
   }
@@ -28592,16 +34370,9 @@ public:
     for (std::size_t k = 1; k < layers::count; ++k) sum(k, layers::of[k].numbers.forward);
     return found;
   }
-  // The calls of their backward. before(end) is called before each: gradients of the layers behind it are complete, up to `end`.
-  template <class Before>
-  void join_backward(const Before& before) {
-    put_zeros();
-    for (std::size_t k = layers::count; k-- > 0;) {
-      if (layers::of[k].numbers.backward == 0) continue;
-      before(layers::of[k].parameters_before);
-      sum(k, layers::of[k].numbers.backward);
-    }
-  }
+  // Before the calls of their backward; and one of them, of layer k.
+  void begin_join_backward() { put_zeros(); }
+  void join_backward(std::size_t k) { sum(k, layers::of[k].numbers.backward); }
 
 private:
   void begin() {
@@ -28668,172 +34439,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/weights_on_host.hpp
-
-namespace cairn::detail {
-
-// The numbers of a model or a trainer by name, where the host reads and writes them: as long as this lives. What was changed
-// is the owner's after give_back().
-template <class T, class Device>
-class weights_on_host {
-public:
-  using sum = accumulated<T>;
-  using code_type = program<T, typename Device::queue>;
-
-  weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
-      : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
-  // Another buffer that is laid out like the parameters.
-  void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
-
-  // f(named_parameter<sum>), from the first layer to the last.
-  template <class F>
-  void for_each_parameter(F&& f) {
-    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
-  }
-  // Those of state i that belong to a parameter that is learnt.
-  template <class F>
-  void for_each_of_state(std::size_t i, F&& f) {
-    const std::span<sum> numbers = states_[i].numbers();
-    for_each_parameter([&](named_parameter<sum> q) {
-      if (q.is_frozen) return;
-      q.numbers = numbers.subspan(q.place, q.numbers.size());
-      f(q);
-    });
-  }
-  std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
-  std::size_t states() const { return states_.size(); }
-
-  void give_back() {
-    parameters_.give_back();
-    buffers_.give_back();
-    for (auto& s : states_) s.give_back();
-  }
-
-private:
-  const code_type& code_;
-  Device& device_;
-  host_copy<sum, Device> parameters_, buffers_;
-  std::vector<host_copy<sum, Device>> states_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/replica_owner.hpp
-
-namespace cairn::detail {
-
-// What a model and a trainer offer alike.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_owner {
-public:
-  using plan = Plan;
-  using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
-  static constexpr shape input_shape = plan::input_shape;
-  static constexpr shape output_shape = plan::output_shape;
-  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
-
-  // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
-  // the caller's, and allocates nothing.
-  template <step_inputs Inputs>
-  owned_tensor<number> evaluate(const Inputs& inputs) {
-    return replica_.evaluate_apart(inputs, its_inputs, plain_wait<Device>{device()});
-  }
-  template <step_inputs Inputs>
-  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
-    return replica_.evaluate_into(inputs, into, its_inputs, plain_wait<Device>{device()});
-  }
-
-  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
-  // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
-  std::span<number> parameters() { return shown(replica_.parameters()); }
-  std::span<const number> parameters() const { return shown(replica_.parameters()); }
-  std::span<number> buffers() { return shown(replica_.buffers()); }
-  std::span<const number> buffers() const { return shown(replica_.buffers()); }
-
-  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
-  // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
-  template <class F>
-  void for_each(F&& f) {
-    auto all = on_host();
-    all.for_each_parameter(std::forward<F>(f));
-    all.give_back();
-  }
-  template <class F>
-  void for_each_buffer(F&& f) {
-    auto all = on_host();
-    all.for_each_buffer(std::forward<F>(f));
-    all.give_back();
-  }
-
-  // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
-  // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<number> parameter(std::string_view name) {
-    return shown(named("parameter", name, [this](auto&& f) { this->for_each(f); }));
-  }
-  std::span<number> buffer(std::string_view name) {
-    return shown(named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); }));
-  }
-
-  // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
-  // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
-  // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
-  template <class Other>
-  void copy_parameters(const Other& other) {
-    replica_.copy_from(replica_access::of(other));
-  }
-
-  // A 64-bit number of all parameters' bits: see checksum().
-  std::uint64_t checksum() const { return replica_.checksum(); }
-  Device& device() { return replica_.device(); }
-  // How many threads work inside one operation; 1 on a device that has no choice.
-  std::size_t threads() { return replica_.threads(); }
-
-protected:
-  friend struct replica_access;
-
-  replica_owner(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
-      : replica_(std::move(device), s, arena_bytes, more) {}
-
-  // Numbers of the device as the program may use them.
-  template <class Numbers>
-  static std::span<Numbers> shown(std::span<Numbers> there) {
-    static_assert(shares_memory<Device>,
-                  "trainer, model: the host cannot read this device's memory, so there are no numbers to point at; use "
-                  "for_each(), for_each_buffer() and the like, which bring them, or save_weights() and save_state()");
-    return there;
-  }
-
-  using replica_type = replica_of<Plan, Net, T, Device, Trains>;
-  replica_type replica_;
-
-  weights_on_host<T, Device> on_host() { return {replica_.code(), device(), replica_.parameters(), replica_.buffers()}; }
-
-private:
-  template <class ForEach>
-  static std::span<number> named(const char* what, std::string_view name, ForEach&& for_each) {
-    std::span<number> found;
-    bool there = false;
-    std::string names;
-    for_each([&](const named_parameter<number>& q) {
-      if (q.name == name) found = q.numbers, there = true;
-      names += (names.empty() ? "" : ", ") + q.name;
-    });
-    if (!there)
-      throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
-                        std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));
-    return found;
-  }
-
-  static constexpr const char* its_inputs = Trains ? "trainer::evaluate, inputs" : "model::evaluate, inputs";
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step_gradients.hpp
+// cairn/train/step/step_gradients.hpp
 
 namespace cairn::detail {
 
@@ -28903,7 +34509,49 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/step_guard.hpp
+// cairn/train/step/one_thread.hpp
+
+namespace cairn::detail {
+
+// An object that one thread at a time may be inside of. A second thread is an error before it has touched anything; the same
+// thread may come in again, as a callback does. It costs one exchange of an atomic and a store.
+class one_thread {
+public:
+  // While it lives, this thread is inside.
+  class visit {
+  public:
+    visit(one_thread& place, const char* what) : place_(place) {
+      const void* nobody = nullptr;
+      if (place.inside_.compare_exchange_strong(nobody, own_mark(), std::memory_order_acquire, std::memory_order_relaxed))
+        is_first_ = true;
+      else if (nobody != own_mark())
+        throw input_error(std::string(what) + ": expected one thread at a time, found that another one is inside; a trainer " +
+                          "belongs to one thread, so give each thread its own, or let them take turns behind a mutex");
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+    ~visit() {
+      if (is_first_) place_.inside_.store(nullptr, std::memory_order_release);
+    }
+
+  private:
+    one_thread& place_;
+    bool is_first_ = false;
+  };
+
+private:
+  // An address that no other thread has.
+  static const void* own_mark() {
+    static thread_local char mark = 0;
+    return &mark;
+  }
+
+  std::atomic<const void*> inside_{nullptr};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_guard.hpp
 
 namespace cairn::detail {
 
@@ -28915,6 +34563,7 @@ public:
   // Runs step `number`. abandon() is called while an exception passes that came after enter().
   template <class Step, class Abandon>
   auto run(std::uint64_t number, const Step& step, const Abandon& abandon) {
+    const one_thread::visit here(thread_, "trainer: a step");
     if (!failure_.empty())
       throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
@@ -28932,6 +34581,11 @@ public:
           in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
       keep(text);
       throw deadline_error(text);
+    } catch (const input_error& thrown) {
+      if (!inside_) throw; // what the program gave to this call does not fit, and nothing has happened
+      const std::string text = in_step(number, thrown);
+      keep(text);
+      throw input_error(text);
     } catch (const device_error& thrown) {
       const device_error told = thrown.in_step(name_of(number));
       keep(told.what());
@@ -28977,6 +34631,7 @@ private:
     leave();
   }
 
+  one_thread thread_;
   bool inside_ = false;
   bool is_final_ = false;
   std::string failure_;
@@ -28984,7 +34639,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/step_outcomes.hpp
+// cairn/train/step/step_outcomes.hpp
 
 namespace cairn::detail {
 
@@ -29103,6 +34758,51 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/train/optimizers/clip.hpp
+
+namespace cairn {
+
+namespace detail {
+
+template <class Given>
+constexpr void refuse_to_clip() {
+  static_assert(sizeof(Given) == 0,
+                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
+                "there are never all of them; leave out .clip, or train without fused_update");
+}
+
+// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
+// a number without being asked, so that `.clip = {1}` gets there.
+struct no_norm {
+  constexpr no_norm() = default;
+  template <class Number>
+  constexpr no_norm(Number) {
+    refuse_to_clip<Number>();
+  }
+};
+struct no_clip {
+  no_norm max_norm{};
+};
+
+} // namespace detail
+
+// Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
+// it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
+struct clip_norm {
+  double max_norm = 0;
+
+  // What the gradients are multiplied by.
+  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
+
+  template <std::same_as<detail::no_clip> None>
+  constexpr operator None() const {
+    detail::refuse_to_clip<None>();
+    return {};
+  }
+};
+
+} // namespace cairn
+
 // cairn/train/training_options.hpp
 
 namespace cairn {
@@ -29119,7 +34819,7 @@ struct training_options {
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
                                  // first where there are more ranks than devices: they share one then]
-  std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
+  std::size_t check_every = 100; // steps: so often ranks compare their parameters, and behind steps 1, 2, 4, … before; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait
   std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
@@ -29149,97 +34849,7 @@ struct training_options {
 
 } // namespace cairn
 
-// cairn/train/updates.hpp
-
-namespace cairn::detail {
-
-// An optimizer at work on the flat buffer of a trainer's parameters: it has the states, and knows which parts of the
-// buffer the optimizer treats apart.
-template <class Optimizer, class T, class Device>
-class updates {
-public:
-  // What an update is made of, besides where it takes place.
-  struct step {
-    double scale = 1;
-    const double* factor = nullptr; // see update_call
-    double learning_rate = 0;
-    std::uint64_t number = 1;
-  };
-
-  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
-    check(chosen);
-    if (states_ > most_optimizer_states)
-      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
-                        std::to_string(states_));
-    for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
-  }
-
-  const Optimizer& optimizer() const { return optimizer_; }
-  // Other numbers from the next update on.
-  void change(const Optimizer& other) {
-    check(other);
-    if (other.states() != states_)
-      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
-                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
-    optimizer_ = other;
-  }
-
-  std::size_t states() const { return states_; }
-  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
-
-  // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
-  // A parameter never lies in two buckets.
-  void add(const named_parameter<T>& q) {
-    const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
-    spans_.push_back({q.place, q.place + size, is_special(*q.facts)});
-    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  }
-
-  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
-  template <class Queue>
-  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
-    if constexpr (!divides_parameters<Optimizer>) {
-      apply_to(queue, now, parameters, gradients, {begin, end});
-    } else {
-      for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
-    }
-  }
-
-private:
-  static void check(const Optimizer& o) {
-    check_number("trainer: expected an optimizer with a learning rate of 0 or more", o.learning_rate);
-    if constexpr (requires { o.check(); }) o.check();
-  }
-  static bool is_special([[maybe_unused]] const tensor& t) {
-    if constexpr (divides_parameters<Optimizer>) return Optimizer::is_special(t);
-    else return false;
-  }
-
-  template <class Queue>
-  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
-    update_call<T> call{};
-    call.count = s.end - s.begin;
-    call.parameters = parameters + s.begin;
-    call.gradients = gradients;
-    for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
-    call.is_special = s.is_special;
-    call.scale = now.scale;
-    call.factor = now.factor;
-    call.learning_rate = now.learning_rate;
-    call.step = now.number;
-    optimizer_.update(queue, call);
-  }
-
-  Optimizer optimizer_;
-  std::size_t states_;
-  std::array<typename Device::memory, most_optimizer_states> state_;
-  std::vector<update_span> spans_; // of an optimizer that divides parameters
-};
-
-} // namespace cairn::detail
-
-// cairn/train/trained_replica.hpp
+// cairn/train/step/trained_replica.hpp
 
 namespace cairn::detail {
 
@@ -29261,30 +34871,46 @@ public:
   static constexpr bool fused = plan::fused;
   using communicator_type = typename distribution::communicator_type;
 
-  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
+  using lists = step_lists<Model, Batch::size, T>;
+  static constexpr const auto& buckets = lists::buckets;
 
+  static_assert(has_possible_size<plan::parameter_block>());
   static_assert(plan::trained::arena <= place::most_bytes,
                 "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
 
-  // The layers whose statistics are those of all ranks: with sync_batch_norm.
-  static constexpr std::size_t summed = [] {
-    if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
-    else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
-    else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
-  }();
-
-  // What every rank of a job must share with the others, unless it takes a schedule solved at run time.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(buckets.buckets(), [] {
-    if constexpr (summed > 0) return summed_layers<plan>::hash;
-    else return std::uint64_t{0};
-  }());
+  static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
 
   // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
   using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
   using options = training_options<Loss, solved, fused>;
+
+  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
+  // the same steps there: save_state() and load_state() (train/state/saved_state.hpp) do it through a file. Micro-batches since
+  // the last step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  training_state state() {
+    replica_.expect_whole_step();
+    const bool is_told = told_micro_batches_ > 0;
+    return {.steps = steps_,
+            .seed = options_.seed,
+            .ranks = static_cast<std::uint64_t>(comm().size()),
+            .micro_batches = is_told ? told_micro_batches_ : std::max(last_micro_batches_, micro_batches_before_),
+            .micro_batches_are_told = is_told,
+            .learning_rate = learning_rate_now(),
+            .rate_was_set = rate_was_set_,
+            .words = words_of<typename distribution::model, T>(options_, updates_.optimizer(), comm().size() > 1 ? summed : 0)};
+  }
+  void restore(const training_state& s) {
+    check_number("trainer: expected a learning rate of 0 or more", s.learning_rate);
+    steps_ = s.steps;
+    options_.seed = s.seed;
+    last_micro_batches_ = micro_batches_before_ = static_cast<std::size_t>(s.micro_batches);
+    if (s.rate_was_set) learning_rate_ = s.learning_rate;
+    rate_was_set_ = s.rate_was_set;
+    micro_batches_ = 0;
+    applied_scale_ = 1;
+    is_scale_late_ = false;
+  }
 
 protected:
   friend struct replica_access;
@@ -29343,11 +34969,15 @@ protected:
       loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(sum));
       send_constants();
     }
-    if (is_solved(options_)) code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
+    if (is_solved(options_)) {
+      code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
+      solved_lists_ = lists::solved(options_.schedule.plan.training);
+    }
     if constexpr (divides_parameters<Optimizer>)
       this->for_each([this](const named_parameter<sum>& q) {
         if (!q.is_frozen) updates_.add(q);
       });
+    updates_.check_groups();
   }
   // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
   // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
@@ -29369,13 +34999,6 @@ protected:
   static std::size_t ranks_of(const communicator_type* comm) {
     return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size());
   }
-  static held_device<Device> made_device(const options& given, const communicator_type* comm) {
-    given.check();
-    device_options on = given.on_device(comm);
-    if constexpr (counted_device<Device>)
-      if (const int devices = Device::count(); given.ordinal < 0 && devices > 0) on.ordinal %= devices;
-    return held_device<Device>(on);
-  }
 
   // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.
   static constexpr std::size_t target_bytes =
@@ -29394,17 +35017,20 @@ protected:
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
 
   std::uint64_t settings() const {
-    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate);
+    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate, options_.seed,
+                       options_.check_every);
   }
   // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
   void meet() {
+    const calls_for handshake(comm(), {.word = "handshake", .may_take_long = true}); // a rank may still read its data
     tell_reserve(comm(), std::max(gradients_.on_the_way().most_bytes(), sums_type::most_bytes));
-    compare_builds(
-        comm(), compute(), is_solved(options_) ? with_schedule(print, code_.training.ops) : print, settings_,
-        texts_of<plan, typename distribution::model>(options_, updates_.optimizer(), buckets.size(), most_bucket_bytes, summed));
-    broadcast_replica(0);
+    fingerprint own = lists::print;
+    if (is_solved(options_)) own = with_schedule(own, code_.training.ops, hash_of_calls(list<step_kind::step>()));
+    compare_builds(comm(), compute(), with_build(own), settings_, texts_of<lists>(options_, updates_.optimizer()));
+    broadcast_replica(0, "handshake");
   }
-  void broadcast_replica(int root) {
+  void broadcast_replica(int root, const char* word = "synchronize") {
+    const calls_for now(comm(), {.word = word});
     broadcast(comm(), compute(), std::as_writable_bytes(replica_.parameters()), root);
     broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), root);
     for (std::size_t i = 0; i < updates_.states(); ++i)
@@ -29527,35 +35153,43 @@ protected:
     if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); }).step = steps_ + 1;
   }
 
-  // What the forward pass of the next micro-batch works with.
+  // What the forward pass of the next micro-batch works with. Random numbers differ between the micro-batches of a step, and N
+  // ranks draw those of N micro-batches.
   frame<T> with_random(frame<T> lent) {
     const auto ranks = static_cast<std::uint64_t>(comm().size());
     const auto rank = static_cast<std::uint64_t>(comm().rank());
-    lent.random = {.seed = options_.seed, .step = steps_ * micro_batch_stride + micro_batches_ * ranks + rank, .position = 0};
+    lent.random = key_of_micro_batch(options_.seed, steps_, micro_batches_ * ranks + rank);
     return lent;
   }
+  // The list of what is done: a constant, unless the schedule was solved when the program ran.
+  template <step_kind Kind>
+  std::span<const step_op> list() const {
+    if (Kind != step_kind::evaluation && is_solved(options_)) return solved_lists_[static_cast<std::size_t>(Kind)].ops();
+    return lists::template list<Kind>.ops();
+  }
   const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
-
-  // Random numbers differ between the micro-batches of a step, and N ranks draw those of N micro-batches.
-  static constexpr std::uint64_t micro_batch_stride = 1U << 16;
 
   communicator_type* comm_ = nullptr;
   [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback::rank> alone_{};
   options options_;
   through_type through_;
   program<T, queue> code_ = program_of<plan, T, queue>;
+  typename lists::of_solved solved_lists_{}; // of a schedule that was solved when the program ran
   updates<Optimizer, sum, Device> updates_;
-  typename Device::memory accumulation_;   // the gradients of one stage: not of a fused update
-  typename Device::memory input_gradient_; // if the network gives it
-  typename Device::memory loss_constants_; // where the host cannot share its own
+  typename Device::memory accumulation_;           // the gradients of one stage: not of a fused update
+  typename Device::memory input_gradient_;         // if the network gives it
+  typename Device::memory loss_constants_;         // where the host cannot share its own
+  typename Device::host_memory own_loss_memory_{}; // what a loss of the program's own writes: from its first use on
   flat_gradients gradients_;
   [[no_unique_address]] sums_type sums_;
   [[no_unique_address]] outcomes_type outcomes_;
   step_guard guard_{};
-  std::size_t micro_batches_ = 0;      // since the last step
-  std::size_t last_micro_batches_ = 1; // of the last step
-  ranks_with_samples last_samples_{};  // of the last step since the ranks began, or have joined
-  std::size_t rows_ = 0;               // samples of the last micro-batch
+  std::size_t micro_batches_ = 0;        // since the last step
+  std::size_t last_micro_batches_ = 1;   // of the last step
+  std::size_t micro_batches_before_ = 1; // of the step before that
+  std::size_t told_micro_batches_ = 0;   // of every step but the last of an epoch, as fit() says; 0: nobody has said it
+  ranks_with_samples last_samples_{};    // of the last step since the ranks began, or have joined
+  std::size_t rows_ = 0;                 // samples of the last micro-batch
   std::uint64_t steps_ = 0;
   double learning_rate_;
   bool rate_was_set_ = false; // by the program, whatever the schedule says
@@ -29571,30 +35205,26 @@ protected:
 
 } // namespace cairn::detail
 
-// cairn/train/training_step.hpp
+// cairn/train/step/training_step.hpp
 
 namespace cairn::detail {
 
-// How the parts of a step are made where nothing watches it: as they are. What watches a step has the same four members and
-// makes each part itself (report/step_watch.hpp makes it op by op). It is a parameter of the function that makes a step, so
-// that a program in which nothing is watched has no instruction for it.
+// What watches a step is told before and after each of its ops, and may have the layers run by functions of its own. It is a
+// parameter of the function that makes a step, so that a program in which nothing is watched has no instruction for it.
 struct unwatched_step {
-  template <class T, class Queue, class Reduction>
-  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction&) const {
-    run_forward(p, queue, lent);
-  }
-  template <class Judge>
-  double loss(const Judge& judge) const {
-    return judge();
-  }
+  struct at_work { // as long as the step is made
+    explicit at_work(const unwatched_step&) {}
+  };
   template <class T, class Queue>
-  void backward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent) const {
-    run_backward(p, queue, lent);
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
+    return own;
   }
-  template <class Update, class Communicator, class Queue, class Reduction>
-  void update(const Update& update, Communicator&, Queue&, Reduction&) const {
-    update();
-  }
+  template <class T, class Queue, class Reduction>
+  void begin(const program<T, Queue>&, Queue&, const frame<T>&, const Reduction&) const {}
+  void before(const step_op&) const {}
+  void after(const step_op&) const {}
+  template <class Communicator, class Queue>
+  void end(Communicator&, Queue&) const {}
 };
 
 // How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
@@ -29628,21 +35258,25 @@ protected:
   // be the same memory. judge.write(bytes) is asked for the targets where ops cannot read them from where they are.
   template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
   loss_of_step<Device> take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
+    replica_.expect_whole_step();
+    const calls_for now(comm(), {.word = "step", .number = steps_ + 1});
     return guard_.run(
         steps_ + 1,
         [&] {
-          const double loss = micro_batch(inputs, judge, true, watch);
-          watch.update([this] { update(); }, comm(), compute(), gradients_.on_the_way());
+          const double loss = micro_batch<step_kind::step>(inputs, judge, watch);
+          if constexpr (!fused) set_applied_scale();
           return this->told(loss);
         },
         [this] { abandon(); });
   }
   template <step_inputs Inputs, class Judge>
   loss_of_step<Device> take_micro_batch(const Inputs& inputs, const Judge& judge) {
+    replica_.expect_whole_step();
     if constexpr (!is_apart) // where it waits for nothing, memory that few programs need is allocated when it is needed
       if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(accumulation_bytes);
     return guard_.run(
-        steps_ + 1, [&] { return this->told(micro_batch(inputs, judge, false, unwatched)); }, [this] { abandon(); });
+        steps_ + 1, [&] { return this->told(micro_batch<step_kind::micro_batch>(inputs, judge, unwatched)); },
+        [this] { abandon(); });
   }
   // The forward pass alone, as the next micro-batch makes it.
   template <step_inputs Inputs>
@@ -29656,7 +35290,9 @@ protected:
               lent.sums = sums_.begin(summed_run::forward_alone);
               guard_.enter(lent.sums != nullptr);
             }
-            run_forward(code_, compute(), lent);
+            executor<T, typename Device::queue> ops(code_, compute(), lent);
+            for (const step_op& o : this->template list<step_kind::forward_alone>())
+              if (o.is_scheduled()) ops.run(o.index);
           });
       return true;
     };
@@ -29665,8 +35301,9 @@ protected:
   }
 
 private:
-  template <step_inputs Inputs, class Judge, class Watch>
-  double micro_batch(const Inputs& inputs, const Judge& judge, bool is_last, Watch& watch) {
+  template <step_kind Kind, step_inputs Inputs, class Judge, class Watch>
+  double micro_batch(const Inputs& inputs, const Judge& judge, Watch& watch) {
+    constexpr bool is_last = Kind == step_kind::step;
     rows_ = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
     this->begin_outcome();
@@ -29674,48 +35311,114 @@ private:
       judge.write(rows_, to);
       if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes, micro_batches_ + 1);
     };
-    return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& lent) {
+    return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& given) {
       double loss = 0;
-      return on_device(this->with_random(lent), this->judged(loss), judge, is_last, watch);
+      frame<T> lent = this->with_random(given);
+      lent.gradients = &gradients_.place();
+      lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
+      if constexpr (summed > 0) {
+        lent.sums = sums_.begin(is_last ? summed_run::last_micro_batch : summed_run::micro_batch);
+        guard_.enter(lent.sums != nullptr); // the other ranks see this step from its first sums on
+      }
+      if constexpr (plan::gives_input_gradient)
+        lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
+      running<Kind, Judge, Watch> now(*this, lent, judge, this->judged(loss), watch);
+      return now.run();
     });
   }
 
-  // Everything of a micro-batch that is put on the queue, up to the update.
-  template <class Judge, class Watch>
-  double on_device(frame<T> lent, const judged_at& at, const Judge& judge, bool is_last, Watch& watch) {
-    const callbacks tell{.finished = {&finished, this}, .discarded = discarded_};
-    lent.gradients = &gradients_.place();
-    lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
-    lent.tell = &tell;
-    if constexpr (summed > 0) {
-      lent.sums = sums_.begin(is_last ? summed_run::last_micro_batch : summed_run::micro_batch);
-      guard_.enter(lent.sums != nullptr); // the other ranks see this step from its first sums on
+  // The ops of a micro-batch, each by the row of its kind.
+  template <step_kind Kind, class Judge, class Watch>
+  class running {
+  public:
+    running(training_step& me, frame<T>& lent, const Judge& judge, const judged_at& at, Watch& watch)
+        : me_(me), lent_(lent), judge_(judge), at_(at), watch_(watch),
+          tell_{.finished = {&finished, this}, .discarded = me.discarded_},
+          ops_(watch.program_of(me.code_, me.compute()), me.compute(), lent), walk_(me.template list<Kind>(), rows(), this) {
+      lent.tell = &tell_;
     }
-    if constexpr (plan::gives_input_gradient)
-      lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
-    watch.forward(code_, compute(), lent, gradients_.on_the_way());
-    const double loss = watch.loss([&] {
-      judge(rows_, replica_.elements_at(this->at_loss().input), replica_.elements_at(this->at_loss().output_gradient), at);
-      return options_.check_loss || !is_apart ? this->loss_now(at) : 0;
-    });
+    double run() {
+      [[maybe_unused]] const typename std::remove_const_t<Watch>::at_work here(watch_);
+      watch_.begin(me_.code_, me_.compute(), lent_, me_.gradients_.on_the_way());
+      walk_.run();
+      watch_.end(me_.comm(), me_.compute());
+      return loss_;
+    }
+
+  private:
+    template <void (running::*Make)(const step_op&)>
+    static void row(void* self, const step_op& o) {
+      auto& now = *static_cast<running*>(self);
+      now.watch_.before(o);
+      (now.*Make)(o);
+      now.watch_.after(o);
+    }
+    template <void (training_step::*Make)(std::size_t)>
+    void of_trainer(const step_op& o) {
+      (me_.*Make)(o.index);
+    }
+    static const std::array<step_row, step_op_kinds>& rows() {
+      static constexpr std::array<step_row, step_op_kinds> all = [] {
+        std::array<step_row, step_op_kinds> out{};
+        for (step_row& r : out) r = &row<&running::nothing>;
+        const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+        for (const auto kind : {step_op_kind::forward, step_op_kind::recompute, step_op_kind::backward, step_op_kind::discard})
+          at(kind) = &row<&running::scheduled>;
+        at(step_op_kind::loss) = &row<&running::loss>;
+        if constexpr (Kind == step_kind::step) {
+          at(step_op_kind::facts) = &row<&running::template of_trainer<&training_step::begin_reduction>>;
+          at(step_op_kind::reduce) = &row<&running::template of_trainer<&training_step::reduce>>;
+          at(step_op_kind::wait) = &row<&running::template of_trainer<&training_step::wait>>;
+          at(step_op_kind::compare) = &row<&running::template of_trainer<&training_step::begin_update>>;
+          if constexpr (!fused) {
+            at(step_op_kind::norm) = &row<&running::template of_trainer<&training_step::norm>>;
+            at(step_op_kind::clip) = &row<&running::template of_trainer<&training_step::clip_gradients>>;
+          }
+          at(step_op_kind::update) = &row<&running::template of_trainer<&training_step::update>>;
+        }
+        return out;
+      }();
+      return all;
+    }
+
+    void scheduled(const step_op& o) { ops_.run(o.index); }
+    void nothing(const step_op&) {} // inputs were taken; a layer that sums over the ranks asks for it itself
+    void loss(const step_op&) {
+      judge_(me_.rows_, me_.replica_.elements_at(me_.at_loss().input), me_.replica_.elements_at(me_.at_loss().output_gradient),
+             at_);
+      loss_ = me_.options_.check_loss || !is_apart ? me_.loss_now(at_) : 0;
+      me_.check(loss_);
+      ++me_.micro_batches_;
+      me_.begin_scale();
+      me_.guard_.enter(lent_.sums != nullptr || (Kind == step_kind::step && (fused || distribution::distributed)));
+    }
+    static void finished(void* self, std::size_t end) { static_cast<running*>(self)->walk_.finished(end); }
+
+    training_step& me_;
+    frame<T>& lent_;
+    const Judge& judge_;
+    const judged_at at_;
+    Watch& watch_;
+    const callbacks tell_;
+    executor<T, typename Device::queue> ops_;
+    step_walk walk_;
+    double loss_ = 0;
+  };
+  void check(double loss) {
+    const auto& ranks = comm();
     if (options_.check_loss && !std::isfinite(loss))
-      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(comm().rank()) +
+      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(ranks.rank()) +
                   " at step " + std::to_string(steps_ + 1) +
                   "; lower the learning rate, clip the gradients, or look at the inputs");
-    reducing_ = is_last;
-    ++micro_batches_;
-    begin_scale();
-    guard_.enter(lent.sums != nullptr || (is_last && (fused || distribution::distributed)));
-    if (is_last) begin_reduction();
-    if constexpr (fused) begin_updates();
-    watch.backward(code_, compute(), lent);
-    return loss;
   }
 
 protected:
   // What a step of a rank without samples is made of too: see joined_step.hpp.
+  // Every so many steps, and before the first of these at steps 1, 2, 4, …: ranks that round differently, as other builds of the
+  // program do, part soon.
   bool compares_parameters() const {
-    return gradients_.has_facts() && options_.check_every > 0 && steps_ % options_.check_every == 0;
+    const std::uint64_t every = options_.check_every;
+    return gradients_.has_facts() && every > 0 && (steps_ % every == 0 || (steps_ < every && std::has_single_bit(steps_)));
   }
   step_facts facts(std::size_t micro_batches) {
     return {.steps = steps_,
@@ -29724,7 +35427,8 @@ protected:
             .settings = settings_,
             .asks_to_stop = wants_to_stop_};
   }
-  void begin_reduction() {
+  // Rows of the list: the facts of this rank's step, and where its gradients go.
+  void begin_reduction(std::size_t) {
     auto& gradients = gradients_.on_the_way();
     if constexpr (!is_apart) {
       step_facts own = facts(micro_batches_);
@@ -29742,6 +35446,7 @@ protected:
       }
       gradients.begin(comm(), compute());
     }
+    if constexpr (fused) gradients_.go_to_bucket(0);
   }
   void write_facts(std::byte* to, std::size_t micro_batches) {
     facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
@@ -29755,41 +35460,22 @@ protected:
     micro_batches_ = 0;
   }
 
-  // Called by the executor when the gradients below `end` are complete: buckets leave.
-  static void finished(void* self, std::size_t end) {
-    auto* const me = static_cast<training_step*>(self);
-    if constexpr (fused) me->use_finished(end);
-    else if (me->reducing_ && distribution::options::overlaps) me->gradients_.on_the_way().send(me->comm(), me->compute(), end);
+  // The next bucket leaves. Of a fused update the gradients of the one after it are written where that one lies.
+  void reduce(std::size_t b) {
+    gradients_.on_the_way().send_next(comm(), compute());
+    if constexpr (fused) gradients_.go_to_bucket(b + 1);
   }
-
-  // A fused update: gradients are written where the bucket is of which they are part. When it is complete it leaves, and
-  // the one that has been on its way for long enough comes back and is used.
-  void begin_updates() {
-    updated_ = 0;
-    gradients_.go_to_bucket(0);
-  }
-  void use_finished(std::size_t end) {
-    const std::size_t before = gradients_.on_the_way().left();
-    if (before == 0 && buckets.size() > 0 && end >= buckets[0].end) begin_update();
-    gradients_.on_the_way().send(comm(), compute(), end);
-    if (gradients_.on_the_way().left() == before) return; // a layer inside a bucket
-    while (updated_ + distribution::update::in_flight <= gradients_.on_the_way().left()) use_bucket(updated_++);
-    gradients_.go_to_bucket(gradients_.on_the_way().left());
-  }
-  void use_bucket(std::size_t b) {
-    gradients_.on_the_way().wait(compute(), b);
-    update_bucket(b, mean_.here, mean_.there);
-    const auto used = std::as_writable_bytes(gradients_.on_the_way().span_of(b));
-    discarded_(used.data(), used.size());
-  }
+  void wait(std::size_t b) { gradients_.on_the_way().wait(compute(), b); }
 
   // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
   // right.
-  void begin_update() {
+  void begin_update(std::size_t) {
+    this->micro_batches_before_ = last_micro_batches_;
     last_micro_batches_ = micro_batches_;
     micro_batches_ = 0;
     guard_.leave();
     if constexpr (is_apart) { // what was found is known when the step is over: see settle()
+      if (!gradients_.on_the_way().compares()) stops_ = std::exchange(wants_to_stop_, false); // no rank but this can ask
       take_micro_batches();
       mean_ = mean_on_device();
     } else {
@@ -29829,62 +35515,153 @@ protected:
     o.has_mean = is_scale_late_ = true;
     return {1, &o.numbers()->mean};
   }
+  void set_applied_scale() { applied_scale_ = mean_.here; }
   // Gradients are being made anew: nothing makes a mean of them yet.
   void begin_scale() {
     applied_scale_ = 1;
     is_scale_late_ = false;
   }
 
-  // When everything has arrived: what fails on the way leaves no parameter updated.
-  void update()
-    requires(!fused)
-  {
-    auto& q = compute();
-    gradients_.on_the_way().send(comm(), q, plan::parameter_block);
-    gradients_.on_the_way().wait(q);
-    begin_update();
-    double scale = mean_.here;
-    const double* factor = mean_.there;
-    if (max_norm() > 0) {
-      double squares = 0;
-      if constexpr (is_apart) {
-        auto& o = outcomes_.latest();
-        squared_norm(q, &o.numbers()->squares, gradients_.all().data(), plan::parameter_block);
-        clip(q, &o.numbers()->factor, &o.numbers()->squares, scale, max_norm(), mean_.there);
-        factor = &o.numbers()->factor;
-        o.has_norm = true;
-        is_scale_late_ = true;
-      } else {
-        squared_norm(q, &squares, gradients_.all().data(), plan::parameter_block);
-        gradient_norm_ = std::sqrt(squares) * scale;
-        scale *= options_.clip.scale(gradient_norm_);
-      }
+  void norm(std::size_t) {
+    if (max_norm() == 0) return;
+    double* to = &squares_;
+    if constexpr (is_apart) to = &outcomes_.latest().numbers()->squares;
+    squared_norm(compute(), to, gradients_.all().data(), plan::parameter_block);
+  }
+  void clip_gradients(std::size_t) {
+    if (max_norm() == 0) return;
+    if constexpr (is_apart) {
+      auto& o = outcomes_.latest();
+      clip(compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, max_norm(), mean_.there);
+      mean_.there = &o.numbers()->factor;
+      o.has_norm = is_scale_late_ = true;
+    } else {
+      gradient_norm_ = std::sqrt(squares_) * mean_.here;
+      mean_.here *= options_.clip.scale(gradient_norm_);
     }
-    for (std::size_t b = 0; b != buckets.size(); ++b) update_bucket(b, scale, factor);
-    applied_scale_ = scale;
   }
-  void update()
-    requires(fused)
-  { // what is still on its way at the end
-    if (buckets.size() == 0) begin_update();
-    while (updated_ < buckets.size()) use_bucket(updated_++);
-    guard_.leave();
-  }
-
-  void update_bucket(std::size_t b, double scale, const double* factor) {
-    updates_.apply(compute(), {scale, factor, learning_rate_, steps_}, replica_.parameters().data(),
-                   gradients_.on_the_way().span_of(b).data(), buckets[b].begin, buckets[b].end);
+  void update(std::size_t b) {
+    const std::span<sum> gradients = gradients_.on_the_way().span_of(b);
+    updates_.apply(compute(), {mean_.here, mean_.there, learning_rate_, steps_}, replica_.parameters().data(), gradients.data(),
+                   buckets[b].begin, buckets[b].end);
+    if constexpr (fused) discarded_(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
 
 private:
-  applied_mean mean_{};     // of this step
-  std::size_t updated_ = 0; // buckets of this step, if the update is fused
-  bool reducing_ = false;
+  applied_mean mean_{}; // of this step, clipped
+  double squares_ = 0;  // of its gradients
 };
 
 } // namespace cairn::detail
 
-// cairn/train/joined_step.hpp
+// cairn/train/step/step_hooks.hpp
+
+namespace cairn {
+
+// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. They are the program's to read
+// and, before they leave or are used, to change; every rank has to do it alike.
+//
+// After a backward they are this rank's own of that stage, before the ranks have met and without the mean over them (of a fused
+// update there are none); before a reduce this rank's own of a bucket; after its wait, and around its update, the sums over all
+// ranks and micro-batches. At other ops there are none.
+template <class Trainer>
+class step_moment {
+public:
+  using number = accumulated<typename Trainer::plan::element>;
+
+  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
+    const auto [begin, all] = detail::replica_access::gradients_at(trainer, o);
+    begin_ = begin;
+    gradients = all;
+  }
+
+  const step_op& op;
+  // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
+  std::span<number> gradients{};
+
+  auto& queue() const { return detail::replica_access::compute(trainer_); }
+  // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
+  template <class F>
+  void for_each_gradient(F&& f) const {
+    if (gradients.empty()) return;
+    const auto take = [&](named_parameter<number> q) {
+      if (q.is_frozen || q.place < begin_ || q.place >= begin_ + gradients.size()) return;
+      q.numbers = gradients.subspan(q.place - begin_, q.numbers.size());
+      f(std::as_const(q));
+    };
+    detail::replica_access::for_each_parameter(trainer_, take);
+  }
+
+private:
+  Trainer& trainer_;
+  std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
+};
+
+namespace detail {
+
+template <step_op_kind Kind, class F>
+struct op_hook {
+  F function;
+  bool is_before;
+
+  static constexpr step_op_kind kind = Kind;
+};
+
+} // namespace detail
+
+// A callable at a named moment of a step: before or after each op of a kind.
+//
+//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
+//
+// It is a type, so that a step without hooks has no instruction for them. What it throws comes out of the step, as what fails
+// in a step does. A step or an evaluation of the trainer that it asks for is an input_error.
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> before_op(F f) {
+  return {std::move(f), true};
+}
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> after_op(F f) {
+  return {std::move(f), false};
+}
+
+namespace detail {
+
+template <class H>
+concept step_hook = requires(const H& h) {
+  { h.function };
+  { h.is_before } -> std::convertible_to<bool>;
+  { H::kind } -> std::convertible_to<step_op_kind>;
+};
+
+// What watches a step for its hooks.
+template <class Trainer, class... Hooks>
+class hooked_step : public unwatched_step {
+public:
+  hooked_step(Trainer& trainer, const Hooks&... hooks) : trainer_(trainer), hooks_(hooks...) {}
+
+  void before(const step_op& o) const { call(o, true); }
+  void after(const step_op& o) const { call(o, false); }
+
+private:
+  void call(const step_op& o, bool is_before) const {
+    std::apply([&](const auto&... hook) { (call_one(hook, o, is_before), ...); }, hooks_);
+  }
+  template <class Hook>
+  void call_one(const Hook& hook, const step_op& o, bool is_before) const {
+    if (o.kind != Hook::kind || hook.is_before != is_before) return;
+    const auto until_it_returns = replica_access::of(trainer_).in_half_step();
+    hook.function(step_moment<Trainer>(trainer_, o));
+  }
+
+  Trainer& trainer_;
+  std::tuple<const Hooks&...> hooks_;
+};
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/step/joined_step.hpp
 
 namespace cairn::detail {
 
@@ -29929,6 +35706,7 @@ protected:
     if constexpr (!replica<Model>::distributed) return false;
     else {
       if (!gradients_.on_the_way().compares()) return false; // one rank, or no gradients: there is nothing to take part in
+      const calls_for now(comm(), {.word = "join, step", .number = steps_ + 1});
       return guard_.run(
           steps_ + 1,
           [&] {
@@ -29937,9 +35715,10 @@ protected:
             if constexpr (is_apart) send_facts();
             this->begin_scale();
             guard_.enter(true);
-            const bool is_step = join_micro_batches();
-            this->begin_reduction();
-            return step_of_others(is_step);
+            is_step_ = join_micro_batches();
+            if constexpr (summed > 0)
+              if (is_step_) sums_.begin_join_backward();
+            return others_step();
           },
           [this] { this->abandon(); });
     }
@@ -29962,44 +35741,72 @@ private:
         const summed_run found = sums_.join_forward(waiting());
         if (found == summed_run::last_micro_batch) return true;
         if (found == summed_run::nothing) return false;
-        if (found == summed_run::micro_batch) sums_.join_backward([](std::size_t) {});
+        if (found == summed_run::micro_batch) join_backward_of_all();
       }
     } else return false;
   }
-  // The calls of the backward of the last micro-batch, with the buckets that leave between them.
-  template <class Send>
-  void join_backward([[maybe_unused]] bool is_step, [[maybe_unused]] const Send& send) {
-    if constexpr (summed > 0)
-      if (is_step) sums_.join_backward(send);
+  void join_backward_of_all() {
+    sums_.begin_join_backward();
+    for (const step_op& o : this->template list<step_kind::joined>())
+      if (o.kind == step_op_kind::statistics) sums_.join_backward(o.index);
   }
-  // Whether the others make a step is seen with the first bucket, before any other one leaves: at the end all are here.
-  bool step_of_others(bool is_step) {
+
+  // Walks the list of such a step. Whether the others make one is found before more than the first bucket has left: at the end
+  // all are here, and false comes back.
+  bool others_step() {
+    step_walk walk(this->template list<step_kind::joined>(), joined_rows(), this);
+    walk_ = &walk;
+    makes_step_ = true;
+    walk.run();
+    if (!makes_step_) return false;
+    if constexpr (!fused) this->set_applied_scale();
+    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients_.on_the_way().facts().data());
+    return true;
+  }
+  template <auto Make> // a member function, also of the base
+  static void row(void* self, const step_op& o) {
+    (static_cast<joined_step*>(self)->*Make)(o.index);
+  }
+  static const std::array<step_row, step_op_kinds>& joined_rows() {
+    static constexpr std::array<step_row, step_op_kinds> rows = [] {
+      std::array<step_row, step_op_kinds> out{};
+      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+      at(step_op_kind::facts) = &row<&joined_step::begin_with_nothing>;
+      at(step_op_kind::find) = &row<&joined_step::find>;
+      at(step_op_kind::statistics) = &row<&joined_step::statistics>;
+      at(step_op_kind::reduce) = &row<&joined_step::reduce_nothing>;
+      at(step_op_kind::wait) = &row<&joined_step::wait>;
+      at(step_op_kind::compare) = &row<&joined_step::begin_update>;
+      if constexpr (!fused) {
+        at(step_op_kind::norm) = &row<&joined_step::norm>;
+        at(step_op_kind::clip) = &row<&joined_step::clip_gradients>;
+      }
+      at(step_op_kind::update) = &row<&joined_step::update>;
+      return out;
+    }();
+    return rows;
+  }
+
+  void begin_with_nothing(std::size_t) {
+    this->begin_reduction(0);
+    if constexpr (!fused) add_nothing(gradients_.all());
+  }
+  void reduce_nothing(std::size_t b) {
+    if constexpr (fused) add_nothing(gradients_.on_the_way().span_of(b));
+    this->reduce(b);
+  }
+  void statistics([[maybe_unused]] std::size_t k) {
+    if constexpr (summed > 0)
+      if (is_step_) sums_.join_backward(k);
+  }
+  void find(std::size_t) {
     auto& gradients = gradients_.on_the_way();
-    if constexpr (!fused) {
-      add_nothing(gradients_.all());
-      join_backward(is_step, [&](std::size_t end) {
-        if (replica<Model>::options::overlaps) gradients.send(comm(), compute(), end);
-      });
-      gradients.send(comm(), compute(), buckets[0].end);
-    }
     const std::span<const sum> all = facts_now();
     gradients.take(comm(), all);
-    if (gradients.samples().count == 0) return end_of_all(all);
-    if constexpr (fused) {
-      this->begin_updates();
-      std::size_t b = 0;
-      const auto use_up_to = [&](std::size_t end) {
-        for (; b < buckets.size() && buckets[b].end <= end; ++b) {
-          add_nothing(gradients.span_of(b));
-          this->use_finished(buckets[b].end);
-        }
-      };
-      join_backward(is_step, use_up_to);
-      use_up_to(plan::parameter_block);
-    }
-    this->update();
-    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients.facts().data());
-    return true;
+    if (gradients.samples().count > 0) return;
+    end_of_all(all);
+    makes_step_ = false;
+    walk_->stop();
   }
   // What all ranks say of this step, where the host can read it.
   std::span<const sum> facts_now() {
@@ -30019,7 +35826,7 @@ private:
 
   // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
   // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
-  bool end_of_all(std::span<const sum> all) {
+  void end_of_all(std::span<const sum> all) {
     this->wait_for_all(); // for what the last step tells
     guard_.leave();
     facts_of_ranks<sum>::compare(all, static_cast<std::size_t>(comm().size()));
@@ -30031,623 +35838,213 @@ private:
     const ranks_with_samples last = std::exchange(last_samples_, {});
     if (plan::state_block > 0 && last.count > 0 && last.count < static_cast<std::size_t>(comm().size()))
       broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), static_cast<int>(last.first));
-    return false;
   }
+
+  step_walk* walk_ = nullptr; // of the step that is made
+  bool is_step_ = false;      // the others have samples, as their statistics tell
+  bool makes_step_ = false;   // as their facts tell
 };
 
 } // namespace cairn::detail
 
-// cairn/train/l1_loss.hpp
+// cairn/train/trainer_arguments.hpp
 
-namespace cairn {
+// The arguments of a trainer's constructors and of its steps. Those that fit nothing are one error in a sentence, where a
+// compiler would list every function that they do not fit.
+namespace cairn::detail {
 
-// The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
-struct L1Loss : detail::element_loss {
-  template <class Queue, floating_element T>
-  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    l1(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+// A class with a trainer's constructors, to ask which arguments they take.
+template <class Communicator, bool Distributed, class Optimizer, class Options, class Device>
+struct trainer_arguments {
+  using communicator = Communicator;
+  using optimizer = Optimizer;
+  static constexpr bool distributed = Distributed;
+
+  trainer_arguments(const Optimizer&)
+    requires(!Distributed);
+  trainer_arguments(const Optimizer&, const Options&)
+    requires(!Distributed);
+  trainer_arguments(Device&, const Optimizer&)
+    requires(!Distributed);
+  trainer_arguments(Device&, const Optimizer&, const Options&)
+    requires(!Distributed);
+  trainer_arguments(Communicator&, const Optimizer&)
+    requires(Distributed);
+  trainer_arguments(Communicator&, const Optimizer&, const Options&)
+    requires(Distributed);
+  trainer_arguments(Device&, Communicator&, const Optimizer&)
+    requires(Distributed);
+  trainer_arguments(Device&, Communicator&, const Optimizer&, const Options&)
+    requires(Distributed);
+};
+
+template <class G>
+concept is_rank = requires(const std::remove_cvref_t<G>& g) {
+  g.rank();
+  g.size();
+};
+template <class G>
+concept is_optimizer = has_learning_rate<std::remove_cvref_t<G>> && has_states<std::remove_cvref_t<G>>;
+
+struct arguments_message {
+  template <class Refused>
+  static constexpr bool right() {
+    static_assert(Refused::fault != 1,
+                  "trainer: its model is a ddp, so this rank comes first: write train{rank, SGD{...}, {.seed "
+                  "= 7}}; see refused_arguments<number, optimizer, given...>");
+    static_assert(Refused::fault != 2, "trainer: its model is no ddp, and takes no rank: write trainer<ddp<Net, threads::rank>, "
+                                       "...>, or leave the rank out; see refused_arguments<number, optimizer, given...>");
+    static_assert(Refused::fault != 3, "trainer: the rank is of another type than the model's ddp<Net, Rank> names; see "
+                                       "refused_arguments<number, optimizer, given...>");
+    static_assert(Refused::fault != 4, "trainer: the optimizer is of another type than the trainer's third argument; name one of "
+                                       "them in both places; see refused_arguments<number, optimizer, given...>");
+    static_assert(Refused::fault != 5, "trainer: options are given by their names: write {.seed = 7} in place of a number; see "
+                                       "refused_arguments<number, optimizer, given...>");
+    static_assert(Refused::fault != 6,
+                  "trainer: expected an optimizer and {options}, before them the rank if the model is a ddp, "
+                  "and before that perhaps a device; see refused_arguments<number, optimizer, given...>");
+    return false;
   }
 };
 
-static_assert(loss<L1Loss>);
-
-} // namespace cairn
-
-// cairn/train/measured_costs.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
-template <class T, class List>
-void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
-  for (std::size_t k = 0; k < list.size(); ++k)
-    if (list[k].type == element::real)
-      fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
+template <class Arguments, class... Given>
+constexpr int fault_of_arguments() {
+  using communicator = typename Arguments::communicator;
+  using optimizer = typename Arguments::optimizer;
+  if constexpr (Arguments::distributed && !(is_rank<Given> || ...)) return 1;
+  else if constexpr (!Arguments::distributed && (is_rank<Given> || ...)) return 2;
+  else if constexpr (((is_rank<Given> && !std::is_convertible_v<std::remove_reference_t<Given>&, communicator&>) || ...))
+    return 3;
+  else if constexpr (((is_optimizer<Given> && !std::is_convertible_v<Given, const optimizer&>) || ...)) return 4;
+  else return (std::is_arithmetic_v<std::remove_cvref_t<Given>> || ...) ? 5 : 6;
 }
 
-// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
-// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
-// backward of its own, as it makes no gradient of its input.
-inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
-  const auto are_copies = [&](std::size_t i, std::size_t k) {
-    return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
-           same_spelling(stages[i].type, stages[k].type);
-  };
-  std::vector<bool> done(costs.size());
-  for (std::size_t first = 0; first < costs.size(); ++first) {
-    if (done[first]) continue;
-    std::vector<std::size_t> copies;
-    for (std::size_t i = first; i < costs.size(); ++i)
-      if (!done[i] && are_copies(first, i)) copies.push_back(i);
-    std::uint64_t forward = 0, backward = 0, backwards = 0;
-    for (const std::size_t i : copies) {
-      done[i] = true;
-      forward += costs[i].forward;
-      if (i > lowest) backward += costs[i].backward, ++backwards;
-    }
-    for (const std::size_t i : copies) {
-      costs[i].forward = forward / copies.size();
-      if (i > lowest) costs[i].backward = backward / backwards;
-    }
-  }
+// Arguments that no constructor of a trainer of this optimizer takes.
+template <int Fault, class Optimizer, class... Given>
+struct refused_arguments : arguments_message {
+  static constexpr int fault = Fault;
+};
+
+// What stands in for an argument after an error. Never called.
+template <class T>
+[[noreturn]] T no_argument() {
+  throw error("trainer: made of arguments that do not fit");
 }
 
-// See below.
-template <class Model, std::size_t Batch, class T, class Device>
-std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
-  using curve = memory_curve<Model, Batch, T>;
-  using plan = typename curve::plan;
-  using stopwatch = typename Device::queue::stopwatch;
-  replica_of<plan, typename curve::net, T, Device, true> timed(held_device<Device>(options), seed{1},
-                                                               plan::trained::memory.arena);
-  Device& device = timed.device();
-  auto& queue = device.compute();
-  using sum = accumulated<T>;
-  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
-  const gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
-
-  constexpr tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
-  constexpr tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
-  auto inputs = device.allocate(inputs_at.size);
-  auto constants = device.allocate(constants_at.size);
-  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
-    const auto here = device.staging(layout.size);
-    fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
-    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
-    finish_on_host(queue);
-  };
-  send(plan::inputs, inputs_at, inputs);
-  send(plan::constants, constants_at, constants);
-  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
-  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
-  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-
-  frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
-  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
-  lent.gradients = &place;
-  lent.random = {.seed = 1};
-
-  stopwatch watch(queue, 2);
-  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
-    watch.restart();
-    const std::size_t begin = watch.mark();
-    for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
-    const std::size_t end = watch.mark();
-    finish_on_host(queue);
-    return watch.nanoseconds(end) - watch.nanoseconds(begin);
-  };
-  constexpr std::size_t most_times = 1024;
-  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
-  std::vector<std::size_t> times(plan::training.count, 1); // each op
-  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step <= 3; ++step)
-    for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const op& o = plan::training.ops()[t];
-      if (o.kind == op_kind::loss)
-        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
-               static_cast<const T*>(loss_gradient.data()));
-      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == op_kind::backward ? &costs[o.position].backward
-                                                                : nullptr;
-      if (cost == nullptr) continue; // it computes nothing
-      auto took = time(t, times[t]);
-      if (step == 0) continue;
-      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
-      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
-      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
-    }
-  for (stage_cost& c : costs)
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
-  average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
-  for (std::size_t i = 0; i < plan::size; ++i) {
-    stage_cost& c = costs[i];
-    const stage& s = plan::stages[i];
-    c.tape = s.tape_without_output && s.forward_flops > 0 ? c.forward * s.tape_flops / s.forward_flops : c.forward;
+struct call_message {
+  template <class Refused>
+  static constexpr bool right() {
+    static_assert(Refused::fault != 1, "trainer: a pointer does not say how many numbers there are; give std::span(pointer, "
+                                       "count); see refused_call<number, given...>");
+    static_assert(Refused::fault != 2,
+                  "trainer: a vector of vectors does not lie in one piece; put the samples one after another "
+                  "into one std::vector; see refused_call<number, given...>");
+    static_assert(Refused::fault != 3, "trainer: a std::vector<bool> holds bits and no numbers; give a std::vector<int> or "
+                                       "std::vector<std::uint8_t>; see refused_call<number, given...>");
+    static_assert(Refused::fault != 4,
+                  "trainer: expected numbers that lie one after another, as in a std::vector, std::span or "
+                  "tensor_view: step(inputs, targets), or of several arrays step(inputs(a, b), targets); see "
+                  "refused_call<number, given...>");
+    return false;
   }
-  return costs;
+};
+template <class G>
+constexpr int fault_of_array() {
+  if constexpr (std::is_pointer_v<G> || std::is_array_v<G>) return 1;
+  else if constexpr (!numbers<G> && requires(const typename G::value_type& row) { row.size(); }) return 2;
+  else if constexpr (!numbers<G> && requires { requires std::is_same_v<typename G::value_type, bool>; }) return 3;
+  else return 0;
 }
 
-} // namespace detail
-
-// What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
-// them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
-// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs,
-// which know nothing of memory bandwidth, nor of what it takes to start a kernel. Device is the one that will train.
-//
-// An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
-// block can make without its output was not timed: its share of a forward is that of its FLOPs.
-template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(const device_options& options = {}) {
-  constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;
-  static_assert(tells_time, "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
-                            "cairn/device/device.hpp says, or take the costs of another device");
-  static_assert(!fused, "measured_costs: it times networks without a fused update");
-  if constexpr (tells_time && !fused) return detail::costs_by_stopwatch<Model, Batch, T, Device>(options);
-  else return {};
+template <class... Given>
+constexpr int fault_of_call() {
+  int first = 0;
+  for (const int fault : {0, fault_of_array<Given>()...})
+    if (first == 0) first = fault;
+  return first == 0 ? 4 : first;
 }
 
-} // namespace cairn
+// Arguments of a step that are no inputs and targets.
+template <int Fault, class... Given>
+struct refused_call : call_message {
+  static constexpr int fault = Fault;
+};
 
-// cairn/train/metrics.hpp
-
-namespace cairn {
-
-// What a metric has added up: over batches, then over ranks.
-struct metric_sum {
-  double sum = 0;
-  double count = 0;
-
-  metric_sum& operator+=(const metric_sum& other) {
-    sum += other.sum;
-    count += other.count;
-    return *this;
+// The calls of a trainer with arguments that fit none of its own, which are chosen wherever they fit.
+struct refused_calls {
+  template <class... Given>
+  double step(const Given&...) {
+    return refuse<refused_call<fault_of_call<Given...>(), Given...>>() ? 1 : 0;
+  }
+  template <class... Given>
+  double accumulate(const Given&...) {
+    return refuse<refused_call<fault_of_call<Given...>(), Given...>>() ? 1 : 0;
+  }
+  template <class... Given>
+  double evaluate_loss(const Given&...) {
+    return refuse<refused_call<fault_of_call<Given...>(), Given...>>() ? 1 : 0;
   }
 };
 
-// A metric M of a validation is an object with
-//   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
-//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
-//      over the batch;
-//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
-template <class M>
-concept metric = requires(const M& m, const metric_sum& all) {
-  { m.name() } -> std::convertible_to<std::string>;
-  { m.value(all) } -> std::convertible_to<double>;
-};
-
-// The share, 0 ... 1, of targets that are the argmax of their outputs, as torchmetrics' multiclass Accuracy with micro average.
-struct Accuracy {
-  std::string name() const { return "accuracy"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    return {static_cast<double>(detail::count_right(outputs, targets)), static_cast<double>(targets.size())};
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-// exp of the mean loss over all targets, for a language model whose loss is CrossEntropyLoss without ignored targets.
-struct Perplexity {
-  std::string name() const { return "perplexity"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs&, const Targets& targets, double loss) const {
-    const auto count = static_cast<double>(targets.size());
-    return {loss * count, count};
-  }
-  double value(const metric_sum& all) const { return std::exp(all.sum / all.count); }
-};
-
-// The mean of |output - target|, as torchmetrics' MeanAbsoluteError.
-struct MeanAbsoluteError {
-  std::string name() const { return "mean_absolute_error"; }
-  template <class Outputs, class Targets>
-  metric_sum add(const Outputs& outputs, const Targets& targets, double) const {
-    metric_sum all{0, static_cast<double>(outputs.size())};
-    const auto* const expected = detail::first_number(targets);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      all.sum += std::abs(static_cast<double>(outputs.data()[i]) - static_cast<double>(expected[i]));
-    return all;
-  }
-  double value(const metric_sum& all) const { return all.sum / all.count; }
-};
-
-static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
-
-} // namespace cairn
-
-// cairn/train/model.hpp
-
-namespace cairn {
-
-// Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model knows no ranks: where each of
-// several has one, a number of threads is better given.
-struct model_options {
-  std::uint64_t seed = 0;  // of the initial parameters
-  std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
-  int ordinal = 0;         // which device, where the machine has several
-};
-
-namespace detail {
-
-// A network as written, without ddp, policy and fused update.
-template <class Net>
-using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
-
-template <class Net, class Batch, class T, class Device>
-using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
-
-} // namespace detail
-
-// A network that computes: its parameters and buffers, and memory for an evaluation of at most Batch samples. There is no
-// loss, no optimizer and no gradient. Net is a network, with or without a checkpoint<> or fused_update<> around it: they
-// change nothing here.
-//
-//   model<Net, batch<64>> net;
-//   net.copy_parameters(train);
-//   const auto outputs = net.evaluate(images);
-template <class Net, class Batch, class T = float, class Device = cpu>
-class model : public detail::evaluated_replica<Net, Batch, T, Device> {
-public:
-  explicit model(const model_options& given = {})
-      : model(detail::held_device<Device>(
-                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
-              given) {}
-  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
-  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
-
-private:
-  model(detail::held_device<Device> device, const model_options& given)
-      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
-};
-
-} // namespace cairn
-
-// cairn/train/mse_loss.hpp
-
-namespace cairn {
-
-// The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
-struct MSELoss : detail::element_loss {
-  template <class Queue, floating_element T>
-  static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
-  }
-};
-
-static_assert(loss<MSELoss>);
-
-} // namespace cairn
-
-// cairn/train/predicted_step.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// A number of a model of time; the text is made only for one that is wrong, so that the rest is a constant expression.
-constexpr void check_time(const char* expected, double found, bool right) {
-  if (!right) throw input_error(expected + std::string(", found ") + shortest_text(found));
-}
-constexpr bool is_time(double seconds) { return seconds >= 0 && seconds <= std::numeric_limits<double>::max(); }
-
-constexpr void check_cluster(const cluster& on) {
-  check_time("predicted_step: expected at least 1 machine", static_cast<double>(on.machines), on.machines >= 1);
-  check_time("predicted_step: expected a latency of 0 seconds or more", on.latency, is_time(on.latency));
-  check_time("predicted_step: expected a bandwidth of more than 0 bytes per second", on.bandwidth, on.bandwidth > 0);
-  check_time("predicted_step: expected 0 seconds or more for a message", on.per_message, is_time(on.per_message));
-  check_time("predicted_step: expected parts of at least 1 byte", static_cast<double>(on.least_part), on.least_part >= 1);
-  check_time("predicted_step: expected at least 1 call at once", static_cast<double>(on.calls_at_once), on.calls_at_once >= 1);
-  check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
-}
-
-} // namespace detail
-
-// What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
-// whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
-template <class Model, class Batch, class T = float>
-class op_times {
-  using distribution = detail::replica<Model>;
+// A trainer's constructors.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class constructed_trainer : public joined_step<Model, Loss, Optimizer, Batch, T, Device>, public refused_calls {
+  using base = joined_step<Model, Loss, Optimizer, Batch, T, Device>;
+  using distribution = replica<Model>;
 
 public:
-  using element = T;
-  using plan = blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>;
-  static constexpr std::size_t samples = Batch::size;
-  static constexpr std::size_t most_bucket_bytes = plan::fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, plan::fused>;
-  static constexpr std::size_t statistics = [] { // calls, of a sync_batch_norm
-    if constexpr (distribution::options::sums_statistics) return detail::summed_layers<plan>::calls;
-    else return std::size_t{0};
-  }();
-  static constexpr bool overlaps = plan::fused || distribution::options::overlaps;
-  static constexpr std::size_t in_flight = [] { // buckets of a fused update that are in memory at a time
-    if constexpr (plan::fused) return distribution::update::in_flight;
-    else return buckets.size();
-  }();
-
-  // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
-  static constexpr op_times of_step(double seconds, double update = 0) {
-    detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
-    detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
-                       update >= 0 && update < seconds);
-    op_times out(update);
-    double sum = 0;
-    for (const double work : out.seconds_) sum += work;
-    for (double& work : out.seconds_) work *= (seconds - update) / sum;
-    return out;
-  }
-  // A machine makes so many floating-point operations a second.
-  static constexpr op_times at_rate(double flops_per_second, double update = 0) {
-    detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
-    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
-    op_times out(update);
-    for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
-    return out;
-  }
-  // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
-  static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
-    const std::size_t given = nanoseconds.size();
-    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
-                       given == plan::size);
-    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
-    op_times out(update);
-    for (std::size_t t = 0; t != plan::training.count; ++t) {
-      const detail::op& o = plan::training.storage[t];
-      if (!works(o)) continue;
-      const stage_cost& c = nanoseconds[o.position];
-      const bool whole = o.wants_output || !plan::whole[o.position].tape_without_output;
-      out.seconds_[t] = 1e-9 * static_cast<double>(o.kind == detail::op_kind::backward ? c.backward : whole ? c.forward : c.tape);
-    }
-    return out;
-  }
-
-  constexpr std::span<const double> ops() const { return seconds_; } // one for each op of the schedule
-  constexpr double update() const { return update_; }
+  using typename base::communicator_type;
+  using typename base::options;
 
 private:
-  static constexpr bool works(const detail::op& o) {
-    return o.kind == detail::op_kind::forward || o.kind == detail::op_kind::backward;
+  using arguments = trainer_arguments<communicator_type, distribution::distributed, Optimizer, options, Device>;
+  template <class... Given>
+  struct refused {};
+
+public:
+  // One process, one rank.
+  explicit constructed_trainer(const Optimizer& optimizer, const options& given = {})
+    requires(!distribution::distributed)
+      : base(device_of<Device>(given, static_cast<const communicator_type*>(nullptr)), nullptr, optimizer, given) {}
+
+  // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
+  explicit constructed_trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
+    requires(distribution::distributed)
+      : base(device_of<Device>(given, &comm), &comm, optimizer, given) {
+    this->meet();
   }
 
-  // FLOPs for one sample. Where no layer states any, every op counts as one.
-  explicit constexpr op_times(double update) : update_(update) {
-    const bool stated = flops(plan::whole, plan::training.ops()) > 0;
-    for (std::size_t t = 0; t != plan::training.count; ++t)
-      if (works(plan::training.storage[t]))
-        seconds_[t] = stated ? static_cast<double>(flops(plan::whole, plan::training.ops().subspan(t, 1))) : 1;
+  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
+  // `threads` and `ordinal` are its own.
+  explicit constructed_trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
+    requires(!distribution::distributed)
+      : base((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
+  explicit constructed_trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
+    requires(distribution::distributed)
+      : base((given.check(), held_device<Device>(shared)), &comm, optimizer, given) {
+    this->meet();
   }
 
-  std::array<double, plan::training.count> seconds_{};
-  double update_ = 0;
-};
+  // Arguments that fit none of these. Options in braces have no type, so that they are named here.
+  template <class First>
+    requires(!std::is_constructible_v<arguments, First, const options&>)
+  constructed_trainer(First&&, const options&) : constructed_trainer(refused<First>{}) {}
+  template <class First, class Second>
+    requires(!std::is_constructible_v<arguments, First, Second, const options&>)
+  constructed_trainer(First&&, Second&&, const options&) : constructed_trainer(refused<First, Second>{}) {}
+  template <class First, class... Others>
+    requires(!std::is_constructible_v<arguments, First, Others...>)
+  explicit constructed_trainer(First&&, Others&&...) : constructed_trainer(refused<First, Others...>{}) {}
 
-// One training step of a machine among others, as predicted_step says.
-template <std::size_t Buckets>
-struct step_prediction {
-  std::size_t machines = 1;
-  std::size_t samples = 1; // of one machine
-  double compute = 0;      // seconds of work
-  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
-  double exposed = 0;      // seconds in which it only waits for gradients
-  std::array<bucket_times, Buckets> buckets{};
-
-  constexpr double seconds() const { return compute + taken + exposed; }
-  // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
-  constexpr double efficiency() const { return compute / seconds(); }
-  constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
-};
-
-namespace detail {
-
-// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
-template <std::size_t Most, std::size_t Buckets>
-struct planned_calls {
-  std::array<planned_call, Most> storage{};
-  std::size_t count = 0;
-  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
-
-  constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
-  constexpr void add(const planned_call& call) { storage[count++] = call; }
-  constexpr void add(const planned_call& call, std::size_t bucket) {
-    of_bucket[bucket] = count;
-    add(call);
+private:
+  template <class... Given>
+  explicit constructed_trainer(refused<Given...>)
+      : base(no_argument<held_device<Device>>(), nullptr, no_argument<const Optimizer&>(), no_argument<const options&>()) {
+    refuse<refused_arguments<fault_of_arguments<arguments, Given...>(), Optimizer, Given...>>();
   }
 };
 
-// Which of a layer's ops a call belongs to: the first forward of the stage in which it stands, or the backward. It is awaited at
-// once; the calls of several layers in one block are taken to be on their way together.
-template <class Plan>
-constexpr std::size_t op_of(std::size_t position, op_kind kind) {
-  for (std::size_t t = 0; t != Plan::training.count; ++t) {
-    const op& o = Plan::training.storage[t];
-    if (o.kind == kind && o.position == position) return t;
-  }
-  return Plan::training.count - 1;
-}
-// Statistics of all ranks (train/rank_sums.hpp) of all forwards, or of the backwards from `next` on that leave at an op before
-// `end`, or at it; those that are left come back in `next`.
-template <class Plan, class Calls>
-constexpr void add_statistics(Calls& out, bool backward, std::size_t& next, std::size_t end) {
-  using layers = summed_layers<Plan>;
-  while (next != layers::count) {
-    const std::size_t k = backward ? layers::count - 1 - next : next;
-    const summed_layer& layer = layers::of[k];
-    const std::size_t numbers = backward ? layer.numbers.backward : layer.numbers.forward + (k == 0 ? 1U : 0U);
-    if (numbers > 0) {
-      const std::size_t at = op_of<Plan>(layer.position, backward ? op_kind::backward : op_kind::forward);
-      if (at > end) return;
-      out.add({numbers * sizeof(double), at, at, 0});
-    }
-    ++next;
-  }
-}
-
-// The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
-// taken to leave at its end, though some leave inside.
-template <class Times>
-inline constexpr auto ops_of_buckets = [] {
-  using plan = typename Times::plan;
-  std::array<std::size_t, Times::buckets.size()> at{};
-  for (std::size_t b = 0; b != Times::buckets.size(); ++b) {
-    at[b] = plan::training.count - 1;
-    const std::size_t position = stage_of_leaf(plan::whole, Times::buckets[b].leaves_after);
-    for (std::size_t t = 0; Times::overlaps && t != plan::training.count; ++t) {
-      const op& o = plan::training.storage[t];
-      if (o.kind == op_kind::backward && o.position == position) at[b] = t;
-    }
-  }
-  return at;
-}();
-
-// Statistics are awaited at once. The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole
-// backward pass all buckets are awaited before the update begins. A fused update waits for a bucket when as many have left after
-// it as its memory has room for, and its facts go by themselves, when the backward pass begins.
-template <class Times>
-constexpr auto calls_of(const Times& times, std::size_t machines) {
-  using plan = typename Times::plan;
-  using sum = accumulated<typename Times::element>;
-  constexpr std::size_t count = Times::buckets.size();
-  constexpr std::size_t last = plan::training.count - 1;
-  planned_calls<count + 1 + Times::statistics, count> out{};
-  // The calls for statistics up to an op.
-  std::size_t forwards = 0, backwards = 0;
-  const auto add_up_to = [&](std::size_t end) {
-    if constexpr (Times::statistics > 0) {
-      add_statistics<plan>(out, false, forwards, end);
-      add_statistics<plan>(out, true, backwards, end);
-    }
-  };
-  if constexpr (count > 0) {
-    constexpr const auto& leave = ops_of_buckets<Times>;
-    const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
-    if constexpr (plan::fused) {
-      add_up_to(plan::training.loss);
-      out.add({facts, plan::training.loss, leave[0], 0});
-      for (std::size_t b = 0; b != count; ++b) {
-        const std::size_t next = b + Times::in_flight - 1;
-        const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
-        add_up_to(leave[b]);
-        out.add({Times::buckets[b].size() * sizeof(sum), leave[b], next < count ? leave[next] : last, share * times.update()}, b);
-      }
-    } else {
-      for (std::size_t b = 0; b != count; ++b) {
-        add_up_to(leave[b]);
-        out.add(
-            {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b], last, b + 1 == count ? times.update() : 0},
-            b);
-      }
-    }
-  }
-  add_up_to(last);
-  return out;
-}
-
-} // namespace detail
-
-//   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
-//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
-//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
-//   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
-//
-// How long one training step takes on several machines, from what it costs on one and from the network between them: plain
-// arithmetic over the schedule and the bucket plan, so that it can stand in a static_assert. Every machine works on a batch of
-// its own. Throws input_error for a cluster that there cannot be.
-//
-// It is a lower bound that a quiet network comes near to. The model leaves out
-//   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
-//   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
-//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
-//     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
-//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
-//     other here, which is the one thing that the model takes too seriously;
-//   * checks between steps, loading of data, saving.
-template <class Model, class Batch, class T>
-constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
-  using given = op_times<Model, Batch, T>;
-  constexpr std::size_t count = given::buckets.size();
-  detail::check_cluster(on);
-  const auto planned = detail::calls_of(times, on.machines);
-  std::array<bucket_times, count + 1 + given::statistics> seen{};
-  const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
-  step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
-  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];
-  return out;
-}
-
-} // namespace cairn
-
-// cairn/train/sgd.hpp
-
-namespace cairn {
-
-// Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
-// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
-struct SGD {
-  double learning_rate = 1e-3;
-  double momentum = 0;
-  double dampening = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-
-  constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
-  std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
-
-  // As torch.optim.SGD refuses them.
-  void check() const {
-    detail::check_number("SGD: expected a momentum of 0 or more", momentum);
-    detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);
-    detail::check_number("SGD: expected a dampening from 0 to 1", dampening, 0, 1);
-    if (nesterov && (momentum == 0 || dampening != 0))
-      throw input_error("SGD: expected a momentum above 0 and no dampening with nesterov, found a momentum of " +
-                        std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
-  }
-
-  template <class Queue, class T>
-  void update(Queue& queue, const update_call<T>& call) const {
-    const sgd_coefficients<T> c{.scale = call.scale,
-                                .learning_rate = static_cast<T>(call.learning_rate),
-                                .momentum = static_cast<T>(momentum),
-                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
-                                .weight_decay = static_cast<T>(weight_decay),
-                                .nesterov = nesterov,
-                                .factor = call.factor};
-    sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
-  }
-};
-
-static_assert(optimizer<SGD>);
-
-} // namespace cairn
-
-// cairn/train/smooth_l1_loss.hpp
-
-namespace cairn {
-
-// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = output - target, averaged over all elements of all rows, as
-// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015).
-struct SmoothL1Loss {
-  double beta = 1;
-
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-  std::array<double, 1> settings() const { return {beta}; }
-
-  template <class Queue, floating_element T>
-  void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
-    detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
-    smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
-  }
-};
-
-static_assert(loss<SmoothL1Loss>);
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/wrong_trainer.hpp
 
@@ -30690,6 +36087,18 @@ public:
 
   explicit trainer(const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
   trainer(communicator_type&, const Optimizer&, options = {}) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+  template <class... Given>
+  explicit trainer(Given&&...) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
+
+  // The function is for the outputs of another network, so it is not looked at.
+  template <class Inputs, class F>
+  double step_by(const Inputs&, F&&) {
+    return 0;
+  }
+  template <class Inputs, class F>
+  double accumulate_by(const Inputs&, F&&) {
+    return 0;
+  }
 };
 
 } // namespace cairn
@@ -30699,22 +36108,23 @@ public:
 namespace cairn {
 
 // Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
-// which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
+// which every step takes place. All of it is allocated here, at the start; a step allocates nothing. One thread uses it.
 //
-// Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
+// Model is a network, a checkpoint<Policy, network>, a fused_update, with_input_gradient or with_all_outputs of one of these or a
+// ddp<..., Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
 // of the network's elements, is float if left out, Device is cpu.
 //
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::joined_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::joined_step<Model, Loss, Optimizer, Batch, T, Device>;
+class trainer : public detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
   using base::fused, base::is_apart, base::output_shape;
+  using base::step, base::accumulate, base::evaluate_loss; // with arguments that they do not take
   using typename base::communicator_type;
   using optimizer_type = Optimizer;
   using loss_type = detail::loss_of_step<Device>; // what step() returns
@@ -30722,29 +36132,8 @@ public:
   using typename base::plan;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
-  // One process, one rank.
-  explicit trainer(const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base(base::made_device(given, nullptr), nullptr, optimizer, given) {}
-
-  // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base(base::made_device(given, &comm), &comm, optimizer, given) {
-    this->meet();
-  }
-
-  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
-  // `threads` and `ordinal` are its own.
-  explicit trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, given) {}
-  explicit trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, given) {
-    this->meet();
-  }
-
+  // trainer(optimizer, options), of a ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
+  using base::base;
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
@@ -30762,36 +36151,49 @@ public:
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
   template <step_inputs Inputs, numbers Targets>
   detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
-    return this->take_step(inputs, judged_by_loss<Targets>{*this, targets});
+    static_assert(is_judged_by_first());
+    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets});
+  }
+  // The same with callables at named moments of the step: before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
+  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+    requires(sizeof...(Hooks) > 0)
+  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
+    static_assert(is_judged_by_first());
+    const detail::hooked_step<trainer, Hooks...> watch(*this, hooks...);
+    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets}, watch);
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
   // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
   detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
-    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
-                          "fused update there are never all of them; use step(), or train without fused_update");
-    return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
+    static_assert(can_accumulate() && is_judged_by_first());
+    return this->take_micro_batch(inputs, judged_by_loss<Targets>{{*this}, targets});
   }
   // Forgets the micro-batches since the last step, as if they had not been.
-  void drop_micro_batches() { micro_batches_ = 0; }
+  void drop_micro_batches() {
+    replica_.expect_whole_step();
+    micro_batches_ = 0;
+  }
 
   // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
   // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
   // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
   // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
   // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
-  std::uint64_t join() { return this->join_others(); }
+  std::uint64_t join() {
+    replica_.expect_whole_step();
+    return this->join_others();
+  }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
-  // is for losses that are known only when the output is.
+  // is for losses that are known only when the output is. Of a with_all_outputs<Net> it gives an array of all outputs.
   template <step_inputs Inputs>
-  owned_tensor<sum> forward(const Inputs& inputs) {
+  auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     this->run_forward_alone(rows, inputs);
-    const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
-    return replica_.fetched(replica_.shown(made), this->waiting());
+    return replica_.fetched_outputs(this->at_loss().input, rows, this->waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
@@ -30799,11 +36201,32 @@ public:
   // generator takes its discriminator's input_gradient(), several losses the sum of their gradients.
   template <step_inputs Inputs, numbers Gradient>
   void step_from(const Inputs& inputs, const Gradient& gradient) {
-    this->take_step(inputs, given_gradient<Gradient>{*this, gradient});
+    static_assert(is_judged_by_first());
+    this->take_step(inputs, given_gradient<Gradient>{{*this}, gradient});
   }
   template <step_inputs Inputs, numbers Gradient>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient) {
-    this->take_micro_batch(inputs, given_gradient<Gradient>{*this, gradient});
+    static_assert(can_accumulate() && is_judged_by_first());
+    this->take_micro_batch(inputs, given_gradient<Gradient>{{*this}, gradient});
+  }
+
+  // As step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between forward and
+  // backward. `outputs` is a tensor_view<const T> of the network's first output in training mode, (rows, output_shape);
+  // `gradient`, a tensor_view<T> of as many numbers, all 0, is for the derivatives of the loss by them, and the loss is what f
+  // returns: means over these samples, as they are averaged over micro-batches and ranks. T is float where the trainer's is one
+  // of 16 bits. Of a with_all_outputs<Net> both are arrays with one for each output, std::array<tensor_view<...>, N>, each of its
+  // own shape: [](const auto& outputs, const auto& gradients) { const auto& [classes, boxes] = outputs; ... }.
+  //
+  // f runs on the host on every device. A step, an evaluation or a state of the trainer that it asks for is an input_error. What
+  // it throws comes out of the step, as what fails in a step does. The first call allocates the gradients' memory.
+  template <step_inputs Inputs, class F>
+  detail::loss_of_step<Device> step_by(const Inputs& inputs, F&& f) {
+    return this->take_step(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+  }
+  template <step_inputs Inputs, class F>
+  detail::loss_of_step<Device> accumulate_by(const Inputs& inputs, F&& f) {
+    static_assert(can_accumulate());
+    return this->take_micro_batch(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
@@ -30835,6 +36258,7 @@ public:
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
+    replica_.expect_whole_step();
     if constexpr (is_apart) { // a step that failed is over, and of no interest any more
       detail::finish_on_host(compute());
       this->outcomes_.forget();
@@ -30854,7 +36278,8 @@ public:
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
-    const judged_by_loss<Targets> judge{*this, targets};
+    const judged_by_loss<Targets> judge{{*this}, targets};
+    replica_.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
     this->begin_outcome();
     const auto write = [&](std::byte* to) { judge.write(rows, to); };
@@ -30903,27 +36328,13 @@ public:
     all.give_back();
   }
 
-  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
-  // the same steps there: save_state() and load_state() (train/state_file.hpp) do it through a file. Micro-batches since the last
-  // step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
-  training_state state() {
-    return {.steps = steps_,
-            .seed = options_.seed,
-            .ranks = static_cast<std::uint64_t>(this->comm().size()),
-            .micro_batches = last_micro_batches_,
-            .learning_rate = learning_rate(),
-            .rate_was_set = rate_was_set_,
-            .words = detail::words_of<typename distribution::model, T>(options_, updates_.optimizer())};
+  // What this trainer does in a step, op by op in the order in which it happens; or in a micro-batch, a forward pass alone, an
+  // evaluation, or a step of other ranks that it joins. It is a constant, unless the schedule was solved when the program ran.
+  template <step_kind Kind = step_kind::step>
+  std::span<const step_op> step_ops() const {
+    return this->template list<Kind>();
   }
-  void restore(const training_state& s) {
-    steps_ = s.steps;
-    options_.seed = s.seed;
-    if (s.rate_was_set) learning_rate(s.learning_rate);
-    rate_was_set_ = s.rate_was_set;
-    micro_batches_ = 0;
-    applied_scale_ = 1;
-    is_scale_late_ = false;
-  }
+
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
@@ -30962,11 +36373,15 @@ public:
     rate_was_set_ = true;
     learning_rate_ = rate;
   }
-  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. Its
-  // learning_rate plays no part any more. The loss likewise. With ddp every rank gives the same: the next step compares.
+  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. A
+  // learning_rate that is not that of the one before is the rate from now on; where the options gave a schedule, which would
+  // decide all the same, it is an input_error. The loss likewise. With ddp every rank gives the same: the next step compares.
   const Optimizer& optimizer() const { return updates_.optimizer(); }
   void optimizer(const Optimizer& other) {
+    const double before = updates_.optimizer().learning_rate;
+    const bool has_rate = detail::is_another_rate(options_.learning_rate && !rate_was_set_, before, other.learning_rate);
     updates_.change(other);
+    if (has_rate) learning_rate(other.learning_rate);
     settings_ = this->settings();
   }
   const Loss& loss() const { return options_.loss; }
@@ -31006,129 +36421,24 @@ private:
       for (sum& g : all) g *= static_cast<sum>(applied_scale_);
     applied_scale_ = 1;
   }
-  // What judges the output of a step: see training_step::take_step.
+  // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  struct judged_by_loss {
-    trainer& own;
-    const Targets& targets;
-
-    template <step_inputs Inputs>
-    std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
-      const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
-      detail::check_targets<Loss, T>(own.options_.loss, rows, targets, output_shape, Batch::size);
-      return rows;
-    }
-    void write(std::size_t rows, std::byte* to) const {
-      std::memcpy(to, detail::first_number(targets), rows * targets_per_sample * sizeof(target));
-    }
-    void operator()(std::size_t rows, const T* output, T* gradient, const detail::judged_at& at) const {
-      const auto* const first = is_apart ? static_cast<const target*>(at.targets) : detail::first_number(targets);
-      detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, first, at, output, gradient);
-    }
-
-  private:
-    using target = detail::number_of<Targets>;
-  };
+  using judged_by_loss = detail::judged_by_loss<trainer, Targets>;
   template <class Gradient>
-  struct given_gradient {
-    trainer& own;
-    const Gradient& given;
-
-    template <step_inputs Inputs>
-    std::size_t rows(const Inputs& inputs) const {
-      static_assert(std::is_same_v<detail::number_of<Gradient>, sum>,
-                    "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
-      const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::step_from, inputs");
-      const std::size_t found = detail::count_rows(given, output_shape, Batch::size, "trainer::step_from, gradient");
-      if (found != rows)
-        throw input_error("trainer::step_from: expected the gradient of " + std::to_string(rows) +
-                          " outputs, as many as there are inputs, found that of " + std::to_string(found));
-      return rows;
-    }
-    void write(std::size_t, std::byte*) const {}
-    // The program's array may be gone when this returns, so a device whose work is done later is waited for.
-    void operator()(std::size_t rows, const T*, T* gradient, const detail::judged_at&) const {
-      const std::size_t count = rows * output_shape.size();
-      if constexpr (!std::is_same_v<detail::number_of<Gradient>, sum>) return; // there has been an error
-      else if constexpr (detail::is_narrow<T>) {
-        sum* const there = own.replica_.working().given_outputs();
-        upload(own.compute(), count, there, detail::first_number(given));
-        convert(own.compute(), count, gradient, static_cast<const sum*>(there));
-      } else upload(own.compute(), count, gradient, detail::first_number(given));
-      if constexpr (is_apart) own.waiting()(own.compute().record());
-    }
-  };
-};
-
-} // namespace cairn
-
-// cairn/train/validation.hpp
-
-namespace cairn {
-
-// A callback of fit() that evaluates the network on samples it is not trained with, after every check_val_every_n_epoch
-// epochs: it adds val_loss, the mean over all samples, and each metric as val_ and its name. Of several ranks each evaluates
-// what its sampler gives, and all have the metrics of all samples:
-//
-//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
-//
-// (With a distributed sampler a few samples count twice where the ranks do not divide their number.) The dataset stays with the
-// caller. A loader of the caller's own is taken instead of dataset, sampler and batch: validation{held_out, Accuracy{}}.
-template <class Loader, metric... Metrics>
-class validation {
-public:
-  template <class Dataset, class Sampler, std::size_t Batch>
-  validation(const Dataset& samples, Sampler order, batch<Batch> rows, Metrics... metrics)
-      : batches_(samples, std::move(order), rows, {.prefetch = 1}), metrics_(metrics...) {}
-  explicit validation(Loader batches, Metrics... metrics)
-    requires std::is_reference_v<Loader>
-      : batches_(batches), metrics_(metrics...) {}
-
-  template <class Run>
-  void on_validate(Run& run) {
-    const all_sums all = sums(run.train());
-    if (all[1] == 0) throw input_error("validation: expected at least one sample, found none");
-    run.add_metric("val_loss", all[0] / all[1]);
-    [[maybe_unused]] std::size_t i = 2;
-    const auto add = [&](const auto& own) {
-      run.add_metric("val_" + std::string(own.name()), own.value({all[i], all[i + 1]}));
-      i += 2;
-    };
-    std::apply([&](const auto&... own) { (add(own), ...); }, metrics_);
+  using given_gradient = detail::given_gradient<trainer, Gradient>;
+  template <class F>
+  using judged_by_function = detail::judged_by_function<trainer, F>;
+  // Micro-batches need all gradients at once.
+  static constexpr bool can_accumulate() {
+    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
+                          "fused update there are never all of them; use step(), or train without fused_update");
+    return true;
   }
-
-private:
-  // Of the loss over the samples, then of each metric: sum and count.
-  using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
-
-  template <class Trainer>
-  all_sums sums(Trainer& train) {
-    all_sums all{};
-    for (const auto& batch : batches_) {
-      const auto add = [&](const auto& outputs, double loss) {
-        std::size_t i = 0;
-        const auto add_sum = [&](const metric_sum& of_batch) {
-          all[i++] += of_batch.sum;
-          all[i++] += of_batch.count;
-        };
-        const auto rows = static_cast<double>(batch.rows());
-        add_sum({loss * rows, rows});
-        std::apply([&](const auto&... own) { (add_sum(own.add(outputs, batch.targets, loss)), ...); }, metrics_);
-      };
-      detail::with_inputs(batch.inputs, [&](const auto& inputs) { train.evaluate_loss(inputs, batch.targets, add); });
-    }
-    detail::sum_over_ranks(train, all);
-    return all;
+  static constexpr bool is_judged_by_first() {
+    if constexpr (plan::all_outputs) detail::judged_by_first<Model>::template right<detail::judged_by_first<Model>>();
+    return true;
   }
-
-  Loader batches_;
-  std::tuple<Metrics...> metrics_;
 };
-
-template <class Dataset, class Sampler, std::size_t Batch, class... Metrics>
-validation(const Dataset&, Sampler, batch<Batch>, Metrics...) -> validation<loader<Dataset, Sampler, Batch>, Metrics...>;
-template <detail::gives_batches Loader, class... Metrics>
-validation(Loader&, Metrics...) -> validation<Loader&, Metrics...>;
 
 } // namespace cairn
 
@@ -31569,7 +36879,7 @@ template <class File = open_file>
 std::string text_of_file(const std::string& path) {
   File file(path, O_RDONLY);
   const std::uint64_t size = file.size();
-  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + std::strerror(errno));
+  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + file.fault());
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!file.read(text.data(), text.size(), 0)) throw file_error("cannot read all of '" + path + "'");
   return text;
@@ -32223,24 +37533,19 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-// The stages after whose backward the buckets leave. `element` is the size of a gradient in bytes.
-inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
+namespace detail {
+
+// The stages after whose backward the buckets of a step leave. `element` is the size of a gradient in bytes.
+inline std::vector<bucket_departure> departures_of(std::span<const step_op> step, std::span<const bucket> buckets,
+                                                   std::size_t element) {
   std::vector<bucket_departure> out;
-  for (const detail::bucket& b : buckets) {
-    const std::size_t position = detail::stage_of_leaf(c, b.leaves_after);
-    if (position == c.size()) {
-      std::size_t leaves = 0;
-      for (const stage& s : c.stages) leaves += s.leaves;
-      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(leaves) +
-                        " layers of the chain, found layer " + std::to_string(b.leaves_after) +
-                        "; make the buckets and the chain from the same network");
-    }
-    out.push_back({position, b.size() * element});
+  std::size_t position = 0;
+  for (const step_op& o : step) {
+    if (o.kind == step_op_kind::backward) position = o.stage;
+    if (o.kind == step_op_kind::reduce) out.push_back({position, buckets[o.index].size() * element});
   }
   return out;
 }
-
-namespace detail {
 
 // A span of predicted time.
 struct time_span {
@@ -32879,7 +38184,7 @@ private:
 
 } // namespace detail
 
-//   const auto leaving = departures(chain, buckets, sizeof(float));
+//   const auto leaving = departures<Model, batch<64>>();
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
 //   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
@@ -32909,6 +38214,19 @@ struct gradient_span {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
+
+// "(64, 512)", "(64, 8) (64, 8)": of some tensors at this batch.
+inline std::string text_of_extents(const tensor* first, std::size_t count, std::size_t batch) {
+  std::string out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const tensor& made = first[k];
+    std::string extents = made.per_batch ? "" : std::to_string(batch);
+    for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
+      extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
+    out += (k == 0 ? "(" : " (") + extents + ")";
+  }
+  return out;
+}
 
 // What one line of a network's type does in one training step. A line that stands in a Repeat speaks for all its
 // repetitions: its numbers are sums over `times` stages, so that the lines of one level add up.
@@ -33374,9 +38692,10 @@ private:
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
     if (line.times > 1) name += " x " + format_count(line.times);
+    const std::string outputs = detail::text_of_extents(line.outputs.items.data(), line.outputs.size(), batch);
     std::vector<std::string> cells{place(line),
                                    name,
-                                   is_sum(line) ? std::string() : outputs_of(line),
+                                   is_sum(line) ? std::string() : outputs,
                                    parameters_of(line),
                                    line.group ? std::string() : activation(line),
                                    line.group ? std::string() : format_count(line.forwards),
@@ -33408,19 +38727,6 @@ private:
         level = lines[i].level;
       }
     return false;
-  }
-
-  // "(64, 512)", "(64, 8) (64, 8)": of each tensor that the stage makes.
-  std::string outputs_of(const detail::network_line& line) const {
-    std::string out;
-    for (std::size_t k = 0; k < line.outputs.size(); ++k) {
-      const tensor& made = line.outputs[k];
-      std::string extents = made.per_batch ? "" : std::to_string(batch);
-      for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
-        extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
-      out += (k == 0 ? "(" : " (") + extents + ")";
-    }
-    return out;
   }
 
   // "144", "144 frozen", "68 + 144 frozen".
@@ -33563,6 +38869,15 @@ network_summary summary()
 
 namespace cairn {
 
+// The stages after whose backward the buckets of a step leave, in that order: of a model with ddp<>, as its list of ops says.
+template <class Model, class Batch, class T = float>
+std::vector<bucket_departure> departures() {
+  using lists = detail::step_lists<Model, Batch::size, T>;
+  if constexpr (!detail::replica<Model>::distributed) return {};
+  else
+    return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
+}
+
 //   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
 //
 // Draws one training step of a model, before anything has run, and writes the picture to a file: which stage runs when,
@@ -33573,9 +38888,7 @@ void draw_schedule(const std::string& file) {
   using model = typename replica::model;
   using plan = blueprint_of<model, Batch::size, T, typename replica::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  std::vector<bucket_departure> leaving;
-  if constexpr (replica::distributed && !plan::fused)
-    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(accumulated<T>));
+  const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
   write_svg(file, draw_schedules(
@@ -33586,6 +38899,214 @@ void draw_schedule(const std::string& file) {
 }
 
 } // namespace cairn
+
+// cairn/report/layer_watch.hpp
+
+namespace cairn::detail {
+
+// A layer of a network that runs, wherever it stands.
+template <class T, class Queue>
+struct layer_place {
+  std::string path; // as the names of its parameters begin: "2.0"
+  const typename program<T, Queue>::element* code = nullptr;
+  const stage* facts = nullptr;
+  const value_list* behind = nullptr; // the whole value, of which the layer makes the first tensors
+  bool is_frozen = false;
+
+  // As it was typed. All that compilers add to a spelling is as long behind every type.
+  std::string name() const {
+    std::string_view all = facts->type;
+    all.remove_suffix(std::min(all.size(), spelled_after));
+    return typed_name(all);
+  }
+};
+
+// All layers of a chain, each at its index among them.
+template <class T, class Queue>
+void find_layers(const program<T, Queue>& p, std::vector<layer_place<T, Queue>>& out, const chain_names& called = {},
+                 std::uint32_t first = 0) {
+  detail::stage_names<T, Queue> names(p, called);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const auto& e = p.at(i);
+    const std::string name = names.next(i);
+    const std::uint32_t leaf = first + p.leaf_begin[i];
+    for (std::size_t c = 0; c < e.chains.size(); ++c)
+      find_layers(*e.chains[c].code, out, names.inside(e, name, c), leaf + e.chains[c].leaf_begin);
+    if (!e.chains.empty()) continue;
+    if (out.size() <= leaf) out.resize(leaf + std::size_t{1});
+    std::string path = e.places == 0 ? std::string() : name; // an Input has no name
+    if (path.ends_with('.')) path.pop_back();
+    out[leaf] = {std::move(path), &e, &p.stages[i], i + 1 < p.size() ? p.at(i + 1).arrives : p.outputs, p.is_frozen};
+  }
+}
+
+// Watches training steps, one after another: looks at the device's clock before and behind every call of a layer, wherever in
+// blocks it stands. It takes the place of unwatched_step (train/step/training_step.hpp). What is computed is what an unwatched
+// step computes, bit for bit, by the same functions: they are called by a copy of the program whose layers are functions of the
+// watch.
+template <class T, class Queue>
+class layer_watch {
+public:
+  // What a run is a part of: three passes of a layer, and what belongs to no layer.
+  enum part : unsigned char { forward_pass, recompute_pass, backward_pass, loss_part, gradients_part, update_part };
+  struct layer_sums {
+    std::int64_t nanoseconds[3] = {0, 0, 0}; // of each pass
+    std::uint64_t flops = 0;                 // for one sample
+  };
+
+  // A step of one rank has no sums over ranks to wait for. With a fused update gradients are summed and used layer by layer.
+  layer_watch(bool is_alone, bool is_fused) : waits_(!is_alone && !is_fused), is_fused_(is_fused) {}
+  layer_watch(const layer_watch&) = delete;
+  layer_watch& operator=(const layer_watch&) = delete;
+
+  // The layers of the network, from the first watched step on; and of the last step what each took, and the other parts.
+  const std::vector<layer_place<T, Queue>>& layers() const { return layers_; }
+  const std::vector<layer_sums>& sums() const { return sums_; }
+  std::int64_t nanoseconds(part p) const { return others_[p - loss_part]; }
+
+  // Layers have no place for the one who watches them: a thread makes one step at a time.
+  struct at_work {
+    explicit at_work(layer_watch& w) : before(std::exchange(watching(), &w)) {}
+    at_work(const at_work&) = delete;
+    at_work& operator=(const at_work&) = delete;
+    ~at_work() { watching() = before; }
+    layer_watch* before;
+  };
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue& queue) {
+    if (layers_.empty()) prepare(own, queue);
+    code_->training = own.training;
+    return *code_;
+  }
+  template <class Reduction>
+  void begin(const program<T, Queue>&, Queue&, const frame<T>& lent, const Reduction&) {
+    first_leaf_ = lent.random.position;
+    runs_.clear();
+    sums_.assign(layers_.size(), {});
+    is_behind_ = false;
+    clock_->restart();
+    clock_->mark(); // times count from here
+  }
+  void before(const step_op& o) {
+    if (is_timed(o)) {
+      begin_ = clock_->mark();
+    } else if (is_behind(o)) {
+      const std::size_t now = is_behind_ && !ends_wait(o) ? 0 : clock_->mark();
+      if (is_behind_ && ends_wait(o)) runs_.push_back({0, gradients_part, behind_, now});
+      if (!std::exchange(is_behind_, true) || ends_wait(o)) behind_ = now;
+    }
+  }
+  void after(const step_op& o) {
+    if (is_timed(o))
+      runs_.push_back({0,
+                       o.kind == step_op_kind::loss ? loss_part
+                       : is_fused_                  ? update_part
+                                                    : gradients_part,
+                       begin_, clock_->mark()});
+  }
+  template <class Communicator>
+  void end(Communicator& comm, Queue& queue) {
+    if (is_behind_) runs_.push_back({0, update_part, behind_, clock_->mark()});
+    wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
+    add_up();
+  }
+
+private:
+  struct run {
+    std::uint32_t leaf;
+    part what;
+    std::size_t begin, end; // marks
+  };
+  static layer_watch*& watching() {
+    static thread_local layer_watch* now = nullptr;
+    return now;
+  }
+
+  // The loss, and inside of backward what belongs to other ranks, or the update.
+  bool is_timed(const step_op& o) const {
+    return o.kind == step_op_kind::loss || (o.is_inside && o.kind != step_op_kind::statistics && (waits_ || is_fused_));
+  }
+  // Behind backward all of it is one part, or two: what is waited for, and from the comparison on the update.
+  static bool is_behind(const step_op& o) { return o.kind >= step_op_kind::reduce && !o.is_inside; }
+  bool ends_wait(const step_op& o) const { return waits_ && o.kind == step_op_kind::compare; }
+
+  template <class F>
+  void time(part what, std::uint32_t leaf, const F& f) {
+    const std::size_t begin = clock_->mark();
+    f();
+    const std::size_t end = clock_->mark();
+    runs_.push_back({leaf, what, begin, end});
+  }
+  // The functions of the copy. A layer that applies the activation beside it does that one's work.
+  static void forward_layer(Queue& queue, const forward_call<T>& call) {
+    layer_watch& w = *watching();
+    const std::uint32_t leaf = call.random.position - w.first_leaf_;
+    const auto& layer = w.layers_[leaf];
+    w.time(call.why == pass::recompute ? recompute_pass : forward_pass, leaf, [&] { layer.code->forward(queue, call); });
+    w.sums_[leaf].flops += layer.facts->forward_flops;
+    if (call.then != activation::none) w.sums_[leaf + 1].flops += w.layers_[leaf + 1].facts->forward_flops;
+  }
+  static void backward_layer(Queue& queue, const backward_call<T>& call) {
+    layer_watch& w = *watching();
+    const std::uint32_t leaf = call.random.position - w.first_leaf_;
+    const auto& layer = w.layers_[leaf];
+    w.time(backward_pass, leaf, [&] { layer.code->backward(queue, call); });
+    w.sums_[leaf].flops += layer.facts->backward_flops - (call.input_gradients ? 0 : layer.facts->input_gradient_flops);
+    if (call.before != activation::none) w.sums_[leaf - 1].flops += w.layers_[leaf - 1].facts->backward_flops;
+  }
+  void prepare(const program<T, Queue>& p, Queue& queue) {
+    find_layers(p, layers_);
+    code_ = copy_of(p);
+    constexpr std::size_t most_runs = 6; // of a layer, usually
+    clock_.emplace(queue, 2 * most_runs * (layers_.size() + 1));
+    runs_.reserve(most_runs * (layers_.size() + 1));
+  }
+  // Chains that are one constant share a copy.
+  program<T, Queue>* copy_of(const program<T, Queue>& p) {
+    program<T, Queue>*& known = copies_[&p];
+    if (known != nullptr) return known;
+    program<T, Queue>& out = programs_.emplace_back(p);
+    known = &out;
+    std::vector<element>& elements = elements_.emplace_back(p.elements.begin(), p.elements.end());
+    for (element& e : elements) {
+      if (e.forward != nullptr) e.forward = &forward_layer, e.backward = &backward_layer;
+      if (e.chains.empty()) continue;
+      std::vector<chain_of_block<T, Queue>>& chains = chains_.emplace_back(e.chains.begin(), e.chains.end());
+      for (auto& chain : chains) chain.code = copy_of(*chain.code);
+      e.chains = chains;
+    }
+    out.elements = elements;
+    return &out;
+  }
+  // When the device is done with the step.
+  void add_up() {
+    for (std::int64_t& sum : others_) sum = 0;
+    for (const run& r : runs_) {
+      const std::int64_t took = clock_->nanoseconds(r.end) - clock_->nanoseconds(r.begin);
+      if (r.what < loss_part) sums_[r.leaf].nanoseconds[r.what] += took;
+      else others_[r.what - loss_part] += took;
+    }
+  }
+
+  using element = typename program<T, Queue>::element;
+
+  bool waits_;
+  bool is_fused_;
+  std::vector<layer_place<T, Queue>> layers_{};
+  std::deque<program<T, Queue>> programs_{}; // copies: they stay where they are
+  std::deque<std::vector<element>> elements_{};
+  std::deque<std::vector<chain_of_block<T, Queue>>> chains_{};
+  std::map<const program<T, Queue>*, program<T, Queue>*> copies_{};
+  program<T, Queue>* code_ = nullptr; // of the network
+  std::optional<typename Queue::stopwatch> clock_{};
+  std::uint32_t first_leaf_ = 0;
+  std::vector<run> runs_{};
+  std::vector<layer_sums> sums_{};
+  std::int64_t others_[3] = {0, 0, 0};
+  std::size_t begin_ = 0, behind_ = 0; // marks
+  bool is_behind_ = false;             // backward is over
+};
+
+} // namespace cairn::detail
 
 // cairn/report/progress.hpp
 
@@ -33866,7 +39387,9 @@ public:
   static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
 
 private:
+  // Of steps train_loss_step is what train_loss is of epochs.
   line& line_of(std::string_view name, bool of_epoch) {
+    if (!of_epoch && name.ends_with("_step")) name.remove_suffix(5);
     for (line& l : lines_)
       if (l.name == name && l.of_epochs == of_epoch) return l;
     return lines_.emplace_back(line{std::string(name), of_epoch});
@@ -33879,8 +39402,9 @@ private:
 
 using recorded_metrics = detail::metrics_in_memory<512>;
 
-// The metrics of a table that csv_log wrote. The table does not tell steps from epochs: a row counts as that of an epoch where
-// it has a metric of a validation or a test, or comes second with its step. Throws file_error.
+// The metrics of a table that csv_log wrote. A row is that of a step where it has a number of one, as train_loss_step. In a table
+// without such a column a row counts as that of an epoch where it has a metric of a validation or a test, or comes second with
+// its step. Throws file_error.
 template <class Metrics = recorded_metrics>
 Metrics read_metrics(const std::string& file) {
   const std::string text = detail::text_of_file(file);
@@ -33901,6 +39425,10 @@ Metrics read_metrics(const std::string& file) {
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
                        " of '" + file + "', found '" + std::string(rows[i].substr(0, 60)) + "'");
     bool of_epoch = std::exchange(step, values[0]) == values[0];
+    bool names_steps = false, is_step = false; // has the table a column such as train_loss_step, and this row a number there?
+    for (std::size_t k = 2; k < cells.size(); ++k)
+      if (names[k].ends_with("_step")) names_steps = true, is_step = is_step || !cells[k].empty();
+    of_epoch = (of_epoch || names_steps) && !is_step;
     for (std::size_t k = 2; k < cells.size(); ++k)
       of_epoch = of_epoch || (!cells[k].empty() && (names[k].starts_with("val_") || names[k].starts_with("test_")));
     for (std::size_t k = 2; k < cells.size(); ++k)
@@ -34044,8 +39572,9 @@ namespace cairn {
 //   epoch 3/20:  45%|#####9      | 27,000/60,000 [00:02<00:03, 12.1k samples/s, loss=0.123, lr=0.1]
 //   epoch 3/20: train_loss=0.1104, val_loss=0.0981, val_accuracy=0.9712
 //
-// Rank 0 shows the samples of all ranks, the other ranks nothing. Of the settings the label, and what was done before, are
-// set for each epoch. `Clock` is as in progress.
+// A run that ends with a step, before its last epoch does, is counted in steps up to that one. Rank 0 shows the samples of all
+// ranks, the other ranks nothing. Of the settings the label, the unit, and what was done before, are set for each bar. `Clock` is
+// as in progress.
 template <class Clock = std::chrono::steady_clock>
 class progress_bar {
 public:
@@ -34064,12 +39593,17 @@ public:
     if (!bar_) {
       progress_settings settings = settings_;
       settings.label = label(run);
-      const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
-      settings.done = std::min(before * run.rows(), run.samples_of_epoch());
-      bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
+      if (run.last_step() > 0) {
+        settings.unit = "steps";
+        settings.done = std::min(static_cast<std::size_t>(run.step()) - 1, total(run));
+      } else {
+        const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
+        settings.done = std::min(before * run.rows(), total(run));
+      }
+      bar_.emplace(total(run), std::move(settings), begun_);
     }
-    bar_->advance(run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
-    if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
+    bar_->advance(run.last_step() > 0 ? 1 : run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    if (bar_->done() >= total(run)) bar_->finish(); // what the validation takes is no part of its time
   }
 
   template <class Run>
@@ -34094,7 +39628,13 @@ public:
 private:
   template <class Run>
   static std::string label(const Run& run) {
-    return "epoch " + std::to_string(run.epoch() + 1) + "/" + std::to_string(run.epochs());
+    const std::string epoch = "epoch " + std::to_string(run.epoch() + 1);
+    return run.last_step() > 0 ? epoch : epoch + "/" + std::to_string(run.epochs());
+  }
+  // What a bar counts up to: samples of an epoch, or steps of a run that ends with a step.
+  template <class Run>
+  static std::size_t total(const Run& run) {
+    return run.last_step() > 0 ? static_cast<std::size_t>(run.last_step()) : run.samples_of_epoch();
   }
 
   progress_settings settings_;
@@ -34241,10 +39781,10 @@ private:
 
 namespace cairn::detail {
 
-// Watches one training step: has the executor make it op by op, and marks the places between them in the queue, at which the
-// device's clock is looked at (device/device.hpp: a stopwatch). What is computed is what an unwatched step computes, bit for bit:
-// the ops, and the calls of the communicator, are the same in the same order. It takes the place of unwatched_step
-// (train/training_step.hpp), for one step, and waits for the device before the step and behind it.
+// Watches one training step: marks the places between its ops in the queue, at which the device's clock is looked at
+// (device/device.hpp: a stopwatch). What is computed is what an unwatched step computes, bit for bit: it is the same list, and
+// walked in the same way. It takes the place of unwatched_step (train/step/training_step.hpp), for one step, and waits for the
+// device before the step and behind it.
 //
 // (It is a template, so that a program that includes it and traces nothing does not compile it.)
 template <class Clock>
@@ -34255,13 +39795,12 @@ public:
     std::int64_t end = 0;
   };
   // A bucket on its way: from when its gradients were complete until this rank saw that it was back. Whether it is, is looked at
-  // after every op, where the communicator can tell; else it is known when the rank has waited for it, or used it in a fused
-  // update.
+  // after every op, where the communicator can tell; else it is known when the rank has waited for it.
   struct way {
     std::int64_t sent = 0;
     std::int64_t back = 0;
     std::size_t bytes = 0;
-    std::size_t op = 0; // during which it was sent; one behind the last: afterwards
+    std::size_t op = 0; // of the schedule, during which it was sent; one behind the last: afterwards
   };
   // What happened inside an op, or inside the update.
   struct inner {
@@ -34283,47 +39822,46 @@ public:
   std::vector<way> buckets{};
   std::vector<inner> inside{};
 
+  struct at_work {
+    explicit at_work(const step_watch&) {}
+  };
+  template <class T, class Queue>
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
+    return own;
+  }
   template <class T, class Queue, class Reduction>
-  void forward(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, Reduction& reduction) {
+  void begin(const program<T, Queue>& p, Queue& queue, const frame<T>&, const Reduction& reduction) {
     ops.assign(p.training.ops.begin(), p.training.ops.end());
     took.assign(ops.size(), {});
-    step_ = std::make_unique<step_of<T, Queue, Reduction>>(p, queue, lent, reduction, *this);
+    step_ = std::make_unique<step_of<Queue, Reduction>>(queue, reduction, 4 * ops.size());
     finish_on_host(queue); // what was there before
     mark();
     finish_on_host(queue);
     start_ = now();
-    for (at_ = 0; at_ < p.training.loss; ++at_) run();
   }
-  template <class Judge>
-  double loss(const Judge& judge) {
-    took[at_].begin = last_;
-    const double value = judge();
-    took[at_++].end = mark();
-    return value;
+  void before(const step_op& o) {
+    if (o.is_scheduled()) took[at_ = o.index].begin = last_;
+    else if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait) begin_ = mark();
   }
-  template <class T, class Queue>
-  void backward(const program<T, Queue>&, Queue&, const frame<T>&) {
-    for (; at_ < ops.size(); ++at_) run();
-  }
-  // The wait is taken apart, bucket by bucket; a second wait for one, by the update itself, returns at once. With a fused
-  // update every bucket is waited for where it is used.
-  template <class Update, class Communicator, class Queue, class Reduction>
-  void update(const Update& update, Communicator& comm, Queue& queue, Reduction& reduction) {
-    step_->look();
-    waiting.begin = last_;
-    if (!fused_) {
-      send([&] { reduction.send(comm, queue, static_cast<std::size_t>(-1)); }, reduction);
-      for (std::size_t b = 0; b < buckets.size(); ++b) {
-        const std::int64_t begin = mark();
-        reduction.wait(queue, b);
-        const std::int64_t end = mark();
-        if (buckets[b].back == 0) buckets[b].back = now();
-        inside.push_back({inner::kind::wait, b, {begin, end}});
-      }
+  void after(const step_op& o) {
+    if (o.is_scheduled()) {
+      took[at_++].end = waiting.begin = waiting.end = mark();
+      for (std::size_t b = 0; b < buckets.size(); ++b)
+        if (buckets[b].back == 0 && step_->is_back(b)) buckets[b].back = now();
+    } else if (o.kind == step_op_kind::reduce) {
+      buckets.push_back({begin_, 0, step_->bytes(o.index), at_});
+      if (!fused_) inside.push_back({inner::kind::send, o.index, {begin_, mark()}});
+    } else if (o.kind == step_op_kind::wait) {
+      if (buckets[o.index].back == 0) buckets[o.index].back = now(); // no later than the end of the wait
+      if (!fused_) waiting.end = mark();
+      if (!fused_) inside.push_back({inner::kind::wait, o.index, {begin_, waiting.end}});
+    } else if (o.kind == step_op_kind::update && fused_) {
+      inside.push_back({inner::kind::use, o.index, {begin_, mark()}});
     }
-    waiting.end = updating.begin = used_until_ = mark();
-    update();
-    updating.end = mark();
+  }
+  template <class Communicator, class Queue>
+  void end(Communicator& comm, Queue& queue) {
+    updating = {waiting.end, mark()};
     wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
     tell_times();
     step_.reset();
@@ -34332,72 +39870,28 @@ public:
   // The trainer's gradients are used bucket by bucket, during the backward pass.
   void is_fused() { fused_ = true; }
   bool fused() const { return fused_; }
-  // Called with what the step discards: a bucket too, where it was used.
-  static void discarded(void* self, std::byte* bytes, std::size_t count) {
-    auto* const me = static_cast<step_watch*>(self);
-    me->listener(bytes, count);
-    if (me->fused_ && me->step_ != nullptr) me->step_->used(bytes);
-  }
-  callback<std::byte*, std::size_t> listener{}; // another one, of the trainer's user
 
 private:
   struct step_in_progress {
     virtual ~step_in_progress() = default;
-    virtual void run(std::size_t t) = 0;
-    virtual void used(const std::byte* bytes) = 0;
-    virtual void look() = 0;
+    virtual std::size_t bytes(std::size_t bucket) const = 0;
+    virtual bool is_back(std::size_t bucket) const = 0;
     virtual std::int64_t mark() = 0;
     virtual std::int64_t nanoseconds(std::int64_t mark) const = 0;
   };
-  // The ops of a step write their gradients and tell of them as ever; this listens in between.
-  template <class T, class Queue, class Reduction>
+  template <class Queue, class Reduction>
   struct step_of final : step_in_progress {
-    step_of(const program<T, Queue>& p, Queue& queue, const frame<T>& given, Reduction& r, step_watch& w)
-        : lent(given), tell(*given.tell), own(tell), reduction(r), watch(w), clock(queue, 4 * p.training.ops.size()),
-          executes(p, queue, lent) {
-      own.finished = {&finished, this};
-      lent.tell = &own;
-    }
-    static void finished(void* self, std::size_t end) {
-      auto* const me = static_cast<step_of*>(self);
-      me->watch.used_until_ = me->watch.mark();
-      me->watch.send([&] { me->tell.finished(end); }, me->reduction);
-    }
-    void run(std::size_t t) override { executes.run(t); }
-    void used(const std::byte* bytes) override {
-      watch.note_sent(reduction);
-      // Buckets are used in the order in which they were sent.
-      const std::size_t b = watch.used_count_;
-      if (b == watch.buckets.size() || reinterpret_cast<const std::byte*>(reduction.span_of(b).data()) != bytes) return;
-      ++watch.used_count_;
-      const std::int64_t end = watch.mark();
-      if (watch.buckets[b].back == 0) watch.buckets[b].back = now();
-      watch.inside.push_back({inner::kind::use, b, {std::exchange(watch.used_until_, end), end}});
-    }
-    void look() override {
-      for (std::size_t b = 0; b < watch.buckets.size(); ++b)
-        if (watch.buckets[b].back == 0 && reduction.is_back(b)) watch.buckets[b].back = now();
-    }
-
+    step_of(Queue& queue, const Reduction& r, std::size_t marks) : reduction(r), clock(queue, marks) {}
+    std::size_t bytes(std::size_t b) const override { return reduction.span_of(b).size_bytes(); }
+    bool is_back(std::size_t b) const override { return reduction.is_back(b); }
     std::int64_t mark() override { return static_cast<std::int64_t>(clock.mark()); }
     std::int64_t nanoseconds(std::int64_t mark) const override { return clock.nanoseconds(static_cast<std::size_t>(mark)); }
 
-    frame<T> lent;
-    callbacks tell; // the trainer's
-    callbacks own;
-    Reduction& reduction;
-    step_watch& watch;
+    const Reduction& reduction;
     typename Queue::stopwatch clock;
-    executor<T, Queue> executes;
   };
 
   std::int64_t mark() { return last_ = step_->mark(); }
-  void run() {
-    took[at_].begin = last_;
-    step_->run(at_);
-    took[at_].end = mark();
-    if (!buckets.empty()) step_->look();
-  }
   // The step is over: times in place of marks.
   void tell_times() {
     const auto tell = [this](std::int64_t& mark) { mark = start_ + step_->nanoseconds(mark); };
@@ -34412,28 +39906,11 @@ private:
     tell_both(updating);
   }
 
-  // What f sends is on its way from when f was called. A bucket may be used before f is back.
-  template <class F, class Reduction>
-  void send(const F& f, const Reduction& reduction) {
-    sending_ = mark();
-    f();
-    note_sent(reduction);
-  }
-  template <class Reduction>
-  void note_sent(const Reduction& reduction) {
-    for (std::size_t b = buckets.size(); b < reduction.left(); ++b) {
-      buckets.push_back({sending_, 0, reduction.span_of(b).size_bytes(), at_});
-      if (!fused_) inside.push_back({inner::kind::send, b, {sending_, mark()}});
-    }
-  }
-
   std::unique_ptr<step_in_progress> step_{};
-  std::size_t at_ = 0;
+  std::size_t at_ = 0;     // op of the schedule
   std::int64_t start_ = 0; // nanoseconds of the host's clock, at the first mark
   std::int64_t last_ = 0;  // mark
-  std::int64_t sending_ = 0;
-  std::int64_t used_until_ = 0;
-  std::size_t used_count_ = 0;
+  std::int64_t begin_ = 0; // mark, at which a bucket was sent, or begins to be waited for
   bool fused_ = false;
 };
 
@@ -34674,20 +40151,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;
-  if constexpr (Trainer::fused) {
-    watch.is_fused();
-    watch.listener = access::on_discard(train);
-  }
-  const struct listening { // to what a fused update discards; then the listener of before listens again
-    Trainer& train;
-    watch_type& watch;
-    listening(Trainer& t, watch_type& w) : train(t), watch(w) {
-      if constexpr (Trainer::fused) train.on_discard({&watch_type::discarded, &watch});
-    }
-    ~listening() {
-      if constexpr (Trainer::fused) train.on_discard(watch.listener);
-    }
-  } here{train, watch};
+  if constexpr (Trainer::fused) watch.is_fused();
   const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
   double loss = 0;
@@ -34877,5 +40341,373 @@ private:
 // is seen at once and stays when the program is killed; the disk is asked to keep it (fsync) only when the log is closed.
 // Throws file_error.
 using tensorboard_log = detail::event_log<detail::open_file>;
+
+} // namespace cairn
+
+// cairn/train/step/kept_training.hpp
+
+namespace cairn::detail {
+
+// All that steps of a trainer change, kept in memory of the host: parameters, buffers, the optimizer's states, gradients and
+// counters. give_back() undoes what was made since, bit for bit, and so does the destructor, where an exception passes. Unlike a
+// saved state it has micro-batches that wait for their step, and what the program sees of the last step. What the program sets
+// itself is not in it, but for the learning rate.
+template <class Trainer>
+class kept_training {
+public:
+  explicit kept_training(Trainer& train) : train_(train), numbers_(values_of((train.wait(), access::numbers_of_steps(train)))) {
+    auto& queue = access::compute(train_);
+    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+      auto& here = blocks_.emplace_back(there.size());
+      if (!here.empty()) download(queue, here.size(), here.data(), static_cast<const std::byte*>(there.data()));
+    }
+    finish_on_host(queue);
+  }
+  kept_training(const kept_training&) = delete;
+  kept_training& operator=(const kept_training&) = delete;
+  // Something else has gone wrong then, and is what the caller is told.
+  ~kept_training() {
+    if (is_given_back_) return;
+    try {
+      train_.wait();
+    } catch (...) {
+    }
+    try {
+      put_back();
+    } catch (...) {
+    }
+  }
+
+  // Waits for the steps that are still on their way, which would tell of themselves later.
+  void give_back() {
+    train_.wait();
+    is_given_back_ = true;
+    put_back();
+  }
+
+private:
+  using access = replica_access;
+
+  template <class... Numbers>
+  static std::tuple<Numbers...> values_of(const std::tuple<Numbers&...>& from) {
+    return from;
+  }
+
+  void put_back() {
+    access::numbers_of_steps(train_) = numbers_;
+    auto& queue = access::compute(train_);
+    finish_on_host(queue);
+    std::size_t next = 0;
+    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+      const std::vector<std::byte>& here = blocks_[next++];
+      if (!here.empty()) upload(queue, here.size(), there.data(), here.data());
+    }
+    finish_on_host(queue);
+  }
+
+  Trainer& train_;
+  decltype(values_of(access::numbers_of_steps(std::declval<Trainer&>()))) numbers_;
+  std::vector<std::vector<std::byte>> blocks_{};
+  bool is_given_back_ = false;
+};
+
+} // namespace cairn::detail
+
+// cairn/report/timed_summary.hpp
+
+namespace cairn {
+
+// How much timed_summary measures.
+struct timing_options {
+  std::size_t steps = 20;  // whose median is told; between them as many that nothing watches
+  std::size_t warm_up = 3; // of each kind before them: memory is touched first, libraries choose how they compute
+};
+
+// What one layer takes of a training step.
+struct layer_times {
+  std::string path{};         // as the names of its parameters begin: "3.0"
+  std::string layer{};        // as it was typed
+  std::size_t index = 0;      // among all layers, in the order in which they first run
+  std::string output{};       // "(64, 512)"
+  std::size_t parameters = 0; // that are learnt
+  std::size_t frozen = 0;     // parameters that are not
+  double forward = 0;         // seconds of its first forward pass
+  double recompute = 0;       // ... of those that make again what a policy did not store
+  double backward = 0;
+  std::uint64_t flops = 0; // of a step of these samples, all that runs again included
+
+  double seconds() const { return forward + recompute + backward; }
+  double flops_per_second() const { return seconds() > 0 ? static_cast<double>(flops) / seconds() : 0; }
+};
+
+// Where the time of a training step goes; see timed_summary(). Its members are there for programs, text() and markdown() for
+// people. All times are seconds, medians over the steps.
+struct step_times {
+  std::vector<layer_times> layers{}; // every one once, the slowest first
+  double loss = 0;
+  double gradients = 0; // sends them to the other ranks and waits for theirs, where that is not part of the update
+  double update = 0;    // a fused one with its sums over the ranks
+  double rest = 0;      // in none of these: inputs on their way, what blocks do between their layers, checks, looks at the clock
+  double step = 0;      // as a whole, while its layers were measured
+  double unwatched = 0; // the same where nothing looked at a clock but at its ends
+  std::size_t samples = 0;
+  std::size_t steps = 0;
+  std::string element{};
+  int rank = 0;
+  int ranks = 1;
+
+  double of_layers() const {
+    double sum = 0;
+    for (const layer_times& l : layers) sum += l.seconds();
+    return sum;
+  }
+  // What the median of the whole has above those of its parts: interruptions, which hit another part in each step. Where that is
+  // more than little the machine is busy with something else; it may be a bit below 0.
+  double interruptions() const { return step - of_layers() - loss - gradients - update - rest; }
+
+  static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  // For a terminal, at most 100 columns as long as paths and shapes are not very long; the slowest `most` layers one by one.
+  std::string text(std::size_t most = all) const { return heading() + "\n\n" + by_layer(most).text() + "\n" + by_part().text(); }
+  // For a README or an issue.
+  std::string markdown(std::size_t most = all) const {
+    return heading() + "\n\n" + by_layer(most).markdown() + "\n" + by_part().markdown();
+  }
+
+private:
+  static constexpr std::size_t columns = 100;
+
+  bool in_milliseconds() const { return step >= 0.1; } // one unit for all, so that digits can be compared
+  std::string time(double seconds) const { return detail::three_digits(seconds * (in_milliseconds() ? 1e3 : 1e6)); }
+  std::string time_or_dash(double seconds) const { return seconds > 0 ? time(seconds) : "-"; }
+  std::string share(double seconds) const { return step > 0 ? format_fixed(100 * seconds / step, 1) : "-"; }
+  static std::string giga(double flops_per_second) {
+    return flops_per_second > 0 ? detail::three_digits(flops_per_second / 1e9) : "-";
+  }
+
+  std::string heading() const {
+    return "a step of " + format_count(samples) + " samples of " + element +
+           (ranks > 1 ? " on rank " + std::to_string(rank) + " of " + std::to_string(ranks) : std::string()) + ", " +
+           (in_milliseconds() ? "milliseconds" : "microseconds") + ", medians of " + format_count(steps) + " steps";
+  }
+
+  std::vector<std::string> cells(const layer_times& l, const std::string& path, const std::string& name, bool recomputes) const {
+    std::string parameters = l.parameters == 0 ? std::string() : format_count(l.parameters);
+    if (l.frozen > 0) parameters += (parameters.empty() ? "" : " + ") + format_count(l.frozen) + " frozen";
+    std::vector<std::string> out{path, name, l.output, parameters.empty() ? "-" : parameters, time_or_dash(l.forward)};
+    if (recomputes) out.push_back(time_or_dash(l.recompute));
+    out.insert(out.end(), {time_or_dash(l.backward), share(l.seconds()), giga(l.flops_per_second())});
+    return out;
+  }
+  static void add(layer_times& to, const layer_times& l) {
+    to.parameters += l.parameters;
+    to.frozen += l.frozen;
+    to.forward += l.forward;
+    to.recompute += l.recompute;
+    to.backward += l.backward;
+    to.flops += l.flops;
+  }
+
+  table by_layer(std::size_t most) const {
+    if (most + 1 == layers.size()) most = all; // the line of the others would take as much room
+    layer_times sum, others;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      add(sum, layers[i]);
+      if (i >= most) add(others, layers[i]);
+    }
+    const bool recomputes = sum.recompute > 0;
+    std::vector<std::string> header{"", "layer", "output", "parameters", "forward", "backward", "%", "GFLOP/s"};
+    if (recomputes) header.insert(header.begin() + 5, "recompute");
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < layers.size() && i < most; ++i)
+      rows.push_back(cells(layers[i], layers[i].path, layers[i].layer, recomputes));
+    if (most < layers.size()) rows.push_back(cells(others, "", format_count(layers.size() - most) + " others", recomputes));
+    shorten_names(header, rows);
+    table out(std::move(header));
+    for (std::vector<std::string>& row : rows) out.row(std::move(row));
+    out.rule().row(cells(sum, "", "all layers", recomputes));
+    return out;
+  }
+  // Names of layers take the room that is left. Where that is little, of several outputs the first is shown.
+  static void shorten_names(const std::vector<std::string>& header, std::vector<std::vector<std::string>>& rows) {
+    constexpr std::size_t least = 10, name = 1, output = 2;
+    std::size_t room = room_for(name, header, rows);
+    if (room < least) {
+      for (auto& row : rows) row[output].resize(std::min(row[output].size(), row[output].find(')') + 1));
+      room = std::max(room_for(name, header, rows), least);
+    }
+    for (auto& row : rows)
+      if (row[name].size() > room) row[name] = row[name].substr(0, room - 3) + "...";
+  }
+  static std::size_t room_for(std::size_t column, const std::vector<std::string>& header,
+                              const std::vector<std::vector<std::string>>& rows) {
+    std::size_t taken = 2 * (header.size() - 1);
+    for (std::size_t c = 0; c < header.size(); ++c) {
+      if (c == column) continue;
+      std::size_t width = header[c].size();
+      for (const auto& row : rows) width = std::max(width, row[c].size());
+      taken += width;
+    }
+    return taken < columns ? columns - taken : 0;
+  }
+
+  table by_part() const {
+    table out({"one step", in_milliseconds() ? "ms" : "us", "%"});
+    const auto add = [&](const char* name, double seconds) { out.row({name, time(seconds), share(seconds)}); };
+    add("layers", of_layers());
+    add("loss", loss);
+    if (gradients > 0) add("gradients of all ranks", gradients);
+    add("update", update);
+    add("the rest", rest);
+    add("interruptions", interruptions());
+    out.rule();
+    add("total", step);
+    add("a step that is not watched", unwatched);
+    return out;
+  }
+};
+
+namespace detail {
+
+inline double median(std::vector<double>& of) {
+  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
+  std::nth_element(of.begin(), middle, of.end());
+  return of.size() % 2 == 1 ? *middle : (*middle + *std::max_element(of.begin(), middle)) / 2;
+}
+
+// The times of many steps; `each` numbers of one.
+class many_times {
+public:
+  void add(std::size_t number, double seconds) {
+    if (of_.size() <= number) of_.resize(number + 1);
+    of_[number].push_back(seconds);
+  }
+  double median_of(std::size_t number) { return number < of_.size() ? median(of_[number]) : 0; }
+
+private:
+  std::vector<std::vector<double>> of_;
+};
+
+// What is known of the layers before anything is measured, in the order in which they first run.
+template <class T, class Queue>
+std::vector<layer_times> untimed_layers(const std::vector<layer_place<T, Queue>>& places, std::size_t samples) {
+  std::vector<layer_times> out;
+  for (const layer_place<T, Queue>& at : places) {
+    layer_times l{.path = at.path,
+                  .layer = at.name(),
+                  .index = out.size(),
+                  .output = text_of_extents(at.behind->items.data(), at.code->gives, samples)};
+    (at.is_frozen ? l.frozen : l.parameters) = at.code->parameters.elements();
+    out.push_back(std::move(l));
+  }
+  return out;
+}
+
+// Throws input_error on every rank unless all are given the same: they would wait for each other's steps.
+template <class Communicator, class Queue>
+void check_timing(Communicator& comm, Queue& queue, const timing_options& given) {
+  const auto all = of_all_ranks(comm, queue, given);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank].steps != all[0].steps || all[rank].warm_up != all[0].warm_up)
+      throw input_error("timed_summary: expected the same steps and warm_up on every rank, found " +
+                        std::to_string(all[0].steps) + " and " + std::to_string(all[0].warm_up) + " on rank 0, " +
+                        std::to_string(all[rank].steps) + " and " + std::to_string(all[rank].warm_up) + " on rank " +
+                        std::to_string(rank) + "; give every rank the same options");
+  if (given.steps == 0) throw input_error("timed_summary: expected at least 1 step to measure, found 0");
+}
+
+} // namespace detail
+
+//   std::fputs(timed_summary(train, images, labels).text().c_str(), stdout);
+//
+// Measures training steps on these samples, and tells what each layer takes of one, the slowest first, also those inside of
+// blocks: forward, what a policy makes again, and backward; then the loss, what belongs to other ranks, the update, and the rest.
+// The steps are real ones, at a learning rate of 0, and they are undone: afterwards the trainer has every bit that it had before,
+// with micro-batches that wait for their step and what it tells of the last one. A copy of parameters, buffers, states and
+// gradients is in memory of the host meanwhile. With several ranks every rank makes this call, with equal
+// options, and each sees its own times: rank 0 prints.
+//
+// Every second step is one that nothing watches: `unwatched` beside `step` says what watching costs, some 50 ns a layer and pass.
+// Each step is waited for, so that a device whose work is done later begins none before the last is over. An activation that a
+// product applies to its own result has no time of its own, and the product a little more; layers that sum statistics over the
+// ranks wait for the others. Throws what a step throws; also then the trainer is as it was, but for a failure that needs
+// synchronize().
+template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
+step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
+  using access = detail::replica_access;
+  using T = typename Trainer::plan::element;
+  using queue_type = std::remove_cvref_t<decltype(train.device().compute())>;
+  static_assert(detail::tells_time<queue_type>,
+                "timed_summary: this device does not tell how long its work takes; give its queue "
+                "a stopwatch, as cairn/device/device.hpp says");
+  step_times out;
+  if constexpr (detail::tells_time<queue_type>) {
+    auto& comm = access::comm(train);
+    detail::check_timing(comm, train.device().compute(), options);
+    detail::kept_training<Trainer> before(train);
+    const struct unheard { // to who listens to discards these steps do not exist
+      Trainer& train;
+      decltype(access::on_discard(train)) listener = access::on_discard(train);
+      explicit unheard(Trainer& t) : train(t) { train.on_discard({}); }
+      unheard(const unheard&) = delete;
+      unheard& operator=(const unheard&) = delete;
+      ~unheard() { train.on_discard(listener); }
+    } quiet(train);
+    train.drop_micro_batches();
+    train.learning_rate(0);
+
+    detail::layer_watch<T, queue_type> watch(comm.size() == 1, Trainer::fused);
+    const detail::unwatched_step unwatched;
+    const auto seconds_of = [&](auto& watched_by) {
+      const auto begin = Clock::now();
+      static_cast<void>(access::step(train, inputs, targets, watched_by));
+      train.wait();
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    using part = detail::layer_watch<T, queue_type>;
+    detail::many_times wholes, others, passes;
+    for (std::size_t step = 0; step < options.warm_up + options.steps; ++step) {
+      const double alone = seconds_of(unwatched);
+      const double whole = seconds_of(watch);
+      if (step < options.warm_up) continue;
+      wholes.add(0, alone);
+      wholes.add(1, whole);
+      double rest = whole;
+      const auto add = [&rest](detail::many_times& to, std::size_t number, std::int64_t nanoseconds) {
+        const double seconds = 1e-9 * static_cast<double>(nanoseconds);
+        to.add(number, seconds);
+        rest -= seconds;
+      };
+      for (std::size_t k = 0; k < 3; ++k)
+        add(others, k, watch.nanoseconds(static_cast<typename part::part>(part::loss_part + k)));
+      for (std::size_t l = 0; l < watch.layers().size(); ++l)
+        for (std::size_t k = 0; k < 3; ++k) add(passes, 3 * l + k, watch.sums()[l].nanoseconds[k]);
+      others.add(3, rest);
+    }
+    out.samples = access::rows(train);
+    before.give_back();
+
+    out.layers = detail::untimed_layers(watch.layers(), out.samples);
+    for (layer_times& l : out.layers) {
+      l.forward = passes.median_of(3 * l.index);
+      l.recompute = passes.median_of(3 * l.index + 1);
+      l.backward = passes.median_of(3 * l.index + 2);
+      l.flops = watch.sums()[l.index].flops * out.samples;
+    }
+    std::sort(out.layers.begin(), out.layers.end(), [](const layer_times& a, const layer_times& b) {
+      return a.seconds() != b.seconds() ? a.seconds() > b.seconds() : a.index < b.index;
+    });
+    out.loss = others.median_of(0);
+    out.gradients = others.median_of(1);
+    out.update = others.median_of(2);
+    out.rest = others.median_of(3);
+    out.unwatched = wholes.median_of(0);
+    out.step = wholes.median_of(1);
+    out.steps = options.steps;
+    out.element = std::string(detail::type_name<T>());
+    out.rank = comm.rank();
+    out.ranks = comm.size();
+  }
+  return out;
+}
 
 } // namespace cairn

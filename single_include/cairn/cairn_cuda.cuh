@@ -1071,153 +1071,6 @@ struct readers_of_axis {
 
 } // namespace cairn::detail
 
-// cairn/ops/avg_pool2d/cuda.cuh
-
-namespace cairn {
-
-namespace detail {
-
-template <class T>
-CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
-  const std::size_t divisor = y.divisor * x.divisor;
-  return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
-}
-
-// One quad of the output each.
-template <class T>
-struct avg_pool_output {
-  window over;
-  mean_of which;
-  quad_of_pixel<T> where;
-  T* output;
-  const T* input;
-  CAIRN_DEVICE void operator()(std::size_t index) const {
-    const auto at = where.at(index);
-    const mean_range y = range_of(over.y, which, at.row), x = range_of(over.x, which, at.column);
-    const std::size_t image = at.image * over.inputs();
-    quad<T> sum{};
-    for (std::size_t row = y.begin; row < y.end; ++row)
-      for (std::size_t column = x.begin; column < x.end; ++column) {
-        const quad<T> v = where.load(input, image + row * over.x.in + column, at.channel);
-        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += v.at[j];
-      }
-    const T share = share_of<T>(y, x);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] *= share;
-    where.store(output, sum, at.pixel, at.channel);
-  }
-};
-// The outputs [begin, end) of an axis among which are all whose windows have this input.
-struct outputs_having {
-  std::size_t begin, end;
-  CAIRN_DEVICE outputs_having(const window_axis& a, mean_of which, std::size_t input) {
-    if (which == mean_of::adaptive) {
-      begin = input * a.out / a.in;
-      end = ((input + 1) * a.out + a.in - 1) / a.in;
-    } else {
-      const std::size_t place = input + a.padding;
-      begin = place < a.kernel ? 0 : (place - a.kernel) / a.stride + 1;
-      end = place / a.stride + 1 < a.out ? place / a.stride + 1 : a.out;
-    }
-  }
-};
-// One quad of the input each: the windows that it is in, in their order.
-template <class T>
-struct avg_pool_input_gradient {
-  window over;
-  mean_of which;
-  quad_of_pixel<T> where;
-  T* input_gradient;
-  const T* output_gradient;
-  CAIRN_DEVICE void operator()(std::size_t index) const {
-    const auto at = where.at(index);
-    const outputs_having rows(over.y, which, at.row), columns(over.x, which, at.column);
-    quad<T> sum{};
-    for (std::size_t p = rows.begin; p < rows.end; ++p) {
-      const mean_range y = range_of(over.y, which, p);
-      for (std::size_t q = columns.begin; y.begin <= at.row && at.row < y.end && q < columns.end; ++q) {
-        const mean_range x = range_of(over.x, which, q);
-        if (at.column < x.begin || at.column >= x.end) continue;
-        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
-        const T share = share_of<T>(y, x);
-        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += dy.at[j] * share;
-      }
-    }
-    where.store(input_gradient, sum, at.pixel, at.channel);
-  }
-};
-
-} // namespace detail
-
-template <std::floating_point T>
-void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
-                        T* output, const T* input) {
-  const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
-  detail::launch_each(queue, "avg_pool2d_forward", samples * over.outputs() * where.quads.by(),
-                      detail::avg_pool_output<T>{over, which, where, output, input});
-}
-
-template <std::floating_point T>
-void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
-                         T* input_gradient, const T* output_gradient) {
-  const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient);
-  const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
-  detail::launch_each(queue, "avg_pool2d_backward", samples * over.inputs() * where.quads.by(),
-                      detail::avg_pool_input_gradient<T>{over, which, where, input_gradient, output_gradient});
-}
-
-} // namespace cairn
-
-// cairn/ops/elementwise/cuda_channels.cuh
-
-namespace cairn::detail {
-
-// f(value, other operands..., of its channel...) for each element of (rows, channels). A thread has the channels of one quad in
-// several rows, and reads what belongs to the channels once.
-template <class F, class T, std::size_t Operands, std::size_t Channels>
-struct each_of_channels {
-  F f;
-  std::size_t rows, channels;
-  divisor quads;       // in a row
-  std::size_t threads; // of one quad
-  bool aligned;
-  T* to;
-  const T* from[Operands];
-  const T* of[Channels];
-
-  CAIRN_DEVICE void operator()(std::size_t index) const {
-    run(index, std::make_index_sequence<Operands>{}, std::make_index_sequence<Channels>{});
-  }
-
-private:
-  template <std::size_t... I, std::size_t... K>
-  CAIRN_DEVICE void run(std::size_t index, std::index_sequence<I...>, std::index_sequence<K...>) const {
-    const std::size_t thread = quads.of(index), first = quads.rest(index, thread) * quad_width<T>;
-    const quad<T> channel[Channels] = {load_quad(of[K], first, channels, aligned)...};
-    for (std::size_t row = thread; row < rows; row += threads) {
-      quad<T> v[Operands] = {load_quad(from[I] + row * channels, first, channels, aligned)...};
-      for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]..., channel[K].at[j]...);
-      store_quad(to + row * channels, v[0], first, channels, aligned);
-    }
-  }
-};
-
-// At most so many rows a thread, and fewer where a GPU would not be full.
-inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1} << 17;
-
-template <class F, class T, std::size_t Operands, std::size_t Channels>
-void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, std::size_t channels, const F& f, T* to,
-                          const std::array<const T*, Operands>& from, const std::array<const T*, Channels>& of) {
-  const std::size_t quads = quads_for<T>(channels);
-  const std::size_t turns = std::clamp<std::size_t>(rows * quads / threads_of_gpu, 1, rows_of_thread);
-  const std::size_t threads = (rows + turns - 1) / turns;
-  each_of_channels<F, T, Operands, Channels> body{f, rows, channels, quads, threads, rows_are_quads<T>(channels, to), to, {}, {}};
-  for (std::size_t i = 0; i < Operands; ++i) body.from[i] = from[i], body.aligned = body.aligned && are_quads(from[i]);
-  for (std::size_t i = 0; i < Channels; ++i) body.of[i] = of[i], body.aligned = body.aligned && are_quads(of[i]);
-  launch_each(queue, op, threads * quads, body);
-}
-
-} // namespace cairn::detail
-
 // cairn/ops/elementwise/cuda_sums.cuh
 
 namespace cairn::detail {
@@ -1320,6 +1173,155 @@ void sum_columns_then(cuda::queue& queue, const char* op, std::size_t rows, std:
     launch_each(queue, op, how.parts * width, column_sums_of_part<Term>{term, how, first, width, room.data()});
     launch_teams<32>(queue, op, width, column_sums_then<Term>{term, how.parts, first, width, room.data()});
   }
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/avg_pool2d/cuda.cuh
+
+namespace cairn {
+
+namespace detail {
+
+template <class T>
+CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
+  const std::size_t divisor = y.divisor * x.divisor;
+  return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
+}
+
+// The sum of quads one after another, in chains; see ops/elementwise/sums.hpp.
+template <class T>
+struct sum_of_quads {
+  double total[quad_width<T>] = {};
+  quad<T> chain{};
+  std::size_t in_chain = 0;
+
+  CAIRN_DEVICE void add(const quad<T>& v, T factor) {
+    for (std::size_t j = 0; j < quad_width<T>; ++j) chain.at[j] += v.at[j] * factor;
+    if (++in_chain < rows_of_chain) return;
+    for (std::size_t j = 0; j < quad_width<T>; ++j) total[j] += static_cast<double>(chain.at[j]);
+    chain = {};
+    in_chain = 0;
+  }
+  CAIRN_DEVICE quad<T> times(T factor) const {
+    quad<T> out;
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      out.at[j] = static_cast<T>(total[j] + static_cast<double>(chain.at[j])) * factor;
+    return out;
+  }
+};
+
+// One quad of the output each.
+template <class T>
+struct avg_pool_output {
+  window over;
+  mean_of which;
+  quad_of_pixel<T> where;
+  T* output;
+  const T* input;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const mean_range y = range_of(over.y, which, at.row), x = range_of(over.x, which, at.column);
+    const std::size_t image = at.image * over.inputs();
+    sum_of_quads<T> sum;
+    for (std::size_t row = y.begin; row < y.end; ++row)
+      for (std::size_t column = x.begin; column < x.end; ++column)
+        sum.add(where.load(input, image + row * over.x.in + column, at.channel), T{1});
+    where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
+  }
+};
+// One quad of the input each: the windows that it is in, in their order.
+template <class T>
+struct avg_pool_input_gradient {
+  window over;
+  mean_of which;
+  quad_of_pixel<T> where;
+  T* input_gradient;
+  const T* output_gradient;
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const auto at = where.at(index);
+    const output_range rows = outputs_having(over.y, which, at.row), columns = outputs_having(over.x, which, at.column);
+    sum_of_quads<T> sum;
+    for (std::size_t p = rows.begin; p < rows.end; ++p) {
+      const mean_range y = range_of(over.y, which, p);
+      for (std::size_t q = columns.begin; y.begin <= at.row && at.row < y.end && q < columns.end; ++q) {
+        const mean_range x = range_of(over.x, which, q);
+        if (at.column < x.begin || at.column >= x.end) continue;
+        sum.add(where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel), share_of<T>(y, x));
+      }
+    }
+    where.store(input_gradient, sum.times(T{1}), at.pixel, at.channel);
+  }
+};
+
+} // namespace detail
+
+template <std::floating_point T>
+void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                        T* output, const T* input) {
+  const auto where = detail::quads_of_outputs<T>(over, channels, detail::rows_are_quads<T>(channels, output, input));
+  detail::launch_each(queue, "avg_pool2d_forward", samples * over.outputs() * where.quads.by(),
+                      detail::avg_pool_output<T>{over, which, where, output, input});
+}
+
+template <std::floating_point T>
+void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
+                         T* input_gradient, const T* output_gradient) {
+  const bool aligned = detail::rows_are_quads<T>(channels, input_gradient, output_gradient);
+  const auto where = detail::quads_of_inputs<T>(over, channels, aligned);
+  detail::launch_each(queue, "avg_pool2d_backward", samples * over.inputs() * where.quads.by(),
+                      detail::avg_pool_input_gradient<T>{over, which, where, input_gradient, output_gradient});
+}
+
+} // namespace cairn
+
+// cairn/ops/elementwise/cuda_channels.cuh
+
+namespace cairn::detail {
+
+// f(value, other operands..., of its channel...) for each element of (rows, channels). A thread has the channels of one quad in
+// several rows, and reads what belongs to the channels once.
+template <class F, class T, std::size_t Operands, std::size_t Channels>
+struct each_of_channels {
+  F f;
+  std::size_t rows, channels;
+  divisor quads;       // in a row
+  std::size_t threads; // of one quad
+  bool aligned;
+  T* to;
+  const T* from[Operands];
+  const T* of[Channels];
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    run(index, std::make_index_sequence<Operands>{}, std::make_index_sequence<Channels>{});
+  }
+
+private:
+  template <std::size_t... I, std::size_t... K>
+  CAIRN_DEVICE void run(std::size_t index, std::index_sequence<I...>, std::index_sequence<K...>) const {
+    const std::size_t thread = quads.of(index), first = quads.rest(index, thread) * quad_width<T>;
+    const quad<T> channel[Channels] = {load_quad(of[K], first, channels, aligned)...};
+    for (std::size_t row = thread; row < rows; row += threads) {
+      quad<T> v[Operands] = {load_quad(from[I] + row * channels, first, channels, aligned)...};
+      for (std::size_t j = 0; j < quad_width<T>; ++j) f(v[I].at[j]..., channel[K].at[j]...);
+      store_quad(to + row * channels, v[0], first, channels, aligned);
+    }
+  }
+};
+
+// At most so many rows a thread, and fewer where a GPU would not be full.
+inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1} << 17;
+
+template <class F, class T, std::size_t Operands, std::size_t Channels>
+void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, std::size_t channels, const F& f, T* to,
+                          const std::array<const T*, Operands>& from, const std::array<const T*, Channels>& of) {
+  const std::size_t quads = quads_for<T>(channels);
+  const std::size_t turns = std::clamp<std::size_t>(rows * quads / threads_of_gpu, 1, rows_of_thread);
+  const std::size_t threads = (rows + turns - 1) / turns;
+  each_of_channels<F, T, Operands, Channels> body{f, rows, channels, quads, threads, rows_are_quads<T>(channels, to), to, {}, {}};
+  for (std::size_t i = 0; i < Operands; ++i) body.from[i] = from[i], body.aligned = body.aligned && are_quads(from[i]);
+  for (std::size_t i = 0; i < Channels; ++i) body.of[i] = of[i], body.aligned = body.aligned && are_quads(of[i]);
+  launch_each(queue, op, threads * quads, body);
 }
 
 } // namespace cairn::detail
@@ -1615,11 +1617,67 @@ void mean_of_terms(cuda::queue& queue, const char* op, double* loss, T* output_g
 
 namespace cairn {
 
+namespace detail {
+
+template <class T>
+struct weighted_logits {
+  std::size_t count;
+  divisor columns;
+  bool aligned;
+  const T *output, *targets, *weights;
+
+  // f of each element of a quad, its target and its weight.
+  template <class F>
+  CAIRN_DEVICE quad<T> made(std::size_t q, const F& f) const {
+    const std::size_t first = q * quad_width<T>;
+    quad<T> y = load_quad(output, first, count, aligned);
+    const quad<T> t = load_quad(targets, first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      if (first + j >= count) continue;
+      const std::size_t row = columns.of(first + j);
+      f(y.at[j], t.at[j], weights[columns.rest(first + j, row)]);
+    }
+    return y;
+  }
+};
+template <class T>
+struct weighted_logit_terms : weighted_logits<T> {
+  CAIRN_DEVICE void add(std::size_t q, T& sum) const {
+    const quad<T> terms = this->made(q, weighted_logit_error{});
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      if (q * quad_width<T> + j < this->count) sum += terms.at[j];
+  }
+};
+// One quad each; the gradient may lie on the output.
+template <class T>
+struct weighted_logit_gradients : weighted_logits<T> {
+  T* gradient;
+  weighted_logit_error_derivative<T> derivative;
+  CAIRN_DEVICE void operator()(std::size_t q) const {
+    store_quad(gradient, this->made(q, derivative), q * quad_width<T>, this->count, this->aligned);
+  }
+};
+
+} // namespace detail
+
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
   const T share = static_cast<T>(1.0 / static_cast<double>(count));
   detail::mean_of_terms(queue, "bce_with_logits", loss, output_gradient, count, output, targets, detail::logit_error{},
                         detail::logit_error_derivative<T>{share});
+}
+
+template <std::floating_point T>
+void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+                     const T* positive_weights, std::size_t columns) {
+  constexpr const char* op = "bce_with_logits";
+  using namespace detail;
+  const weighted_logits<T> all{count, columns, are_quads(output, targets), output, targets, positive_weights};
+  sum_then<T, T>(queue, op, count, weighted_logit_terms<T>{all}, store_mean{loss, count});
+  if (output_gradient == nullptr) return;
+  weighted_logit_gradients<T> gradients{all, output_gradient, {static_cast<T>(1.0 / static_cast<double>(count))}};
+  gradients.aligned = gradients.aligned && are_quads(output_gradient);
+  launch_each(queue, op, quads_for<T>(count), gradients);
 }
 
 } // namespace cairn
@@ -3001,6 +3059,96 @@ void smooth_l1(cuda::queue& queue, double* loss, T* output_gradient, std::size_t
   const T share = static_cast<T>(1.0 / static_cast<double>(count));
   detail::mean_of_terms(queue, "smooth_l1", loss, output_gradient, count, output, targets, detail::smooth_error<T>{at},
                         detail::smooth_error_derivative<T>{at, share});
+}
+
+} // namespace cairn
+
+// cairn/ops/soft_cross_entropy/cuda.cuh
+
+namespace cairn {
+
+namespace detail {
+
+// The rows of one part each.
+template <class T>
+struct soft_cross_entropy_of_part {
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+
+  const T* logits;
+  T* gradient; // null: not wanted
+  const T *targets, *class_weights;
+  std::size_t classes, all_rows;
+  bool aligned; // every row of logits and gradient
+  double smoothing;
+  cut rows;
+  double* sums;
+
+  CAIRN_DEVICE T amount(std::size_t row, std::size_t c) const {
+    const T even = static_cast<T>(smoothing / static_cast<double>(classes));
+    const T target = static_cast<T>(1 - smoothing) * targets[row * classes + c] + even;
+    return class_weights == nullptr ? target : target * class_weights[c];
+  }
+  // The loss of a row. All its logits are read before its gradient, which may lie there, is written.
+  template <class Team>
+  CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(classes);
+    const T* const x = logits + row * classes;
+    const auto load = [&](std::size_t q) { return load_quad(x, q * width, classes, aligned); };
+    const T most = team.greatest(quads, [&](std::size_t q) {
+      const quad<T> v = load(q);
+      T found = v.at[0];
+      for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
+      return found;
+    });
+    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
+      const quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
+    };
+    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
+    const double all = team.sum(classes, [&](std::size_t c) { return static_cast<double>(amount(row, c)); });
+    const double distances = team.sum(classes, [&](std::size_t c) {
+      return static_cast<double>(amount(row, c)) * (static_cast<double>(x[c]) - static_cast<double>(most));
+    });
+    if (gradient != nullptr) {
+      T* const result = gradient + row * classes;
+      const double share = 1 / static_cast<double>(all_rows);
+      const T factor = static_cast<T>(share * all / sum), part = static_cast<T>(share);
+      team.each(quads, [&](std::size_t q) {
+        quad<T> v = load(q);
+        for (std::size_t j = 0; j < width; ++j) {
+          const std::size_t c = q * width + j;
+          v.at[j] = exponential(v.at[j] - most) * factor;
+          if (c < classes) v.at[j] -= amount(row, c) * part;
+        }
+        store_quad(result, v, q * width, classes, aligned);
+      });
+    }
+    return all * log(sum) - distances;
+  }
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t part) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(part); ++i) sum += loss_of(team, rows.begin(part) + i);
+    team.once([&] { sums[part] = sum; });
+  }
+};
+
+} // namespace detail
+
+template <std::floating_point T>
+void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                        const T* targets, const T* class_weights, double label_smoothing) {
+  constexpr const char* op = "soft_cross_entropy";
+  using namespace detail;
+  const std::size_t classes = logits.columns;
+  const cut how(logits.rows, 1, 8192);
+  double* const sums = queue.partial(op).data();
+  const bool aligned = rows_are_quads<T>(classes, logits.data, output_gradient);
+  launch_teams_for(classes / 2, queue, op, how.parts,
+                   soft_cross_entropy_of_part<T>{logits.data, output_gradient, targets, class_weights, classes, logits.rows,
+                                                 aligned, label_smoothing, how, sums});
+  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_mean>{{loss, logits.rows}, how.parts, sums});
 }
 
 } // namespace cairn

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <cairn/core/random_normal.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 // What the command line chose. The names are those of the peers' programs.

@@ -6,7 +6,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

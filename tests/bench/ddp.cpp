@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 
 #include "ranks.hpp"
 

@@ -3,7 +3,7 @@
 #include "bench.hpp"
 
 #if CAIRN_WITH_MPI
-#include <cairn/comm/mpi.hpp>
+#include <cairn/comm/mpi/mpi.hpp>
 
 #include "ranks.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <string>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
@@ -13,8 +13,8 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/dense_block.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/measured_costs.hpp>
 #include <cairn/train/predicted_step.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

@@ -12,8 +12,8 @@
 #include <cairn/core/memory.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

@@ -5,7 +5,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/max_pool2d.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 
 #include "bench.hpp"
 

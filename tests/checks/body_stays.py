@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """README.md's program trains over loopback, threads and mpi when one word is changed each time, and its body stays.
 
-The first cpp block of README.md that has a main is built four times: as it is, with one thread, with loopback, and with mpi
-where that component was found, which adds its #include. One thread has to print what loopback prints, and what the program prints
-as it is has to be printed once by as many processes of mpirun.
+The first cpp block of README.md that has a main is built three times: as it is, but for the number of threads, which comes from
+outside, with loopback, and with mpi where that component was found, which adds its #include. One thread has to print what loopback
+prints, and what the program prints as it is has to be printed once by as many processes of mpirun.
 """
 import os
 import pathlib
@@ -23,7 +23,7 @@ def over(program, maker):
     word = maker.partition("{")[0]
     changed = re.sub(r"\bthreads::", f"{word}::", RANKS.sub(maker, program))
     include = "#include <cairn/cairn.hpp>\n"
-    return changed.replace(include, include + "#include <cairn/comm/mpi.hpp>\n") if word == "mpi" else changed
+    return changed.replace(include, include + "#include <cairn/comm/mpi/mpi.hpp>\n") if word == "mpi" else changed
 
 
 def mpirun(processes):
@@ -41,7 +41,8 @@ def faults(root, options):
     if not block or not RANKS.search(block[1]):
         return ["README.md: has no cpp block with a main that makes its ranks by threads{N}"]
     program, ranks = block[1], int(RANKS.search(block[1])[1])
-    wanted = {"threads": program, "one thread": over(program, "threads{1}"), "loopback": over(program, "loopback{}")}
+    from_outside = "#include <cstdlib>\n" + over(program, 'threads{std::atoi(std::getenv("RANKS"))}')
+    wanted = {"threads": from_outside, "loopback": over(program, "loopback{}")}
     starts = {}
     if "mpi" in options.found and mpirun(ranks):
         wanted["mpi"] = over(program, "mpi{}")
@@ -51,7 +52,7 @@ def faults(root, options):
 
     with tempfile.TemporaryDirectory() as folder:
         def built(name):
-            source = pathlib.Path(folder) / f"{name.replace(' ', '_')}.cpp"
+            source = pathlib.Path(folder) / f"{name}.cpp"
             source.write_text(wanted[name])
             command = [options.compilers[0], *WARNINGS, "-O0", *options.flags, f"-I{root / 'examples'}", str(source), "-pthread",
                        *options.link, "-o", str(source.with_suffix(""))]
@@ -63,8 +64,8 @@ def faults(root, options):
         if wrong:
             return wrong
         said = {}
-        for name in wanted:
-            ran = subprocess.run([*starts.get(name, []), f"{folder}/{name.replace(' ', '_')}"], env=ENVIRONMENT,
+        for name, built_as, threads in (("one thread", "threads", 1), *((name, name, ranks) for name in wanted)):
+            ran = subprocess.run([*starts.get(name, []), f"{folder}/{built_as}"], env={**ENVIRONMENT, "RANKS": str(threads)},
                                  capture_output=True, text=True, timeout=300)
             if ran.returncode != 0 or not ran.stdout.strip():
                 wrong.append(f"README.md: over {name} the program ended with {ran.returncode}:\n{(ran.stdout + ran.stderr)[-1000:]}")

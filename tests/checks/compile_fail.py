@@ -5,6 +5,10 @@ Each file is one mistake, with lines `// expect: REGEX` for what its error says,
 between #ifdef EXPECT_SUCCESS and #else. With each compiler, at default flags, the corrected one compiles without a
 warning, and the wrong one gives exactly one error, a static_assert of ours, in at most 30 lines; every regex matches in
 the first lines: the error's own, and those that say for which types it was compiled.
+
+What either costs is the headers that they share, so many programs are one to the compiler, each in a namespace of its own, and
+what it says is taken apart; a program that does not pass so is compiled as it is, and that counts. --case does so with one. (What
+goes unseen so is a second error that is said of no program, or was said of another one with the same types.)
 """
 import os
 import pathlib
@@ -15,6 +19,8 @@ import tempfile
 from house import SPDX, run, spread
 
 MOST_LINES = 30
+INCLUDED_FROM = 8  # so many of them at most say who includes whom
+TOGETHER = 48      # programs that are one to the compiler
 
 # The front end of nvcc reads the program as CUDA, for the host and for a device.
 CUDA = ["-x", "cu", "-ptx", "-o", os.devnull]
@@ -31,6 +37,21 @@ def compiled(compiler, options, path, *more):
         result = subprocess.run([compiler, "-std=c++20", *options.flags, *how, *more, str(path.resolve())],
                                 cwd=folder, capture_output=True, text=True)
     return result.returncode, result.stdout + result.stderr
+
+
+def compiled_together(compiler, options, paths, *more):
+    """The same of one text that has each program in a namespace, behind all the headers that they include."""
+    lines = sorted({line for path in paths for line in re.findall(r"^#include <.*>", path.read_text(), re.M)})
+    lines += [f'namespace case_{path.stem} {{\n#include "{path.resolve()}"\n}}' for path in paths]
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "all.cpp"
+        source.write_text("\n".join(lines) + "\n")
+        return compiled(compiler, options, source, *more)
+
+
+def stands_alone(path):
+    """A program that cannot stand in a namespace."""
+    return re.search(r'^(namespace|template <>|#define|#include ")', path.read_text(), re.M)
 
 
 def substituted(line):
@@ -61,26 +82,76 @@ def first_lines(said):
     return typed("\n".join(lines[:at + 7]))
 
 
-def attempt(compiler, options, path):
+def each(said):
+    """What the compiler says, an error at a time: before an error g++ says where it is, after it clang and nvcc do."""
+    one, has_error = [], False
+    for line in said.splitlines():
+        is_error = re.search(r"\berror\b.*: ", line)
+        if has_error and (is_error or re.match(r"In file included from|\S+: In ", line)):
+            yield "\n".join(one)
+            one, has_error = [], False
+        one.append(line)
+        has_error = has_error or is_error
+    if has_error:
+        yield "\n".join(one)
+
+
+def as_if_alone(one):
+    """Without the namespaces, and without who includes whom, which depends on what others include."""
+    lines = [line for line in one.splitlines() if not re.match(r"In file included from|\s+from \S+[:,]$", line)]
+    return re.sub(r"\bcase_\w+::", "", "\n".join(lines))
+
+
+def at(compiler, path):
+    return f"{path.name} with {pathlib.PurePath(compiler).name}"
+
+
+def corrected(compiler, options, paths):
+    """Together; alone where that fails, to name the one at fault."""
+    alone = [path for path in paths if stands_alone(path)]
+    status, said = compiled_together(compiler, options, [path for path in paths if path not in alone], "-DEXPECT_SUCCESS")
+    found = []
+    for path in paths if status or said else alone:
+        status, said = compiled(compiler, options, path, "-DEXPECT_SUCCESS")
+        if status or said:
+            found.append(f"{at(compiler, path)}: the corrected program does not compile without a word:\n" + said[:2000])
+    return found
+
+
+def wrong(compiler, options, paths):
+    """Together; alone, where what is said of a program would be a fault of it, or is not clearly said of one."""
+    alone = [path for path in paths if stands_alone(path)]
+    together = [path for path in paths if path not in alone]
+    said_of = {path.stem: [] for path in together}
+    if len(together) > 1:
+        _, said = compiled_together(compiler, options, together, *([] if "clang" not in compiler else ["-ferror-limit=0"]))
+        for one in each(said):
+            names = {name for pair in re.findall(r"/(\w+)\.cpp\b|\bcase_(\w+)::", one) for name in pair} & said_of.keys()
+            for name in names:
+                said_of[name].append(as_if_alone(one))
+    alone += [path for path in together
+              if not said_of[path.stem] or judged(compiler, path, "\n".join(said_of[path.stem]), MOST_LINES - INCLUDED_FROM)]
+    found = []
+    for path in alone:
+        status, said = compiled(compiler, options, path)
+        found += judged(compiler, path, said, MOST_LINES) if status else [f"{at(compiler, path)}: the wrong program compiles"]
+    return found
+
+
+def judged(compiler, path, said, most):
+    """What is at fault with what a compiler says of a wrong program."""
     expected = re.findall(r"^// expect: *(.*)$", path.read_text(), re.M)
-    at = f"{path.name} with {pathlib.PurePath(compiler).name}"
     if not expected:
         return [f"{path.name}: has no line `// expect: REGEX`"]
-    status, said = compiled(compiler, options, path, "-DEXPECT_SUCCESS")
-    if status or said:
-        return [f"{at}: the corrected program does not compile without a word:\n" + said[:2000]]
-    status, said = compiled(compiler, options, path)
     errors = re.findall(r"\berror\b.*: .*|\berror: .*", said)
-    if not status:
-        return [f"{at}: the wrong program compiles"]
     found = []
     if len(errors) != 1 or not re.search("static assertion failed|static_assert failed", errors[0]):
-        found.append(f"{at}: expected one error, a static_assert, found {len(errors)}:\n" + said[:4000])
-    if (count := len(said.splitlines())) > MOST_LINES:
-        found.append(f"{at}: the message has {count} lines, at most {MOST_LINES}:\n{said}")
+        found.append(f"{at(compiler, path)}: expected one error, a static_assert, found {len(errors)}:\n" + said[:4000])
+    if (count := len(said.splitlines())) > most:
+        found.append(f"{at(compiler, path)}: the message has {count} lines, at most {most}:\n{said}")
     if errors:
         seen = first_lines(said)
-        found += [f"{at}: expected '{regex}' in the first lines of:\n{seen}"
+        found += [f"{at(compiler, path)}: expected '{regex}' in the first lines of:\n{seen}"
                   for regex in expected if not re.search(regex, seen)]
     return found
 
@@ -91,8 +162,9 @@ def faults(root, options):
         cases = [path for path in cases if path.stem == options.case]
     if not cases:
         return ["tests/compile_fail: there is no such case"]
-    jobs = [(compiler, path) for compiler in options.compilers for path in cases]
-    return [fault for some in spread(lambda job: attempt(job[0], options, job[1]), jobs) for fault in some]
+    groups = [cases[i:i + TOGETHER] for i in range(0, len(cases), TOGETHER)]
+    jobs = [(how, compiler, group) for compiler in options.compilers for how in (corrected, wrong) for group in groups]
+    return [fault for some in spread(lambda job: job[0](job[1], options, job[2]), jobs) for fault in some]
 
 
 def more(parser):
@@ -104,16 +176,20 @@ RIGHT = (SPDX + "// expect: Linear: too small\n// expect: Linear<0>\n#include <c
          "#ifdef EXPECT_SUCCESS\nLinear<1> made;\n#else\nLinear<0> made;\n#endif\n")
 
 if __name__ == "__main__":
-    case = "tests/compile_fail/zero.cpp"
+    case, again = "tests/compile_fail/zero.cpp", "tests/compile_fail/zero_again.cpp"
     run(faults, [
-        ({case: None}, r"there is no such case"),
+        ({case: None, again: None}, r"there is no such case"),
         ({case: RIGHT.replace("// expect: ", "// ")}, r"zero.cpp: has no line"),
         ({case: RIGHT.replace("Linear<1> made", "Linear<0> made")}, r"corrected program does not compile"),
         ({case: RIGHT.replace("Linear<1> made", "int f() { Linear<1>{}; }")}, r"corrected program does not compile"),
+        ({case: "namespace own {}\n" + RIGHT.replace("Linear<1> made", "Linear<0> made")}, r"corrected program does not compile"),
         ({case: RIGHT.replace("Linear<0> made;", "Linear<1> made;")}, r"the wrong program compiles"),
         ({case: RIGHT.replace("Linear<0> made", "Linear<0> made; Linear<-1> more")}, r"expected one error, .* found 2"),
         ({case: RIGHT.replace("Linear<0> made", "Layer<0> made")}, r"expected one error, .* found [12]"),
         ({case: RIGHT.replace("too small\n", "too large\n", 1)}, r"expected 'Linear: too large' in the first lines"),
         ({case: RIGHT.replace("<0>\n", "<2>\n", 1)}, r"expected 'Linear<2>' in the first lines"),
+        ({again: RIGHT.replace("Linear<0> made;", "Linear<1> made;")}, r"again.cpp .*: the wrong program compiles"),
+        ({again: RIGHT.replace("too small\n", "too large\n", 1)}, r"again.cpp .*: expected 'Linear: too large' in the first lines"),
+        ({again: RIGHT.replace("Linear<0> made", "Linear<0> made; Linear<-1> more")}, r"again.cpp .*: expected one error, .* found 2"),
         ({case: RIGHT.replace("#else\n", "#else\n" + "#warning more to read\n" * 12)}, r"the message has \d\d lines"),
-    ], more, {case: RIGHT})
+    ], more, {case: RIGHT, again: RIGHT})

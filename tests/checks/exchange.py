@@ -25,13 +25,13 @@ PROGRAM = """#include <cstdio>
 #include <vector>
 
 #include <cairn/cairn.hpp>
-#include <cairn/train/safetensors.hpp>
+#include <cairn/train/state/safetensors.hpp>
 
 using namespace cairn;
 
 using Net = Sequential<Input<3, 3, 1>, Conv2d<1, 6, 2>, BatchNorm2d<6>, ReLU,
-                       Sequential<Conv2d<6, 16, 2, padding<1>, groups<2>>, GroupNorm<4, 16>, GELU>, AdaptiveAvgPool2d<1>, Flatten,
-                       Sequential<Linear<16, 16>, BatchNorm1d<16>, LayerNorm<16>>, Linear<16, 5>>;
+                       Sequential<Conv2d<6, 16, 2, padding<1>, groups<2>>, GroupNorm<4, 16>, GELU>, AdaptiveAvgPool2d<3, 2>, Flatten,
+                       Sequential<Linear<96, 16>, BatchNorm1d<16>, LayerNorm<16>>, Linear<16, 5>>;
 
 int main(int, char** names) { // data, weights before and after, any tensors, a copy of them, arrays
   trainer<Net, CrossEntropyLoss, SGD, batch<12>> train{SGD{.learning_rate = 0.1, .momentum = 0.9}, {.seed = 3}};
@@ -82,10 +82,10 @@ def losses_of_torch(folder, x, y):
     import torch
     from safetensors.torch import load_file as load_torch
     from torch import nn
-    net = nn.Sequential(nn.Identity(), nn.Conv2d(1, 6, 2), nn.BatchNorm2d(6), nn.ReLU(),
-                        nn.Conv2d(6, 16, 2, padding=1, groups=2), nn.GroupNorm(4, 16), nn.GELU(),
-                        nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                        nn.Linear(16, 16), nn.BatchNorm1d(16), nn.LayerNorm(16), nn.Linear(16, 5))
+    net = nn.Sequential(nn.Conv2d(1, 6, 2), nn.BatchNorm2d(6), nn.ReLU(),
+                        nn.Sequential(nn.Conv2d(6, 16, 2, padding=1, groups=2), nn.GroupNorm(4, 16), nn.GELU()),
+                        nn.AdaptiveAvgPool2d((3, 2)), nn.Flatten(),
+                        nn.Sequential(nn.Linear(96, 16), nn.BatchNorm1d(16), nn.LayerNorm(16)), nn.Linear(16, 5))
     said = net.load_state_dict(load_torch(folder / "before"), strict=False)
     if said.unexpected_keys or any("num_batches_tracked" not in key for key in said.missing_keys):
         raise SystemExit(f"torch: {said}")
@@ -131,8 +131,8 @@ def faults(options):
             if (folder / f"array{i}.npy.again").read_bytes() != (folder / "plain.npy").read_bytes():
                 found.append(f"array {i} of shape {array.shape} has other bytes than numpy writes")
         before = load_file(folder / "before")
-        shapes = [before[name].shape for name in ("1.weight", "4.weight", "9.weight")]
-        if shapes != [(6, 1, 2, 2), (16, 3, 2, 2), (16, 16)] or before["2.running_var"].tolist() != [1.0] * 6:
+        shapes = [before[name].shape for name in ("0.weight", "3.0.weight", "6.0.weight")]
+        if shapes != [(6, 1, 2, 2), (16, 3, 2, 2), (16, 96)] or before["1.running_var"].tolist() != [1.0] * 6:
             found.append(f"Python reads {json.dumps({name: tensor.shape for name, tensor in before.items()})}")
         if len(losses) != STEPS or not losses[-1] < losses[0]:
             found.append(f"the losses are {losses}")

@@ -27,10 +27,8 @@ FLOORS = {
 
 # Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
 COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
-# Headers that stand on a component's.
-COMPONENT_OF = {name: "safetensors" for name in ("saved_state", "saved_states", "state_file")}
-COMPONENT_OF |= {f"message_{name}": "mpi" for name in ("board", "call", "group", "news", "rank", "run", "server", "transport")}
-COMPONENT_OF |= {name: "mpi" for name in ("memory_of_ranks", "mpi_transport", "owned_parts", "shared_memory")}
+# Headers that stand on a component's, besides those in a folder of its name.
+COMPONENT_OF = {name: "safetensors" for name in ("buffers_of_others", "loader_words", "saved_state", "saved_states", "state_file")}
 COMPONENT_OF["passes_by_onednn"] = "onednn"
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
@@ -84,8 +82,8 @@ def room(header):
 
 def component(header):
     """The component a header needs, or None."""
-    stem = pathlib.PurePosixPath(header).stem
-    return stem if stem in COMPONENTS else COMPONENT_OF.get(stem)
+    path = pathlib.PurePosixPath(header)
+    return next((name for name in (path.stem, path.parent.name) if name in COMPONENTS), COMPONENT_OF.get(path.stem))
 
 
 def includes(path):

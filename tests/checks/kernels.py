@@ -59,7 +59,9 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   avg_pool2d_backward(q, window{}, mean_of::window, 2, 2, y, x);
   softmax_cross_entropy(q, loss, y, from, i);
   softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
+  soft_cross_entropy(q, loss, y, from, x, x, 0.1);
   bce_with_logits(q, loss, y, 2, x, x);
+  bce_with_logits(q, loss, y, 2, x, x, x, 1);
   mean_squared_error(q, loss, y, 2, x, x);
   l1(q, loss, y, 2, x, x);
   smooth_l1(q, loss, y, 2, x, x, 1.0);

@@ -43,7 +43,7 @@ def every(_output, _made_of):
 ONE = (1, lambda widths: widths, every)
 SEVERAL = {
     "Split": (1, lambda widths: widths * 2, every),
-    "Gated": (2, lambda widths: widths[:1], every),
+    "GatedPair": (2, lambda widths: widths[:1], every),
     "First": (2, lambda widths: widths[:1], lambda output, made_of: made_of == 0),
     "Swap": (2, lambda widths: widths[::-1], lambda output, made_of: output != made_of),
     "Mix": (3, lambda widths: widths, lambda output, made_of: output in (made_of, made_of - 1)),
@@ -218,7 +218,7 @@ class Writer:
         if len(widths) > 1:
             fits |= {"Swap": 4, "First": 0.5}
             if widths[0] == widths[1]:
-                fits["Gated"] = 1
+                fits["GatedPair"] = 1
         if len(widths) > 2 and widths[0] == widths[1] == widths[2]:
             fits["Mix"] = 4
         for k, width in enumerate(self.constants):
@@ -238,7 +238,7 @@ class Writer:
             return element.gives(widths)
 
         while len(widths) > len(wanted):
-            name = "Gated" if widths[0] == widths[1] else "First"
+            name = "GatedPair" if widths[0] == widths[1] else "First"
             widths = add(Layer(name, rule=SEVERAL[name]))
         while len(widths) < len(wanted):
             widths = add(Layer("Split", rule=SEVERAL["Split"]))

@@ -14,12 +14,24 @@ from house import COMPONENTS, SMALL_HOUSE, SPDX, compile_text, run, spread
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MOST_LINES = 200
+TOGETHER = 8  # blocks that are one to the compiler: what they cost is the headers
 
 
 def as_file(block):
     if "#include" in block:
         return block
     return "#include <cairn/cairn.hpp>\nusing namespace cairn;\nvoid piece();\nvoid piece() {\n" + block + "}\n"
+
+
+def as_one_file(bodies):
+    """One block as it is; several behind what they include, each in a namespace of its own."""
+    texts = [as_file(body) for body in bodies]
+    if len(texts) == 1:
+        return texts[0]
+    lines = sorted({line for text in texts for line in re.findall(r"^#include .*$", text, re.M)})
+    for number, text in enumerate(texts):
+        lines.append(f"namespace block_{number} {{\n" + re.sub(r"^#include .*$", "", text, flags=re.M) + "}")
+    return "\n".join(lines) + "\n"
 
 
 def over_loopback(block):
@@ -90,15 +102,22 @@ def faults(root, options):
             if block[1] == "cpp" and (changed := over_loopback(block[2])):
                 blocks.append((f"{at}, over loopback", block[1], changed))
 
-    def attempt(block):
-        at, kind, body = block
-        if kind != "cpp" or any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
-            return None
-        said = compile_text(options.compilers[0], options, as_file(body), "-fsyntax-only", "-Wno-unused",
+    def attempt(some):
+        """Several blocks that include the same of Cairn, each in a namespace of its own; alone, where that fails."""
+        says = compile_text(options.compilers[0], options, as_one_file([body for _, body in some]), "-fsyntax-only", "-Wno-unused",
                             f"-I{root / 'examples'}")
-        return f"{at}: this block does not compile:\n{said}" if said else None
+        if not says:
+            return []
+        if len(some) > 1:
+            return [fault for block in some for fault in attempt([block])]
+        return [f"{some[0][0]}: this block does not compile:\n{says}"]
 
-    return found + [fault for fault in spread(attempt, blocks) if fault]
+    alike = {}
+    for at, kind, body in blocks:
+        if kind == "cpp" and not any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
+            alike.setdefault(frozenset(re.findall(r"#include [<\"](?:cairn/|.*\").*", as_file(body))), []).append((at, body))
+    groups = [some[i:i + TOGETHER] for some in alike.values() for i in range(0, len(some), TOGETHER)]
+    return found + [fault for some in spread(attempt, groups) for fault in some]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """single_include/ is what its script writes of include/, and a program with it takes one line of a compiler.
 
-Its other headers compile with it, where the library that they need is found; a compiler that is told of C++17 says one
+Its other headers compile with it, those of a component together, where the library that they need is found; a compiler that is told of C++17 says one
 sentence about it, and so does one that gets both folders. The tests run with it in .ci/run (CAIRN_TEST_SINGLE_HEADER).
 """
 import pathlib
@@ -43,8 +43,9 @@ def faults(root, options):
 
     jobs = []
     for compiler in options.compilers:
-        jobs += [(compiler, name, f"#include <{name}>\n#include <{name}>\n", [], "") for name in names
-                 if component(name) in (None, *options.found)]
+        for needed in {component(name) for name in names} & {None, *options.found}:
+            some = "".join(f"#include <{name}>\n" for name in names if component(name) == needed)
+            jobs += [(compiler, f"{needed or 'cairn.hpp'}", some + some, [], "")]
         jobs += [(compiler, "single_include/ as C++17", "#include <cairn/cairn.hpp>\n", ["-std=c++17"], "Cairn needs C++20")]
         jobs += [(compiler, "both folders", "".join(order), [f"-I{root / 'include'}"], TWICE) for order in (both, both[::-1])]
     found += [fault for fault in spread(attempt, jobs) if fault]

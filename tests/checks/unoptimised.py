@@ -23,8 +23,8 @@ PROGRAM = """#include <algorithm>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/train/adam.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/adam.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

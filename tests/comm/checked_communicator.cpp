@@ -5,7 +5,7 @@
 
 #include <cairn/comm/checked_communicator.hpp>
 #include <cairn/comm/loopback.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
 
 namespace checked_communicator_tests {

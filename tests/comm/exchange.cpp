@@ -11,7 +11,7 @@
 #include <cairn/comm/exchange.hpp>
 #include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/loopback.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
 
 namespace exchange_tests {

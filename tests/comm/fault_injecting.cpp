@@ -9,8 +9,10 @@
 
 #include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/loopback.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
+
+#include "said_on_stderr.hpp"
 
 namespace fault_injecting_tests {
 
@@ -85,7 +87,9 @@ TEST_CASE("fault_injecting: a wait that fails") {
 
 TEST_CASE("fault_injecting: a delay beyond the deadline") {
   std::atomic<int> finished{0};
+  testing::said_on_stderr said;
   const std::string text = run_with({injected_fault::kind::late, 0, 400ms}, finished);
+  CHECK(testing::lines_have(said.text(), "threads: the body of rank 0 has ended, and waits for that of rank 1 ("));
   CHECK(text.find("call 1 was not started by rank 1 (0 calls started) within 100 ms") != std::string::npos);
   CHECK(finished == 0);
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/comm/through_host.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/device.hpp>

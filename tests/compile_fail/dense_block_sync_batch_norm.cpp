@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Statistics over all ranks of a block that has only its own rank's.
 // expect: error: .*ddp: sync_batch_norm does not reach into a DenseBlock
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/dense_block.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

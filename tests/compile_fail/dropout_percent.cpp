@@ -7,8 +7,8 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/plan/revolve.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Buckets that leave after backward and are used inside of it.
 // expect: error: .*ddp: fused_update uses each bucket inside backward
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

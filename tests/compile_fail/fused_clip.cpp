@@ -2,8 +2,8 @@
 // Clipping by the norm of all gradients together with a fused update.
 // expect: error: .*fused_update: clip needs the norm of all gradients before the first update
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

@@ -2,8 +2,8 @@
 // A look at gradients that are gone.
 // expect: error: .*fused_update: gradients\(\) shows all gradients after a step
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

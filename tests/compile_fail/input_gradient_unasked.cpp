@@ -2,8 +2,8 @@
 // The gradient of the input, of a network that is not asked to make it.
 // expect: error: .*trainer: this network's input gradient is not made; write trainer<with_input_gradient<Net>, ...>
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

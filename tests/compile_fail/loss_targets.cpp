@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Targets that are no class numbers.
-// expect: error: .*trainer: this loss takes no targets of this type
+// expect: error: .*trainer: this loss takes no targets of this type, but integers
 // expect: wrong_targets<CrossEntropyLoss, float>
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/model.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

@@ -5,7 +5,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 
 using namespace cairn;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

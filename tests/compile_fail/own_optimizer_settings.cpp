@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

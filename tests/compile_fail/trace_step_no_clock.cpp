@@ -6,8 +6,8 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/sequential.hpp>
 #include <cairn/report/step_trace.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 using namespace cairn;

@@ -58,4 +58,15 @@ TEST_CASE_TEMPLATE("random_uniform lies from 0 to below 1, with mean 1/2 and var
   CHECK(std::abs(squares / count - mean * mean - 1.0 / 12) < 0.002);
 }
 
+TEST_CASE("every micro-batch of every step has numbers of its own, also beyond the 65,536th") {
+  for (const std::uint64_t m : {0U, 1U, 65535U}) // as ever
+    CHECK(key_of_micro_batch(7, 3, m) == random_key{.seed = 7, .step = 3 * 65536 + m, .position = 0});
+  for (std::uint64_t m = 0; m < 8; ++m) {
+    CHECK(key_of_micro_batch(7, 1, 65536 + m) != key_of_micro_batch(7, 2, m));
+    CHECK(random_block(key_of_micro_batch(7, 1, 65536 + m), 0) != random_block(key_of_micro_batch(7, 1, m), 0));
+    CHECK(random_block(key_of_micro_batch(7, 1, 65536 + m), 0) != random_block(key_of_micro_batch(7, 2, m), 0));
+    CHECK(random_block(key_of_micro_batch(7, 0, 131072 + m), 0) != random_block(key_of_micro_batch(7, 0, 65536 + m), 0));
+  }
+}
+
 } // namespace random_tests

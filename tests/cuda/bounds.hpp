@@ -38,6 +38,7 @@ inline constexpr bound_of_op bounds[] = {
     {"mean_squared_error", 1e-6, 1e-15},
     {"l1", 1e-6, 1e-15},
     {"smooth_l1", 1e-6, 1e-15},
+    {"soft_cross_entropy", 2e-6, 1e-14},
     {"bce_with_logits", 1e-6, 1e-15},
     // products: of as many terms as the tests have, in float
     {"matmul", 2e-5, 1e-13},

@@ -16,8 +16,8 @@
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
-#include <cairn/train/adamw.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 namespace testing {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/ddp.hpp>
 
 #include "network.hpp"

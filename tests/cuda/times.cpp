@@ -10,8 +10,8 @@
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/report/step_trace.hpp>
 #include <cairn/train/measured_costs.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/predicted_step.hpp>
-#include <cairn/train/sgd.hpp>
 #include <doctest/doctest.h>
 
 #include "fake/fake.hpp"

@@ -108,6 +108,8 @@ TEST_CASE("distributed_sampler takes a communicator, numbers, or only the epoch"
   CHECK(order_of(sampler{epoch}, 20) != order_of(sampler{epoch + 1}, 20));
   CHECK(order_of(sampler{epoch, {.seed = 1}}, 20) != order_of(sampler{epoch}, 20));
   CHECK(sampler{epoch}.epoch() == 2);
+  CHECK(sampler{}.ranks() == 1);
+  CHECK(sampler{spot{1, 3}}.ranks() == 3);
   CHECK(order_of(sampler{}, 20) == order_of(sampler{0}, 20));
   CHECK(order_of(sampler{{.seed = 4}}, 20) == order_of(sampler{0, {.seed = 4}}, 20));
   CHECK(order_of(sampler{spot{1, 3}}, 20) == order_of(sampler{spot{1, 3}, 0}, 20));

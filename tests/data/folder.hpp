@@ -2,12 +2,16 @@
 // What tests of files have in common.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cairn/core/error.hpp>
@@ -48,4 +52,32 @@ std::string file_fault(const std::string& bytes, Read read) {
 inline std::string contents(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What f() says in a process of a user who is not root, for whom modes of files count.
+template <class F>
+std::string said_by_nobody(F f) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string text = "threw nothing";
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
+    try {
+      f();
+    } catch (const cairn::error& fault) {
+      text = fault.what();
+    }
+    ::_exit(::write(ends[1], text.data(), text.size()) < 0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 256> some{};
+  for (ssize_t got = 0; (got = ::read(ends[0], some.data(), some.size())) > 0;)
+    text.append(some.data(), static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  return text;
 }

@@ -6,9 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
-#include <new>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -24,6 +22,8 @@
 #include <cairn/data/random_shift.hpp>
 #include <cairn/data/sequential_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
+
+#include "allocations.hpp" // that a batch makes none; idx.cpp and minibatch.cpp need the refusal of sizes
 
 using namespace cairn;
 using namespace std::chrono_literals;
@@ -71,28 +71,6 @@ std::vector<double> all_of(Loader&& source) {
 }
 
 } // namespace
-
-// Allocations of this program, for the test that a batch makes none. What is too large for any machine here is refused
-// before a sanitizer sees it, which would end the program; the tests of sizes in idx.cpp and minibatch.cpp need that too. Not
-// inlined: g++ 12 would see a malloc on one side and a delete on the other, and warn.
-static std::atomic<std::size_t> allocations{0};
-static constexpr std::size_t largest_allocation = 256_GiB;
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const p = bytes < largest_allocation ? std::malloc(bytes) : nullptr) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t to) {
-  ++allocations;
-  const auto multiple = static_cast<std::size_t>(to);
-  if (void* const p = bytes < largest_allocation ? std::aligned_alloc(multiple, detail::align_up(bytes, multiple)) : nullptr)
-    return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 TEST_CASE("a loader gives full batches and a smaller last one, in the order of its sampler") {
   const counted data{.samples = 10};
@@ -256,6 +234,23 @@ TEST_CASE("the fingerprint of a loader is that of what it reads") {
   add(loader{data, sampler{}, batch<8>{}, {.seed = 1}});
   CHECK(one.fingerprint(3) != one.fingerprint(2));
   CHECK(loader{data, sampler{5}, batch<16>{}, {.rows = 8, .prefetch = 0}}.fingerprint(2) == one.fingerprint(2));
+}
+
+TEST_CASE("a loader tells its share of what the steps of all ranks see, and how many ranks read with it") {
+  const counted data{.samples = 48}, longer{.samples = 49};
+  const auto share = [&](const counted& of, int rank, int ranks, std::size_t micro_batches, loader_options options = {}) {
+    options.rows = 4;
+    return loader{of, sampler{place{rank, ranks}}, batch<8>{}, options}.share_of_steps(2, micro_batches,
+                                                                                       static_cast<std::size_t>(ranks));
+  };
+  const std::uint64_t whole = share(data, 0, 1, 4);
+  CHECK(share(data, 0, 2, 2) + share(data, 1, 2, 2) == whole);
+  CHECK(share(data, 0, 2, 1) + share(data, 1, 2, 1) != whole);
+  CHECK(share(data, 0, 1, 4, {.seed = 1}) != whole); // of the transform
+  CHECK(share(longer, 0, 1, 4, {.drop_last = true}) != whole);
+  CHECK(loader{data, sampler{}, batch<8>{}}.readers() == 1);
+  CHECK(loader{data, sampler{place{1, 2}}, batch<8>{}}.readers() == 2);
+  CHECK(loader{data, sequential_sampler{}, batch<8>{}}.readers() == 0);
 }
 
 TEST_CASE("a pass that was left early counts as an epoch, and a begin that threw does not") {
@@ -530,9 +525,9 @@ TEST_CASE("batches after the first allocate nothing") {
     std::size_t at_first = 0;
     std::size_t seen = 0;
     for (auto at = batches.begin(); at != batches.end(); ++at)
-      if (seen++ == 2) at_first = allocations;
+      if (seen++ == 2) at_first = testing::allocations;
     CHECK(seen == 50);
-    CHECK(allocations == at_first);
+    CHECK(testing::allocations == at_first);
   }
 }
 

@@ -2,11 +2,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <cairn/data/make_folder.hpp>
 #include <doctest/doctest.h>
 
 #include "folder.hpp"
+#include "system_calls.hpp"
 
 namespace make_folder_tests {
 
@@ -21,6 +23,19 @@ TEST_CASE("make_folder: it makes what is missing, and leaves what is there") {
   CHECK(std::filesystem::is_directory(here.path / "a/d"));
   CHECK(!std::filesystem::exists(here.path / "a/d/file.csv"));
   detail::make_folder_of("file.csv"); // in the folder where the program runs
+}
+
+TEST_CASE("make_folder: a new folder's name is safe in the folder above it, and what was there is left alone") {
+  const folder here;
+  const testing::recording all;
+  detail::make_folder(here.path / "a/b");
+  detail::make_folder(here.path / "a/b/");
+  detail::make_folder(here.path / "a/c");
+  std::vector<std::string> synced;
+  for (const testing::system_call& call : all.calls())
+    if (call.name == "fsync") synced.push_back(call.path);
+  const std::string top = std::filesystem::canonical(here.path);
+  CHECK(synced == std::vector<std::string>{top, top + "/a", top + "/a"});
 }
 
 TEST_CASE("make_folder: a file in the way is named") {

@@ -6,14 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <doctest/doctest.h>
 
+#include "allocations.hpp"
 #include "folder.hpp"
 
 namespace safetensors_tests {
@@ -146,12 +151,163 @@ TEST_CASE("safetensors: a file that is not one is refused in words") {
   CHECK(says(one(R"({"dtype":"F4","shape":[3],"data_offsets":[0,2]})", 2), "do not fill whole bytes"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 5), "expected 4 bytes behind the header, found 5"));
   CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 3), "found 3; is the file cut off?"));
-  CHECK(says(file_of("{\"t\":" + std::string(1'000'000, '['), 0), "its header is nested deeper than a tensor's shape"));
+  CHECK(says(file_of("{\"t\":" + std::string(1'000'000, '['), 0), "'t': expected dtype, shape and data_offsets"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[[[1]]],"data_offsets":[0,4]})", 4),
+             "'t': expected whole numbers of 0 and more in shape"));
+  CHECK(says(one(R"({"dtype":["F32"],"shape":[1],"data_offsets":[0,4]})", 4), "'t': expected a text as dtype"));
+  CHECK(says(one(R"({"dtype":"F32","shape":1,"data_offsets":[0,4]})", 4), "'t': expected a list as shape"));
+  CHECK(says(one(R"({"dtype":"F32","shape":"1","data_offsets":[0,4]})", 4), "'t': expected a list as shape"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[true],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in shape"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":{"a":0}})", 4), "'t': expected a list as data_offsets"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4,8]})", 4), "expected two data_offsets, found 3"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]})", 4), "whole numbers of 0 and more in"));
+  CHECK(says(one(R"({"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]})", 4), "its header has 'dtype' twice"));
+  CHECK(says(one(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1})", 4), "shape and data_offsets, and nothing else"));
+  CHECK(says(one("{}", 4), "'t': expected dtype, shape and data_offsets, and nothing else"));
+  CHECK(says(one("null", 4), "'t': expected dtype, shape and data_offsets, and nothing else"));
+  CHECK(says(file_of("1", 0), "expected an object in its header"));
+  CHECK(says(file_of("{} {}", 0), "its header is no JSON"));
+  CHECK(says(file_of(R"({"__metadata__":[]})", 0), "expected an object of texts as __metadata__"));
+  CHECK(says(file_of(R"({"__metadata__":{"a":{}}})", 0), "expected a text as __metadata__ 'a'"));
+  CHECK(says(file_of(R"({"__metadata__":{"a":"1","a":"1"}})", 0), "its header has 'a' twice"));
+  CHECK(says(file_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "its header has '__metadata__' twice"));
+  CHECK(says(file_of("\xEF\xBB\xBF{}", 0), "expected '{' at the beginning of its header, found a UTF-8 byte order mark"));
+  std::string extents = "1";
+  for (int i = 1; i < 65; ++i) extents += ",1";
+  const std::string flat = R"({"dtype":"F32","shape":[)" + extents;
+  CHECK(says(one((flat + R"(],"data_offsets":[0,4]})").c_str(), 4), "'t': expected a shape of at most 64 extents"));
+  CHECK(said_of(one((flat.substr(0, flat.size() - 2) + R"(],"data_offsets":[0,4]})").c_str(), 4)) == "");
   std::string attack; // ten tensors on the same bytes
   for (int i = 0; i < 10; ++i)
     attack += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})";
   CHECK(says(file_of(attack + "}", 16), "to begin at 16, where those before it end, found 0 to 16"));
   CHECK_THROWS_WITH_AS(safetensors_file("/no/such/file"), doctest::Contains("No such file"), file_error);
+}
+
+TEST_CASE("safetensors: what torch.save() writes is named, and so is the way out") {
+  // The first bytes of what torch.save() of PyTorch 2, torch.save() of PyTorch 1.5, pickle.dump() and numpy.savez() write.
+  const std::string torch("PK\x03\x04\0\0\x08\x08\0\0\0\0\0\0\0\0", 16), older("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.", 16);
+  const std::string pickle("\x80\x04\x95\x1c\0\0\0\0\0\0\0}\x94\x8c", 14), savez("PK\x03\x04-\0\0\0\0\0\0\0!\0", 14);
+  constexpr std::string_view advice = "in Python by safetensors.torch.save_file(net.state_dict(), \"weights.safetensors\")";
+  for (const std::string& zip : {torch, savez}) {
+    CHECK(says(zip, "expected a safetensors file, found a zip file, as torch.save() writes it"));
+    CHECK(says(zip, advice));
+  }
+  for (const std::string& text : {older, pickle}) {
+    CHECK(says(text, "expected a safetensors file, found a pickle of Python"));
+    CHECK(says(text, advice));
+  }
+}
+
+TEST_CASE("safetensors: a pipe in the place of a file is an error, and no reader waits for it") {
+  const folder here;
+  const std::string pipe = here.path / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(safetensors_file{pipe}, doctest::Contains("cannot be read: expected an ordinary file, found a pipe"),
+                       detail::unreadable_file);
+}
+
+TEST_CASE("safetensors: memory that runs out anywhere is std::bad_alloc, and the old file is whole") {
+  const folder here;
+  const std::string path = here.path / "a.safetensors";
+  const std::vector<float> numbers{1, 2, 3, 4};
+  const std::string long_name(80, 'n');
+  const std::vector<safetensors_source> tensors{
+      {"w", "F32", {2, 2}, bytes_of(numbers)}, {long_name, "F32", {4}, bytes_of(numbers)}, {"none", "U8", {1, 2, 0}, {}}};
+  const std::map<std::string, std::string> metadata{{"a", "b"}, {"longer than a short text is", std::string(100, '"')}};
+  write_safetensors(path, tensors, metadata);
+  const std::string right = contents(path);
+  const auto wrong = [&](std::string_view from, std::string_view to) {
+    std::string out = right;
+    return out.replace(out.find(from), from.size(), to);
+  };
+  for (const bool stays_out : {false, true}) {
+    // f() behind every number of allocations, until it needs no more; gives how many it needs.
+    const auto at_every = [&](const auto& f) {
+      for (std::size_t behind = 0;; ++behind) {
+        bool is_told = false;
+        try {
+          const testing::memory_runs_out soon(behind, stays_out);
+          f();
+        } catch (const std::bad_alloc&) {
+          is_told = true;
+        }
+        CHECK(here.files() == 1);
+        CHECK(is_told == testing::memory_here.ran_out);
+        if (!is_told) return behind;
+        CHECK((contents(path) == right || contents(path) == "old"));
+      }
+    };
+    write_file_atomically(path, "old");
+    CHECK(at_every([&] { write_safetensors(path, tensors, metadata); }) > 20);
+    CHECK(contents(path) == right);
+    CHECK(at_every([&] {
+            safetensors_file read(path);
+            std::vector<float> to(4);
+            read.read<float>(*read.find("w"), to);
+          }) > 20);
+    // Files that are refused, in every part of the reader.
+    for (const std::string& text : {wrong("\"F32\"", "\"F3\":"), wrong("[2,2]", "[2,3]"), wrong("[4]", "{4}"), wrong("}", "]"),
+                                    wrong(":\"b\"", ":[b]"), wrong("\"w\"", "\"\xFF\""), right + "more"}) {
+      write_file_atomically(path, text);
+      for (std::size_t behind = 0;; ++behind) {
+        bool is_told = false;
+        try {
+          const testing::memory_runs_out soon(behind, stays_out);
+          const safetensors_file read(path);
+          FAIL("expected a refusal");
+        } catch (const std::bad_alloc&) {
+          is_told = true;
+        } catch (const file_error&) {
+        }
+        CHECK(is_told == testing::memory_here.ran_out);
+        if (!is_told) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("safetensors: a header takes memory by its bytes, whatever is in it") {
+  const auto many = [](std::size_t count, const auto& each) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) (out += i == 0 ? "" : ",") += each(i);
+    return out;
+  };
+  std::vector<std::string> headers;
+  headers.push_back(R"({"t":{"dtype":"F32","shape":[)" + many(100'000, [](std::size_t) { return "1"; }) +
+                    R"(],"data_offsets":[0,4]}})");
+  headers.push_back(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[)" + many(100'000, [](std::size_t) { return "1"; }) +
+                    "]}}");
+  headers.push_back("{\"__metadata__\":{" + many(20'000, [](std::size_t i) { return "\"" + std::to_string(i) + "\":\"\""; }) +
+                    "}}");
+  headers.push_back("{" +
+                    many(5'000,
+                         [](std::size_t i) {
+                           return "\"" + std::to_string(i) + R"(":{"dtype":"U8","shape":[],"data_offsets":[)" +
+                                  std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+                         }) +
+                    "}");
+  headers.push_back("{\"" + std::string(300'000, 'x') + "\":{}}");
+  headers.push_back("{\"__metadata__\":{\"a\":\"" + std::string(300'000, 'x') + "\"}}");
+  headers.push_back("{\"t\":" + std::string(300'000, '['));
+  headers.push_back("{\"t\":" + std::string(300'000, '1') + "}");
+  const folder here;
+  const std::string path = here.path / "a.safetensors";
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    CAPTURE(i);
+    write_file_atomically(path, file_of(headers[i], i == 3 ? 5'000 : 0));
+    bool is_right = false;
+    const std::size_t most = testing::most_held_by([&] {
+      try {
+        const safetensors_file read(path);
+        is_right = true;
+      } catch (const file_error&) {
+      }
+    });
+    CHECK(is_right == (i == 2 || i == 3 || i == 5));
+    CHECK(most >= headers[i].size()); // it is measured
+    CHECK(most < 20 * headers[i].size());
+  }
 }
 
 TEST_CASE("safetensors: every file that is cut off, or has one bit turned in its header, is refused or is another right one") {
@@ -190,6 +346,8 @@ TEST_CASE("safetensors: what cannot be written is refused, and the old file stay
                        "write_safetensors: 'w' has the unknown type real", input_error);
   CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "U8", {1ULL << 32, 1ULL << 32}, {}}}),
                        "write_safetensors: 'w' has a shape that is too large", input_error);
+  CHECK_THROWS_WITH_AS(write_safetensors(path, {}, {{"note", "caf\xE9"}}),
+                       "write_safetensors: expected UTF-8 as metadata, found byte 233 at place 3 of 'caf...'", input_error);
   CHECK(contents(path) == "old");
   CHECK_THROWS_AS(write_safetensors(here.path / "no" / "a", {}), file_error);
 }

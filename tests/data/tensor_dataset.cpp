@@ -34,6 +34,15 @@ TEST_CASE("tensor_dataset gives back the rows that it was given") {
   CHECK(data.targets()[1] == 20);
 }
 
+TEST_CASE("tensor_dataset finds its types from what it is given") {
+  const std::vector<float> inputs{1, 2, 3, 4, 5, 6};
+  const std::vector<int> labels{0, 1, 2};
+  const tensor_dataset data(shape{2}, inputs, 1, labels);
+  static_assert(std::is_same_v<decltype(data), const tensor_dataset<float, int>>);
+  CHECK(data.size() == 3);
+  CHECK(data.targets()[2] == 2);
+}
+
 TEST_CASE("tensor_dataset throws for lengths that do not fit each other") {
   using set = tensor_dataset<float, int>;
   CHECK_THROWS_WITH_AS(set(shape{2}, {1, 2, 3}, 1, {1}), doctest::Contains("expected whole samples of 2 numbers, found 3"),
@@ -102,6 +111,22 @@ TEST_CASE("tensor_dataset and view_dataset name the input whose length does not 
   const tensor_view<float> one(&number, 1, shape{}), none(&number, 0, shape{});
   CHECK_THROWS_WITH_AS((view_dataset{one, none, one}), doctest::Contains("one row of input 1 for each of the 1 inputs, found 0"),
                        input_error);
+}
+
+TEST_CASE("tensor_dataset: one that was moved from has no samples") {
+  tensor_dataset<float, int> data(shape{2}, {1, 2, 3, 4}, 1, {5, 6});
+  auto to = std::move(data);
+  CHECK(to.size() == 2);
+  CHECK(data.size() == 0); // NOLINT(bugprone-use-after-move)
+  CHECK(data.inputs().rows() == 0);
+  CHECK(data.targets().rows() == 0);
+  data = std::move(to);
+  CHECK(to.size() == 0); // NOLINT(bugprone-use-after-move)
+  CHECK(data.size() == 2);
+  std::array<float, 2> input{};
+  std::array<int, 1> target{};
+  data.read(1, std::span<float>(input), std::span<int>(target));
+  CHECK(input == std::array<float, 2>{3, 4});
 }
 
 } // namespace tensor_dataset_tests

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include <cairn/core/error.hpp>
+#include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <doctest/doctest.h>
 
@@ -33,6 +37,40 @@ TEST_CASE("instruction_set: what the system says of this processor, at most what
   }
   if (CAIRN_X86 && flags.empty()) return; // another system, which has no such file
   CHECK(widest_instruction_set() == wanted);
+}
+
+TEST_CASE("instruction_set: CAIRN_ISA lowers it and never raises it, and a word that is none of its own is an error") {
+  using set = instruction_set;
+  for (const set found : {set::plain, set::avx2, set::avx512}) {
+    CHECK(at_most(found, "") == found);
+    CHECK(at_most(found, "plain") == set::plain);
+    CHECK(at_most(found, "avx2") == std::min(found, set::avx2));
+    CHECK(at_most(found, "avx512") == found);
+    for (const char* const wrong : {"bogus", "AVX2", "avx", " plain", "avx2 "})
+      CHECK_THROWS_WITH_AS(static_cast<void>(at_most(found, wrong)),
+                           doctest::Contains("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found '" +
+                                             doctest::String(wrong) + "'"),
+                           input_error);
+  }
+}
+
+// Asked once, the set of this process stands; another process makes its own.
+TEST_CASE("instruction_set: a cpu of this process") { CHECK(cpu::queue{2}.threads() == 2); }
+TEST_CASE("instruction_set: with a wrong CAIRN_ISA no queue of a cpu is made") {
+  std::error_code none;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
+  if (none) return; // a system that does not tell
+  for (const bool is_wrong : {true, false}) {
+    const std::string word = is_wrong ? "avx-2" : "plain";
+    std::FILE* const said = popen(
+        ("CAIRN_ISA=" + word + " '" + self.string() + "' --test-case='instruction_set: a cpu of this process' 2>&1").c_str(),
+        "r");
+    REQUIRE(said != nullptr);
+    std::string text;
+    for (int c = std::fgetc(said); c != EOF; c = std::fgetc(said)) text += static_cast<char>(c);
+    CHECK((pclose(said) != 0) == is_wrong);
+    CHECK((text.find("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found 'avx-2'") != text.npos) == is_wrong);
+  }
 }
 
 } // namespace instruction_set_tests

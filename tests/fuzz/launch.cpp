@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cairn/comm/launch.hpp>
+#include <cairn/comm/launch/launch.hpp>
 
 #include "fuzz.hpp"
 

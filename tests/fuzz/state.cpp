@@ -13,7 +13,7 @@
 #include <cairn/data/sequential_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/device/cpu.hpp>
-#include <cairn/train/saved_state.hpp>
+#include <cairn/train/state/saved_state.hpp>
 
 #include "fuzz.hpp"
 
@@ -25,8 +25,8 @@ namespace {
 struct training {
   std::vector<float> numbers = std::vector<float>(40), buffer_numbers = std::vector<float>(8);
   std::array<std::vector<float>, 2> moments{std::vector<float>(40), std::vector<float>(40)};
-  training_state now{
-      .words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "MSELoss", "Adam(0.9)", "max_norm 0", "none"}};
+  training_state now{.words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "of each rank's own rows", "MSELoss", "0.5",
+                               "Adam(0.9)", "clip.max_norm 0", "none"}};
   loopback::rank alone;
   cpu device;
 
@@ -39,17 +39,20 @@ struct training {
   struct on_this_host {
     training& own;
     template <class F>
-    void for_each_parameter(F&& f) {
+    void for_each_parameter(F&& f, detail::naming = detail::naming::as_torch) {
       parts(own.numbers, f);
     }
     template <class F>
-    void for_each_buffer(F&& f) {
+    void for_each_buffer(F&& f, detail::naming = detail::naming::as_torch) {
       parts(own.buffer_numbers, f);
     }
     template <class F>
     void for_each_of_state(std::size_t i, F&& f) {
       parts(own.moments[i], f);
     }
+    detail::feature_orders orders() const { return {}; }
+    template <class F>
+    void for_each_second_name(F&&, detail::naming = detail::naming::as_torch) {}
     std::size_t states() const { return own.moments.size(); }
     void give_back() const {}
   };
@@ -67,6 +70,7 @@ struct training {
   std::size_t micro_batches() const { return 0; }
   std::uint64_t steps() const { return now.steps; }
   void synchronize() {}
+  std::uint64_t checksum() const { return 0; } // which is compared with those of other ranks
   loopback::rank& comm() { return alone; }
   auto& compute() { return device.compute(); }
 };

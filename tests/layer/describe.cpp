@@ -74,16 +74,16 @@ TEST_CASE("describe: a layer as a stage") {
 }
 
 TEST_CASE("describe: a layer takes from the front, and the rest goes past it") {
-  static_assert(of<testing::Gated>(three).made.takes == 2 && of<testing::Gated>(three).made.gives == 1);
-  static_assert(of<testing::Gated>(three).made.after == value_list{{16}, {2, 3}});
+  static_assert(of<testing::GatedPair>(three).made.takes == 2 && of<testing::GatedPair>(three).made.gives == 1);
+  static_assert(of<testing::GatedPair>(three).made.after == value_list{{16}, {2, 3}});
   static_assert(of<testing::Split>(two).made.after == value_list{{16}, {16}, {16}});
   static_assert(of<testing::Swap>({{3}, {4}}).made.after == value_list{{4}, {3}});
   CHECK(of<ReLU>({{16}, token}).made.after == value_list{{16}, token});
 }
 
 TEST_CASE("describe: what a layer does not accept") {
-  static_assert(of<testing::Gated>(three).made.accepts && !of<testing::Gated>({{3}, {4}}).made.accepts);
-  static_assert(!of<testing::Gated>({{3}}).made.accepts); // too few: the layer itself is not asked
+  static_assert(of<testing::GatedPair>(three).made.accepts && !of<testing::GatedPair>({{3}, {4}}).made.accepts);
+  static_assert(!of<testing::GatedPair>({{3}}).made.accepts); // too few: the layer itself is not asked
   static_assert(!of<testing::Masked<>>({{3}}).made.accepts);
   static_assert(of<testing::Masked<>>({{3}, {4}}, mask).made.accepts);
   static_assert(!of<testing::Masked<1>>({{3}, {4}}, mask).made.accepts);
@@ -93,7 +93,7 @@ TEST_CASE("describe: what a layer does not accept") {
 TEST_CASE("describe: which inputs have a gradient") {
   static_assert(of<testing::Split>(two).made.uses(0b010) == 0b01);
   static_assert(of<testing::Split>(two).made.uses(0b110) == 0b11); // the last goes past it
-  static_assert(of<testing::Gated>(three).made.uses(0b1) == 0b11);
+  static_assert(of<testing::GatedPair>(three).made.uses(0b1) == 0b11);
   static_assert(of<testing::First>(three).made.uses(0b1) == 0b1);
   static_assert(of<testing::Swap>(three).made.uses(0b10) == 0b1);
   static_assert(of<testing::Mix>({{4}, {4}, {4}}).made.uses(0b1) == 0b11);

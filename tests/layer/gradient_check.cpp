@@ -163,7 +163,7 @@ TEST_CASE("gradient check: passes right layers") {
   CHECK(gradient_fault<testing::Masked<>>({{3}}, mask) == "");
   CHECK(gradient_fault<testing::Positioned<0>>({{3}}, mask) == "");
   CHECK(gradient_fault<testing::Split>({{5}}) == "");
-  CHECK(gradient_fault<testing::Gated>({{5}, {5}}) == "");
+  CHECK(gradient_fault<testing::GatedPair>({{5}, {5}}) == "");
   CHECK(gradient_fault<testing::Swap>({{5}, {2, 3}}) == "");
   CHECK(gradient_fault<testing::First>({{5}, {7}}) == "");
   CHECK(gradient_fault<testing::Mix>({{5}, {5}, {5}}) == "");

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <doctest/doctest.h>
 

@@ -97,7 +97,7 @@ struct Split {
 };
 
 // y = value gate.
-struct Gated {
+struct GatedPair {
   static constexpr cairn::reads backward_reads = cairn::reads::input;
   static constexpr std::size_t takes = 2;
   static constexpr bool accepts(const cairn::arguments& in) { return in[0] == in[1]; }

@@ -23,7 +23,7 @@ namespace blueprint_tests {
 
 using namespace cairn;
 using testing::First;
-using testing::Gated;
+using testing::GatedPair;
 using testing::Split;
 
 namespace {
@@ -151,7 +151,7 @@ TEST_CASE("blueprint: a stage is what its layer or its block says of itself") {
 }
 
 TEST_CASE("blueprint: a stage's output has all tensors, also those that went past") {
-  using b = blueprint_of<Sequential<Wide, Split, Linear<16, 8>, Residual<Linear<8, 8>, ReLU>, Linear<8, 16>, Gated>, 4>;
+  using b = blueprint_of<Sequential<Wide, Split, Linear<16, 8>, Residual<Linear<8, 8>, ReLU>, Linear<8, 16>, GatedPair>, 4>;
   static_assert(b::stages[1].output.at(4) == 2 * value && b::stages[2].output.at(4) == value + value / 2);
   static_assert(b::stages[3].output.at(4) == value + value / 2 && b::stages[3].in_place_backward);
   static_assert(b::whole.value_bytes(3) == value + value / 2);

@@ -75,11 +75,11 @@ TEST_CASE("checked_network: shapes that the compiler cannot know") {
 }
 
 TEST_CASE("checked_network: values of several tensors are shown whole, with the constants") {
-  using testing::Gated, testing::Split, testing::WhereEven;
+  using testing::GatedPair, testing::Split, testing::WhereEven;
   using NoMask = Sequential<Inputs<dims<8>, constant<9>>, Same, testing::Masked<>>;
   static_assert(names<NoMask, joint<2, Same, tensors_of<dims<8>, constant<9>>, testing::Masked<>>>);
-  static_assert(
-      names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, Gated>, joint<2, ReLU, tensors_of<dims<8>, integers<8>>, Gated>>);
+  static_assert(names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, GatedPair>,
+                      joint<2, ReLU, tensors_of<dims<8>, integers<8>>, GatedPair>>);
   static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>, joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);
   // Of a block that fits, only what it takes.
   using Widens = Residual<Same, Linear<8, 9>>;
@@ -98,7 +98,7 @@ TEST_CASE("checked_network: a layer whose outputs are all unused, in blocks too"
   static_assert(names<Sequential<In, Split, Residual<Deeper, ReLU>>, unused<0, Same>>);
   // Each of two outputs alone leaves a stage unused, both together do not.
   using Both = checkpoint<store_all, Sequential<Same, Swap, Same>>;
-  static_assert(right<Sequential<Two, Both, testing::Gated>> && right<Sequential<Two, Repeat<2, Both>, testing::Gated>>);
+  static_assert(right<Sequential<Two, Both, testing::GatedPair>> && right<Sequential<Two, Repeat<2, Both>, testing::GatedPair>>);
   static_assert(names<Sequential<Two, Both, First>, unused<0, Same>>);
 }
 

@@ -69,7 +69,7 @@ template <class Policy>
 using InsideOneSwapped =
     Sequential<Inputs<dims<16>, dims<16>>, Wide, checkpoint<Policy, Repeat<3, SwapFirst>>,
                checkpoint<Policy, Sequential<SwapFirst, testing::Swap, PreActivation>>,
-               checkpoint<Policy, Sequential<checkpoint<Policy, Repeat<2, SwapFirst>>, DropoutFirst>>, testing::Gated, Wide>;
+               checkpoint<Policy, Sequential<checkpoint<Policy, Repeat<2, SwapFirst>>, DropoutFirst>>, testing::GatedPair, Wide>;
 
 template <template <class> class Net, class... Policies>
 void check_inside(detail::pack<Policies...>) {

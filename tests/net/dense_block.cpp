@@ -93,8 +93,8 @@ TEST_CASE("DenseBlock: it computes what its plain layers compute") {
   CHECK(distance(a.step.buffers, b.step.buffers) < 1e-12);
   CHECK(distance(a.step.gradients, b.step.gradients) < 1e-12);
   CHECK(distance(a.evaluated, b.evaluated) < 1e-9); // running statistics after one step make large numbers
-  CHECK(a.names[2] == "2.denselayer1.norm1.weight");
-  CHECK(a.names[19] == "2.denselayer3.conv2.weight");
+  CHECK(a.names[2] == "1.denselayer1.norm1.weight");
+  CHECK(a.names[19] == "1.denselayer3.conv2.weight");
 }
 
 TEST_CASE("DenseBlock: every policy inside and around it, and any number of threads, gives the same bits") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <cstddef>
 #include <type_traits>
 
@@ -69,6 +70,58 @@ TEST_CASE("made_of: the stage of a chain is what its schedule needs and keeps") 
   CHECK(s.reads_input);
   CHECK(!s.reads_output);
   CHECK(!s.tape_without_output);
+}
+
+TEST_CASE("made_of: the stage of several chains has their sums, and the largest workspace with what lies beside it") {
+  detail::chain_facts f{};
+  f.tape = 64;
+  f.forward_workspace = 128;
+  f.evaluation_workspace = 64;
+  f.backward_workspace = 192;
+  f.input_bytes = 320;
+  f.input_elements = 11;
+  f.leaves = 3;
+  f.parameters = 5;
+  f.parameter_block = 16;
+  f.state_block = 32;
+  f.forward_flops = 1000;
+  f.tape_flops = 900;
+  f.backward_flops = 2000;
+  f.input_gradient_flops = 700;
+  detail::chain_facts g = f;
+  g.forward_workspace = 64;
+  g.backward_workspace = 0;
+  g.reads_input = g.writes_output = true;
+
+  const stage s = detail::sum_of_chains(std::array{f, g});
+  CHECK(s.tape.at(7) == 128);
+  CHECK(s.forward_workspace.at(7) == 128);
+  CHECK(s.evaluation_workspace.at(7) == 64);
+  CHECK(s.backward_workspace.at(7) == 192);
+  CHECK(s.leaves == 6);
+  CHECK(s.parameters == 10);
+  CHECK(s.parameter_block == 32);
+  CHECK(s.state_block == 64);
+  CHECK(s.forward_flops == 2000);
+  CHECK(s.tape_flops == 1800);
+  CHECK(s.backward_flops == 4000);
+  CHECK(s.input_gradient_flops == 1400);
+  CHECK(s.reads_input);
+  CHECK(!s.tape_without_output); // the second writes it
+  CHECK(detail::sum_of_chains(std::array{f, f}).tape_without_output);
+
+  stage beside = detail::stage_without_chains();
+  detail::add_chain(beside, f, {.forward = 64, .evaluation = 128, .backward = 256, .adds_gradient = true});
+  CHECK(beside.forward_workspace.at(7) == 192);
+  CHECK(beside.evaluation_workspace.at(7) == 192);
+  CHECK(beside.backward_workspace.at(7) == 768); // with the gradient that the block adds
+  CHECK(beside.backward_flops == 2011);
+  CHECK(beside.input_gradient_flops == 711);
+  f.ends.adds_input_gradient = true;
+  beside = detail::stage_without_chains();
+  detail::add_chain(beside, f, {.adds_gradient = true});
+  CHECK(beside.backward_workspace.at(7) == 192);
+  CHECK(beside.backward_flops == 2000);
 }
 
 } // namespace made_of_tests

@@ -3,8 +3,12 @@
 #include <vector>
 
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/inputs.hpp>
+#include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <doctest/doctest.h>
@@ -83,6 +87,38 @@ TEST_CASE("limits leave out what is not asked for") {
   CHECK(part.within(most).plan.memory.arena == whole.within(most).plan.memory.arena);
   // Of so few stages every curve is exact.
   CHECK(memory_curve<Net, 32>({}, {.exact = true}).size() == whole.size());
+}
+
+namespace {
+
+// Every point is bytes that within() takes, at the cost that is listed.
+template <class Model, std::size_t Batch>
+void check_points() {
+  const memory_curve<Model, Batch> curve;
+  REQUIRE(curve.size() > 1);
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const auto step = curve.within(curve[i].bytes);
+    CHECK(step.plan.memory.arena <= curve[i].bytes);
+    CHECK(curve.cost_of(step.plan.training.ops()) <= curve[i].cost);
+    if (i == 0) continue;
+    CHECK(curve[i].bytes > curve[i - 1].bytes);
+    CHECK(curve[i].cost < curve[i - 1].cost);
+  }
+}
+
+} // namespace
+
+TEST_CASE("every point of a curve is an arena that within() takes") {
+  check_points<Net, 32>();
+  // The bytes that live at once in the least schedule of each are fewer than any arena has.
+  check_points<Sequential<Input<60>, ReLU, Linear<60, 40>, Residual<Linear<40, 50>, Tanh, Linear<50, 40>>, Linear<40, 33>,
+                          Linear<33, 17>, Residual<Linear<17, 50>, Tanh, Linear<50, 17>>, Linear<17, 4>>,
+               1>();
+  check_points<Sequential<Input<60>, Tanh, Residual<Linear<60, 150>, Tanh, Linear<150, 60>>,
+                          Residual<Linear<60, 50>, Tanh, Linear<50, 60>>, Residual<Linear<60, 50>, Tanh, Linear<50, 60>>,
+                          Residual<Linear<60, 5>, Tanh, Linear<5, 60>>, Residual<Linear<60, 150>, Tanh, Linear<150, 60>>,
+                          Linear<60, 130>, Linear<130, 200>, Linear<200, 4>>,
+               33>();
 }
 
 } // namespace memory_curve_tests

@@ -60,6 +60,17 @@ struct maker {
   piece make(cairn::frozen<Block>*) {
     return make<Block>();
   }
+  template <class F, class G>
+  piece make(cairn::Gated<F, G>*) {
+    const std::vector<cairn::tensor> arrives = now;
+    auto out = std::make_unique<multiplied<T>>();
+    now.assign(1, arrives[0]);
+    out->first = make<F>();
+    now.assign(1, arrives[0]);
+    out->second = make<G>();
+    now.insert(now.end(), arrives.begin() + 1, arrives.end());
+    return out;
+  }
   template <class... Branches>
   piece make(cairn::Concat<Branches...>*) {
     const std::vector<cairn::tensor> arrives = now;

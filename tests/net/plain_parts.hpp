@@ -18,6 +18,7 @@
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/concat.hpp>
 #include <cairn/net/frozen.hpp>
+#include <cairn/net/gated.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
 #include <cairn/net/sequential.hpp>
@@ -280,6 +281,44 @@ private:
     }
     all[0] = std::move(made);
     return std::move(all);
+  }
+};
+
+template <class T>
+bytes product(const bytes& a, const bytes& b) {
+  bytes out(a.size());
+  const auto at = [](const bytes& x) { return reinterpret_cast<T*>(x.data()); };
+  for (std::size_t i = 0; i < a.size() / sizeof(T); ++i) at(out)[i] = at(a)[i] * at(b)[i];
+  return out;
+}
+
+// Gives both pieces the first tensor, and multiplies their first outputs; other tensors go past.
+template <class T>
+struct multiplied : part {
+  piece first, second;
+  bytes f, g;
+
+  values forward(const walk& w, values all) override {
+    f = run(all, [&](values v) { return first->forward(w, std::move(v)); });
+    g = run(all, [&](values v) { return second->forward(w, std::move(v)); });
+    all[0] = product<T>(f, g);
+    return all;
+  }
+  values backward(const walk& w, values all) override {
+    const bytes output_gradient = copy_of(all[0]);
+    all[0] = product<T>(output_gradient, f);
+    bytes made = run(all, [&](values v) { return second->backward(w, std::move(v)); });
+    all[0] = product<T>(output_gradient, g);
+    all[0] = sum<T>(made, run(all, [&](values v) { return first->backward(w, std::move(v)); }));
+    return all;
+  }
+
+private:
+  template <class Run>
+  static bytes run(const values& all, Run piece_of) {
+    values front;
+    front.push_back(copy_of(all[0]));
+    return std::move(piece_of(std::move(front))[0]);
   }
 };
 

@@ -102,22 +102,8 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
     return {.output = false, .input_gradient = false};
   }
   static constexpr stage as_stage(const chain_facts* chains) {
-    stage s = stage_of_chain(chains[0]);
-    const stage other = stage_of_chain(chains[1]);
-    const auto larger = [](bytes& mine, const bytes& others) { mine.per_batch = std::max(mine.per_batch, others.per_batch); };
-    s.tape.per_batch += other.tape.per_batch;
-    larger(s.forward_workspace, other.forward_workspace);
-    larger(s.evaluation_workspace, other.evaluation_workspace);
-    larger(s.backward_workspace, other.backward_workspace);
-    s.reads_input = s.reads_input || other.reads_input;
-    s.leaves += other.leaves;
-    s.parameters += other.parameters;
-    s.parameter_block += other.parameter_block;
-    s.state_block += other.state_block;
-    s.forward_flops += other.forward_flops + chains[0].output_elements;
-    s.tape_flops += other.tape_flops;
-    s.backward_flops += other.backward_flops;
-    s.input_gradient_flops += other.input_gradient_flops;
+    stage s = sum_of_chains({chains, 2});
+    s.forward_flops += chains[0].output_elements;
     return s;
   }
 

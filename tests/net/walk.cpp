@@ -25,7 +25,7 @@ namespace walk_tests {
 using namespace cairn;
 using namespace cairn::detail;
 using testing::First;
-using testing::Gated;
+using testing::GatedPair;
 using testing::Lookup;
 using testing::Masked;
 using testing::Mix;
@@ -118,8 +118,8 @@ TEST_CASE("walk: constants are seen by every layer, in blocks too") {
 }
 
 TEST_CASE("walk: too few tensors do not fit") {
-  static_assert(walked_through<Sequential<Gated>>(one(4)).fault == 0);
-  static_assert(walked_through<Sequential<Residual<ReLU, Gated>>>(one(4)).fault == 0);
+  static_assert(walked_through<Sequential<GatedPair>>(one(4)).fault == 0);
+  static_assert(walked_through<Sequential<Residual<ReLU, GatedPair>>>(one(4)).fault == 0);
 }
 
 TEST_CASE("walk: integers have no gradient, and are another tensor") {
@@ -137,7 +137,7 @@ TEST_CASE("walk: gradients are where the tensor is used") {
   constexpr auto dropped = walked_through<Sequential<Linear<4, 4>, Split, ReLU, First>>(one(4));
   static_assert(dropped.gradients[0] == 1 && dropped.gradients[1] == 1 && dropped.gradients[2] == 1 &&
                 dropped.gradients[3] == 1 && dropped.gradients[4] == 1);
-  constexpr auto kept = walked_through<Sequential<Linear<4, 4>, Split, ReLU, Gated>>(one(4));
+  constexpr auto kept = walked_through<Sequential<Linear<4, 4>, Split, ReLU, GatedPair>>(one(4));
   static_assert(kept.gradients[2] == 0b11 && kept.gradients[3] == 0b11);
   // Each Mix needs one tensor more than the one after it.
   constexpr value_list three{one(4), one(4), one(4)};
@@ -167,14 +167,14 @@ TEST_CASE("walk: what a layer and a chain take of a value, and what goes past") 
   constexpr auto mix = description_of<Mix>(four);
   static_assert(mix.accepts && mix.takes == 3 && mix.gives == 3 && mix.after == four);
   static_assert(mix.uses(0b0001) == 0b0011 && mix.uses(0b1001) == 0b1011 && mix.uses(0b1111) == 0b1111);
-  constexpr auto gated = description_of<Gated>({one(4), one(4), one(5)});
+  constexpr auto gated = description_of<GatedPair>({one(4), one(4), one(5)});
   static_assert(gated.takes == 2 && gated.gives == 1 && gated.after == value_list{one(4), one(5)});
   static_assert(gated.uses(0b01) == 0b011 && gated.uses(0b11) == 0b111);
   constexpr auto relu = description_of<ReLU>({one(4), one(6)});
   static_assert(relu.takes == 1 && relu.gives == 1 && relu.uses(0b11) == 0b11 && relu.uses(0b01) == 0b01);
   // A chain takes as few as its layers need.
   static_assert(chain_of<Sequential<ReLU, Linear<4, 7>>>(four).takes == 1);
-  constexpr auto chain = chain_of<Sequential<ReLU, Gated, Linear<4, 7>>>(four);
+  constexpr auto chain = chain_of<Sequential<ReLU, GatedPair, Linear<4, 7>>>(four);
   static_assert(chain.takes == 2 && chain.gives == 1 && chain.after == value_list{one(7), one(4), one(5)});
   static_assert(chain.uses(0b001) == 0b0011 && chain.uses(0b010) == 0b0100 && chain.uses(0b100) == 0b1000);
   constexpr auto first = chain_of<Sequential<Swap, First>>(four);
@@ -189,7 +189,7 @@ TEST_CASE("walk: the first layer says what a network takes, however deep it stan
   static_assert(natural_input<Repeat<2, Residual<checkpoint<sqrt_n, Sequential<Linear<7, 7>>>>>>::tensors == tensor_list{one(7)});
   using several = natural_input<Sequential<Inputs<dims<2>, dims<3>, constant<4>>, ReLU>>;
   static_assert(several::tensors == tensor_list{one(2), one(3)} && several::constants == tensor_list{one(4).constant()});
-  static_assert(natural_input<Sequential<Linear<7, 2>, Split, Gated>>::constants.size() == 0);
+  static_assert(natural_input<Sequential<Linear<7, 2>, Split, GatedPair>>::constants.size() == 0);
 }
 
 } // namespace walk_tests

@@ -8,7 +8,7 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/train/loss.hpp>
+#include <cairn/train/losses/loss.hpp>
 
 #include "differences.hpp"
 #include "values.hpp"

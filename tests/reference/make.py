@@ -102,6 +102,23 @@ def optimizers():
         write(f"optimizer/{name}", torch.stack(steps))
 
 
+def averages():
+    """Moving averages of what an SGD with momentum makes of the same gradients."""
+    start = torch.tensor(VALUES["optimizer/start"]).double()
+    gradients = torch.tensor(VALUES["optimizer/gradients"]).double().reshape(STEPS, COUNT)
+    module = nn.Linear(COUNT, 1, bias=False).double()
+    module.weight.data = start.clone().reshape(1, COUNT)
+    averaged = torch.optim.swa_utils.AveragedModel(module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1, momentum=0.9)
+    steps = []
+    for gradient in gradients:
+        module.weight.grad = gradient.clone().reshape(1, COUNT)
+        optimizer.step()
+        averaged.update_parameters(module)
+        steps.append(averaged.module.weight.detach().clone())
+    write("optimizer/ema", torch.stack(steps))
+
+
 def rates(name, make, steps):
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
@@ -120,6 +137,18 @@ def schedules():
     rates("cosine", lambda o: lr.CosineAnnealingLR(o, T_max=8, eta_min=0.01), 9)
     rates("cosine_warm_up", lambda o: lr.SequentialLR(o, [
         lr.LinearLR(o, start_factor=0.25, total_iters=4), lr.CosineAnnealingLR(o, T_max=8, eta_min=0.02)], [4]), 13)
+    rates("linear", lambda o: lr.LinearLR(o, start_factor=0.25, end_factor=0.9, total_iters=7), 40)
+    rates("linear_down", lambda o: lr.LinearLR(o, start_factor=1, end_factor=0, total_iters=30), 40)
+    rates("exponential", lambda o: lr.ExponentialLR(o, gamma=0.93), 60)
+    rates("cosine_restarts", lambda o: lr.CosineAnnealingWarmRestarts(o, T_0=7, eta_min=0.02), 60)
+    rates("cosine_restarts_longer", lambda o: lr.CosineAnnealingWarmRestarts(o, T_0=3, T_mult=2), 100)
+    rates("one_cycle", lambda o: lr.OneCycleLR(o, max_lr=0.5, total_steps=60), 60)
+    rates("one_cycle_options", lambda o: lr.OneCycleLR(
+        o, max_lr=0.5, total_steps=33, pct_start=0.41, div_factor=7, final_div_factor=90), 33)
+    rates("one_cycle_falling", lambda o: lr.OneCycleLR(o, max_lr=0.5, total_steps=12, pct_start=0.05), 12)
+    rates("multi_step", lambda o: lr.MultiStepLR(o, milestones=[4, 9, 17], gamma=0.1), 30)
+    rates("interpolated", lambda o: lr.SequentialLR(o, [
+        lr.LinearLR(o, start_factor=0.2, total_iters=10), lr.LinearLR(o, start_factor=1, end_factor=0.5, total_iters=20)], [10]), 50)
 
 
 def clipping():
@@ -460,13 +489,97 @@ def densenet():
     three_steps("densenet", model, model[2], 3, 8, 8)
 
 
+def weighted_losses():
+    """pos_weight, class probabilities as targets, and a row of an embedding that is padding."""
+    def loss(name, module, output, target):
+        output.requires_grad_()
+        value = module(output, target)
+        value.backward()
+        write(f"{name}/output", output)
+        write(f"{name}/targets", target)
+        write(f"{name}/loss", value)
+        write(f"{name}/output_gradient", output.grad)
+
+    def shares(*extents):
+        return torch.softmax(random(*extents, scale=2), dim=-1).float().double()
+
+    weights = torch.tensor([0.5, 3.0, 1.0, 0.0, 7.25]).double()
+    some = torch.rand(4, 5).float().double()
+    loss("bce_pos_weight", nn.BCEWithLogitsLoss(pos_weight=weights), random(4, 5, scale=4), some)
+    loss("bce_one_pos_weight", nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0).double()), random(37, 1, scale=20),
+         (torch.rand(37, 1) > 0.5).double())
+    loss("soft_cross_entropy", nn.CrossEntropyLoss(), random(5, 4, scale=3), shares(5, 4))
+    classes = torch.tensor([0.25, 0.75, 1.5, 2.0]).double()
+    loss("soft_cross_entropy_options", nn.CrossEntropyLoss(weight=classes, label_smoothing=0.15), random(6, 4, scale=30), shares(6, 4))
+    output, target = random(2, 3, 4), shares(2, 3, 4)
+    loss("soft_cross_entropy_rank_3", lambda o, t: nn.CrossEntropyLoss()(o.movedim(2, 1), t.movedim(2, 1)), output, target)
+
+    module = nn.Embedding(7, 3, padding_idx=2).double()
+    write("embedding_padding/at_start", module.weight[2])
+    with torch.no_grad():
+        module.weight.copy_(random(7, 3))
+    tokens = torch.tensor([[0, 2, 6, 2], [5, 0, 2, 1]])
+    made = module(tokens)
+    gradient = random(2, 4, 3)
+    made.backward(gradient)
+    write("embedding_padding/input", tokens)
+    write("embedding_padding/output", made)
+    write("embedding_padding/output_gradient", gradient)
+    write("embedding_padding/parameter0", module.weight)
+    write("embedding_padding/gradient0", module.weight.grad)
+
+
+class Sum(nn.Sequential):
+    """What it is given, and what its layers make of that."""
+
+    def forward(self, taken):
+        return taken + super().forward(taken)
+
+
+class Beside(nn.Sequential):
+    """What each of its parts makes, side by side."""
+
+    def forward(self, taken):
+        return torch.cat([part(taken) for part in self], dim=1)
+
+
+def flattened():
+    """A state_dict with all that can stand behind a Flatten of images, as it is and after two steps, and an evaluation with each."""
+    model = nn.Sequential(
+        nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU()), nn.MaxPool2d(2),
+        Beside(nn.Sequential(nn.Flatten()), nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())), nn.BatchNorm1d(21), nn.GELU(),
+        Sum(nn.LayerNorm(21), nn.Linear(21, 21)), nn.Linear(21, 21), nn.Linear(21, 21), nn.Sequential(nn.Linear(21, 4))).double()
+    for parameter in model.parameters():
+        parameter.data = random(*parameter.shape, scale=0.5)
+
+    def state(when):
+        for name, tensor in model.state_dict().items():
+            if tensor.dim() > 0:
+                write(f"flattened/{when}/{name}", tensor)
+        model.eval()
+        write(f"flattened/{when}/output", model(taken))
+        model.train()
+
+    taken, targets = random(6, 2, 6, 8), torch.tensor([0, 3, 1, 2, 3, 0])
+    write("flattened/input", turned(taken))
+    write("flattened/targets", targets)
+    state("before")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    for _ in range(2):
+        optimizer.zero_grad()
+        nn.CrossEntropyLoss()(model(taken), targets).backward()
+        optimizer.step()
+    state("after")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
     arguments = parser.parse_args()
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
-                 weights, images, image_network, dense_block, residual_network, densenet):
+                 weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
+                 averages):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -11,7 +11,7 @@
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/train/optimizer.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
 
 #include "differences.hpp"
 #include "values.hpp"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/checkpoint.hpp>

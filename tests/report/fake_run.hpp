@@ -20,11 +20,13 @@ struct fake_run {
   double rate = 0.1;
   std::size_t samples = 100;
   std::size_t step_samples = 10;
-  std::size_t made = 0; // steps of this epoch
+  std::size_t made = 0;   // steps of this epoch
+  std::uint64_t last = 0; // step of the run, if it ends before its last epoch does
 
   int rank() const { return own_rank; }
   std::size_t epoch() const { return at_epoch; }
   std::size_t epochs() const { return 2; }
+  std::uint64_t last_step() const { return last; }
   std::uint64_t step() const { return at_step; }
   std::size_t step_of_epoch() const { return made; }
   std::size_t steps_in_epoch() const { return samples / step_samples; }

@@ -133,6 +133,22 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
   CHECK(read.lines()[2].name == "val_loss");
   CHECK(read.lines()[2].points[0].x == 25);
 
+  // What fit says of steps tells them apart.
+  const std::string of_fit = here.path / "f.csv";
+  {
+    csv_log said{of_fit};
+    said.write(10, 0, {{"train_loss_step", 0.5}, {"learning_rate", 0.1}});
+    said.write(15, 0, {{"train_loss", 0.375}, {"learning_rate", 0.1}});
+    said.write(15, 0, {{"train_loss_step", 0.25}, {"learning_rate", 0.1}});
+  }
+  const recorded_metrics again = read_metrics(of_fit);
+  REQUIRE(again.lines().size() == 4);
+  CHECK(again.lines()[0].name == "train_loss");
+  CHECK_FALSE(again.lines()[0].of_epochs);
+  CHECK(again.lines()[0].points.size() == 2);
+  for (const auto& line : again.lines())
+    if (line.of_epochs) CHECK(line.points.size() == 1);
+
   const auto read_it = [](const std::string& file) { static_cast<void>(read_metrics(file)); };
   CHECK(has(file_fault("loss\n1\n", read_it), "begins with step,epoch"));
   CHECK(has(file_fault("", read_it), "begins with step,epoch"));

@@ -46,6 +46,25 @@ TEST_CASE("progress_bar: a bar for each epoch, and its metrics below") {
                     "epoch 2/2: train_loss=0.25, val_accuracy=0.9765\n");
 }
 
+TEST_CASE("progress_bar: a run that ends with a step is counted in steps up to that one") {
+  const paper p;
+  bar b{{.out = p.file.get()}};
+  fake_run run{.last = 14};
+  b.on_begin(run);
+  make_epoch(b, run);
+  run.measured = {{"train_loss", 0.25}};
+  b.on_epoch(run);
+  run.at_epoch = 1, run.made = 0;
+  make_epoch(b, run, 4);
+  b.on_end(run);
+  const std::string text = p.text();
+  CHECK(text.find("epoch 1:  71% 10/14 [") != std::string::npos);
+  CHECK(text.find("epoch 1: train_loss=0.25\n") != std::string::npos);
+  CHECK(text.find("epoch 2: 100% 14/14 [") != std::string::npos);
+  CHECK(text.find("steps/s") != std::string::npos);
+  CHECK(text.find("samples") == std::string::npos);
+}
+
 TEST_CASE("progress_bar: on a terminal it is drawn in place, and other ranks draw nothing") {
   const paper p;
   bar b{{.out = p.file.get(), .terminal = true, .columns = 90, .utf8 = false}};

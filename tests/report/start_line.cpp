@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include <cairn/comm/any_rank.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/report/csv_log.hpp>
@@ -16,8 +16,8 @@
 #include <cairn/report/start_line.hpp>
 #include <cairn/report/tensorboard_log.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/fit.hpp>
-#include <cairn/train/saved_states.hpp>
+#include <cairn/train/fit/fit.hpp>
+#include <cairn/train/state/saved_states.hpp>
 #include <doctest/doctest.h>
 
 #include "../data/folder.hpp"

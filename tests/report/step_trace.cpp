@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -6,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/report/draw_schedule.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/report/step_watch.hpp>

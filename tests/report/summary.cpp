@@ -11,12 +11,14 @@
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
 #include <cairn/net/frozen.hpp>
+#include <cairn/net/gated.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/summary.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
@@ -178,14 +180,23 @@ TEST_CASE("summary: frozen parameters are counted apart from those that are lear
 }
 
 TEST_CASE("summary: of a stage with several outputs all are shown, and nothing that goes past it") {
-  using net = Sequential<Inputs<dims<6>>, Linear<6, 4>, testing::Split, ReLU, testing::Gated, Linear<4, 5>>;
+  using net = Sequential<Inputs<dims<6>>, Linear<6, 4>, testing::Split, ReLU, testing::GatedPair, Linear<4, 5>>;
   const auto s = summary<net, 3>();
   std::vector<std::size_t> made;
   for (const detail::network_line& line : s.lines) made.push_back(line.outputs.size());
   CHECK(made == std::vector<std::size_t>{1, 1, 2, 1, 1, 1}); // the gate goes past the ReLU
   const std::string text = s.text();
-  CHECK(text.find("Split   (3, 4) (3, 4)  ") != std::string::npos);
-  CHECK(text.find("ReLU             (3, 4)         ") != std::string::npos);
+  CHECK(text.find("Split      (3, 4) (3, 4)  ") != std::string::npos);
+  CHECK(text.find("ReLU                (3, 4)         ") != std::string::npos);
+}
+
+TEST_CASE("summary: a block of two branches has its name and its tape, and its layers stand below it") {
+  const auto s = summary<Sequential<Linear<4, 8>, Gated<Sequential<Linear<8, 6>, Sigmoid>, Linear<8, 6>>>, 3>();
+  const std::string text = s.text();
+  CAPTURE(text);
+  CHECK(text.find("Gated") < text.find("Linear<8, 6>"));
+  CHECK(text.find("Linear<8, 6>") < text.find("Sigmoid"));
+  CHECK(s.lines.at(1).tape_bytes == 256); // two tensors of 3 x 6 floats
 }
 
 TEST_CASE("summary: with sync_batch_norm it says what a step sends for statistics") {

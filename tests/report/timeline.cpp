@@ -5,6 +5,7 @@
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/schedule.hpp>
+#include <cairn/plan/step/step_list.hpp>
 #include <cairn/report/timeline.hpp>
 #include <doctest/doctest.h>
 
@@ -93,17 +94,21 @@ TEST_CASE("a bucket that belongs to no stage is refused") {
   CHECK_THROWS_WITH_AS(make_timeline(of_three, steps<store_all>.ops(), leaving), doctest::Contains("found stage 3"), error);
 }
 
-TEST_CASE("layers are counted from the end, also inside a stage") {
+TEST_CASE("buckets leave after the last backward before them in the list of the step") {
   const std::vector<bucket> buckets{{0, 10, 0}, {10, 15, 1}, {15, 20, 2}, {20, 30, 3}};
-  const auto found = departures(of_three, buckets, 8);
-  REQUIRE(found.size() == 4);
-  CHECK(found[0].position == 2);
-  CHECK(found[0].bytes == 80);
-  CHECK(found[1].position == 1);
-  CHECK(found[2].position == 1);
-  CHECK(found[3].position == 0);
-  const std::vector<bucket> beyond{{0, 10, 4}};
-  CHECK_THROWS_WITH_AS(departures(of_three, beyond, 8), doctest::Contains("found layer 4"), error);
+  constexpr std::array<std::size_t, 4> begin{20, 10, 0, 30};
+  constexpr auto& s = steps<store_all>;
+  step_parts of{.ops = s.ops(), .loss = s.loss, .gradient_begin = begin, .buckets = buckets};
+  const auto found = [&] { return departures_of(write_step<at_run_time>(of, step_kind::step).ops(), buckets, 8); };
+  const auto early = found();
+  REQUIRE(early.size() == 4);
+  CHECK(early[0].position == 2);
+  CHECK(early[0].bytes == 80);
+  CHECK(early[1].position == 1);
+  CHECK(early[2].position == 1);
+  CHECK(early[3].position == 0);
+  of.overlaps = false;
+  for (const bucket_departure& late : found()) CHECK(late.position == 0);
 }
 
 } // namespace timeline_tests

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -192,6 +193,27 @@ public:
 
   void put(schedule::op work) { all_->put(number_, std::move(work)); }
   const std::shared_ptr<schedule>& all() const { return all_; }
+
+  // Looks at the clock when the queue gets there.
+  class stopwatch {
+  public:
+    static constexpr std::int64_t least = 1000;
+    stopwatch(queue& timed, std::size_t) : queue_(timed) {}
+    std::size_t mark() {
+      const auto& here = places_.emplace_back(std::make_shared<clock::time_point>());
+      queue_.put([here](cairn::cpu::queue&) { *here = clock::now(); });
+      return places_.size() - 1;
+    }
+    std::int64_t nanoseconds(std::size_t k) const {
+      return std::chrono::duration_cast<std::chrono::nanoseconds>(*places_[k] - *places_[0]).count();
+    }
+    void restart() { places_.clear(); }
+
+  private:
+    using clock = std::chrono::steady_clock;
+    queue& queue_;
+    std::vector<std::shared_ptr<clock::time_point>> places_;
+  };
 
 private:
   std::shared_ptr<schedule> all_;

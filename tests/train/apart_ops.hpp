@@ -139,6 +139,14 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identi
     cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(options));
   });
 }
+template <class T>
+void soft_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
+                        const cairn::accumulated<T>* targets, const cairn::accumulated<T>* class_weights,
+                        double label_smoothing) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::soft_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(class_weights), label_smoothing);
+  });
+}
 template <class F, class T, class... From>
 void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
   q.put([=](cairn::cpu::queue& processor) { cairn::elementwise(processor, count, f, at(to), at(from)...); });

@@ -14,7 +14,7 @@
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
-#include <cairn/train/adamw.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "apart_ops.hpp"

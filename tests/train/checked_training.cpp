@@ -4,9 +4,9 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/train/checked_training.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <doctest/doctest.h>
 
 namespace checked_training_tests {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/device/cpu.hpp>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/train/ddp.hpp>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t wide = 12;
 using Block = Residual<LayerNorm<wide>, Linear<wide, wide>, ReLU, Linear<wide, wide>, testing::Masked<>>;
 using Net = Sequential<Inputs<dims<wide>, constant<wide>>, Linear<wide, wide>, testing::Masked<>, Repeat<2, Block>,
-                       checkpoint<recompute_all, Sequential<testing::Split, Dropout<>, Linear<wide, wide>, testing::Gated>>,
+                       checkpoint<recompute_all, Sequential<testing::Split, Dropout<>, Linear<wide, wide>, testing::GatedPair>>,
                        Linear<wide, testing::classes>>;
 
 // Rows of numbers and of a mask with a class each.

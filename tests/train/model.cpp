@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/data/loader.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
 #include <cairn/device/cores.hpp>
+#include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/embedding.hpp>
+#include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
+#include <cairn/net/frozen.hpp>
+#include <cairn/train/fit/accuracy.hpp>
 #include <cairn/train/model.hpp>
 
 #include "../layer/several_layers.hpp"
+#include "at_once.hpp"
 #include "training.hpp"
 
 namespace model_tests {
@@ -128,6 +142,116 @@ TEST_CASE("model: a network of several arrays") {
   const samples a(6, 1), b(6, 2);
   CHECK(outputs_of(net.evaluate(inputs(a.x, b.x))) == outputs_of(train.evaluate(inputs(a.x, b.x))));
   CHECK(outputs_of(net.evaluate(inputs(a.x, b.x))) != outputs_of(net.evaluate(inputs(a.x, a.x))));
+}
+
+namespace {
+
+// Evaluations by four threads of one const model have the bits of those by one thread.
+template <class Model, class... Inputs>
+void same_bits_at_once(const Model& net, const Inputs&... all) {
+  std::vector<std::function<std::vector<float>()>> calls;
+  const auto add = [&](const auto& given) {
+    calls.push_back([&net, &given] { return outputs_of(net.evaluate(given)); });
+    calls.push_back([&net, &given] {
+      std::vector<float> into(6 * Model::output_shape.size());
+      const auto view = net.evaluate(given, into);
+      return std::vector<float>(view.begin(), view.end());
+    });
+  };
+  (add(all), ...);
+  CHECK(testing::wrong_at_once(4, 2500, calls) == 0);
+}
+
+} // namespace
+
+TEST_CASE("model: four threads that ask one const model get the bits of one thread") {
+  training<Net> train{testing::momentum, {.seed = 3}};
+  const samples a(6, 1), b(6, 2);
+  const std::span<const float> one = std::span(a.x).last(testing::features), three = std::span(b.x).first(3 * testing::features);
+  train.step(a.x, a.y);
+  for (std::size_t threads = 1; threads <= 2; ++threads) {
+    CAPTURE(threads);
+    model<Net, batch<6>> net{{.seed = 4, .threads = threads}};
+    net.copy_parameters(train);
+    same_bits_at_once(net, a.x, b.x, one, three);
+  }
+}
+
+TEST_CASE("model: several threads, running statistics, and weights of 16 bits") {
+  using Normed = Sequential<Linear<testing::features, 16>, BatchNorm1d<16>, ReLU, Dropout<>, frozen<Linear<16, 16>>,
+                            Linear<16, testing::classes>>;
+  const samples a(6, 1), b(6, 2);
+  const auto check = [&]<class T>(std::type_identity<T>) {
+    trainer<Normed, CrossEntropyLoss, SGD, batch<6>, T> train{testing::momentum, {.seed = 3}};
+    for (int i = 0; i < 3; ++i) train.step(a.x, a.y);
+    model<Normed, batch<6>, T> net{{.threads = 2}};
+    CHECK(outputs_of(net.evaluate(a.x)) != outputs_of(train.evaluate(a.x)));
+    net.copy_parameters(train);
+    same_bits_at_once(net, a.x, b.x);
+    CHECK(outputs_of(net.evaluate(a.x)) == outputs_of(train.evaluate(a.x)));
+  };
+  check(std::type_identity<float>{});
+  check(std::type_identity<bfloat16>{});
+}
+
+TEST_CASE("model: several threads, integers and several arrays") {
+  using Words = Sequential<Inputs<integers<3>>, Embedding<9, 4>, Flatten, Linear<12, 5>>;
+  const model<Words, batch<6>> words{{.seed = 3}};
+  const std::vector<std::int32_t> few{1, 8, 2}, more{3, 3, 0, 4, 5, 6, 7, 8, 0};
+  same_bits_at_once(words, few, more);
+
+  using Masking = Sequential<Inputs<dims<10>, constant<10>>, Linear<10, 10>, testing::Masked<>, Linear<10, 4>>;
+  const model<Masking, batch<6>> masking{{.seed = 3}};
+  const samples a(6, 1), b(6, 2);
+  const auto ab = inputs(a.x, b.x), ba = inputs(b.x, a.x);
+  same_bits_at_once(masking, ab, ba);
+}
+
+TEST_CASE("model: of bfloat16, numbers that the program writes at any time are those of the next evaluation") {
+  using Small = Sequential<Linear<testing::features, testing::classes>>;
+  model<Small, batch<6>, bfloat16> net{{.seed = 3}}, other{{.seed = 4}};
+  const samples s(6, 1);
+  const std::vector<float> first = outputs_of(net.evaluate(s.x)), others = outputs_of(other.evaluate(s.x));
+  CHECK(first != others);
+  net.copy_parameters(other);
+  CHECK(outputs_of(net.evaluate(s.x)) == others);
+  const std::span<float> bias = net.parameter("0.bias");
+  float before = outputs_of(net.evaluate(s.x))[0];
+  for (int i = 0; i < 3; ++i) { // through one span, after evaluations
+    bias[0] += 4;
+    const float now = outputs_of(net.evaluate(s.x))[0];
+    CHECK(now == doctest::Approx(before + 4).epsilon(0.05));
+    before = now;
+  }
+  net.for_each([&](const named_parameter<float>& p) { // and while they are shown
+    for (float& x : p.numbers) x = 0;
+    if (p.name == "0.bias") CHECK(outputs_of(net.evaluate(s.x)) == std::vector<float>(6 * testing::classes, 0));
+  });
+}
+
+TEST_CASE("model: a const one shows all that is read") {
+  model<Net, batch<6>> net{{.seed = 3}};
+  const auto& seen = std::as_const(net);
+  std::vector<std::string> names, buffers;
+  seen.for_each([&](const auto& p) {
+    static_assert(std::is_same_v<decltype(p), const named_parameter<const float>&>);
+    names.push_back(p.name);
+    CHECK(p.numbers.data() == seen.parameter(p.name).data());
+    CHECK(p.numbers.data() == net.parameter(p.name).data());
+  });
+  seen.for_each_buffer([&](const auto& p) {
+    static_assert(std::is_same_v<decltype(p.numbers), std::span<const float>>);
+    buffers.push_back(p.name);
+    CHECK(p.numbers.data() == seen.buffer(p.name).data());
+  });
+  CHECK(names.size() == 16);
+  CHECK(buffers == std::vector<std::string>{"4.1.forwards", "4.1.sum"});
+  CHECK(seen.threads() == net.threads());
+  CHECK(has(text_of([&] { static_cast<void>(seen.parameter("9")); }), "expected the name of a parameter, found \"9\""));
+  const samples s(6, 1);
+  const view_dataset all{tensor_view<const float>(s.x.data(), 6, shape{testing::features}),
+                         tensor_view<const int>(s.y.data(), 6, shape{1})};
+  CHECK(accuracy(seen, loader{all, sequential_sampler{}, batch<6>{}}) == accuracy(seen.evaluate(s.x), s.y));
 }
 
 } // namespace model_tests

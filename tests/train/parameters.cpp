@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <cairn/layer/inputs.hpp>
+#include <cairn/net/frozen.hpp>
 #include <cairn/train/parameters.hpp>
 
 #include "training.hpp"
@@ -90,6 +92,31 @@ TEST_CASE("parameters: names and shapes are those of PyTorch, from the first lay
                                           "3.0.weight", "3.0.bias", "4.weight", "4.bias"});
   CHECK(leaves == std::vector<std::uint32_t>{0, 0, 2, 2, 3, 4, 5, 5, 7, 7});
   CHECK(count == decltype(b)::plan::parameters);
+}
+
+TEST_CASE("parameters: names are those of the same nn.Sequential, and as they were before") {
+  using Pair = Sequential<Linear<8, 8, false>, Sequential<Linear<8, 8, false>>>;
+  using Nested = Sequential<Input<8>, Pair, frozen<Linear<8, 8, false>>, Sequential<>,
+                            Repeat<2, Sequential<ReLU, Linear<8, 8, false>>>, frozen<Repeat<2, Linear<8, 8, false>>>,
+                            checkpoint<sqrt_n, Pair>, Residual<frozen<Pair>, ReLU>, Linear<8, 8, false>>;
+  block<Nested> b(seed{1});
+  const auto names = [&](detail::naming how) {
+    std::vector<std::string> out;
+    detail::for_each_parameter(
+        b.code(), std::span(b.numbers), std::span(b.buffers), [&](const auto& p) { out.push_back(p.name); }, how);
+    return out;
+  };
+  CHECK(names(detail::naming::as_torch) ==
+        std::vector<std::string>{"0.0.weight", "0.1.0.weight", "1.weight", "3.1.weight", "4.1.weight", "5.weight", "6.weight",
+                                 "7.0.weight", "7.1.0.weight", "8.0.0.weight", "8.0.1.0.weight", "9.weight"});
+  CHECK(names(detail::naming::as_before) == std::vector<std::string>{"1.weight", "2.weight", "3.0.weight", "5.weight", "7.weight",
+                                                                     "8.0.weight", "8.1.weight", "9.0.weight", "9.1.weight",
+                                                                     "10.0.0.weight", "10.0.1.weight", "11.weight"});
+  // A branch that is frozen has the names of one that is not.
+  block<Sequential<Residual<shortcut<frozen<Pair>>, Pair>>> c(seed{1});
+  std::vector<std::string> found;
+  c.for_each([&](const named_parameter<float>& p) { found.push_back(p.name); });
+  CHECK(found == std::vector<std::string>{"0.0.0.0.weight", "0.0.0.1.0.weight", "0.1.0.0.weight", "0.1.0.1.0.weight"});
 }
 
 TEST_CASE("parameters: they start as PyTorch's do") {

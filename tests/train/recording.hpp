@@ -18,7 +18,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
-#include <cairn/train/step_facts.hpp>
+#include <cairn/train/ranks/step_facts.hpp>
 
 #include "recording_device.hpp"
 #include "recording_images.hpp"
@@ -241,9 +241,18 @@ void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, 
   cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
 }
 template <class T>
-void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
+void soft_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const T* targets,
+                        const T* class_weights, double label_smoothing) {
+  const std::size_t count = logits.rows * logits.columns;
+  q.put("soft_cross_entropy", {span_of(gradient, count), span_of(logits), span_of(targets, count)});
+  cairn::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing);
+}
+// Weights come last, or not at all.
+template <class T, class... Weights>
+void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets,
+                     Weights... weights) {
   q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets);
+  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights...);
 }
 template <class T>
 void l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 
-#include <cairn/train/adam.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/settings.hpp>
 #include <doctest/doctest.h>
 

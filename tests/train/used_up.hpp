@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include <cairn/train/optimizer.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
 
 namespace testing {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include <cairn/train/adamw.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 #include <cairn/train/weights_on_host.hpp>
 

@@ -42,6 +42,8 @@ template <class Net, class T>
 using plan = blueprint_of<Net, 4, T>;
 template <class Net, class T>
 using copy_of = working_copy<plan<Net, T>, T, cpu>;
+template <class Net, class T>
+using weights_as = working_weights<plan<Net, T>, T, cpu>;
 
 std::vector<float> numbers_from(std::size_t count, float first) {
   std::vector<float> out(count);
@@ -59,15 +61,16 @@ bool are_rounded(const bfloat16* found, const std::vector<float>& exact) {
 TEST_CASE("working_copy: of float there is none, and everything stays where it is") {
   static_assert(std::is_empty_v<copy_of<Learnt, float>> && copy_of<Learnt, double>::bytes == 0);
   cpu device({.threads = 1});
+  static_assert(std::is_empty_v<weights_as<Learnt, float>> && weights_as<Learnt, double>::bytes == 0);
   copy_of<Learnt, float> none(device);
   const std::vector<float> given(20);
   frame<float> f;
-  none.lend_parameters(device.compute(), f, given.data(), nullptr);
+  weights_as<Learnt, float>(device).lend(f, given.data());
   CHECK(f.parameters == given.data());
   const std::size_t offset = 0;
   const tensors<const float> inputs{reinterpret_cast<const std::byte*>(given.data()), &offset};
   CHECK(none.lend_inputs(device.compute(), 4, inputs)[0] == given.data());
-  CHECK(none.shown(device.compute(), {given.data(), 4, shape{5}}).data() == given.data());
+  CHECK(none.shown(device.compute(), {given.data(), 4, shape{5}}, 0).data() == given.data());
 }
 
 TEST_CASE("working_copy: of bfloat16 it has the parameters, those of frozen blocks and the inputs, rounded") {
@@ -75,14 +78,16 @@ TEST_CASE("working_copy: of bfloat16 it has the parameters, those of frozen bloc
   static_assert(has_frozen(program_of<plan<Frozen, bfloat16>, bfloat16, cpu::queue>));
   static_assert(!has_frozen(program_of<plan<Learnt, bfloat16>, bfloat16, cpu::queue>));
   copy_of<Frozen, bfloat16> own(device);
+  weights_as<Frozen, bfloat16> weights(device);
   using whole = plan<Frozen, bfloat16>;
   // 25 + 5 elements of each layer, each tensor from a multiple of 64 bytes as bfloat16: 32 elements.
   static_assert(whole::parameter_block == 2 * 64 && whole::state_block == 64);
-  static_assert(copy_of<Frozen, bfloat16>::bytes == (128 + 64) * 2 + 64 + 2 * 64);
-  static_assert(copy_of<Learnt, bfloat16>::bytes == 64 * 2 + 64 + 64);
+  static_assert(weights_as<Frozen, bfloat16>::bytes == (128 + 64) * 2 && copy_of<Frozen, bfloat16>::bytes == 64 + 2 * 64);
+  static_assert(weights_as<Learnt, bfloat16>::bytes == 64 * 2 && copy_of<Learnt, bfloat16>::bytes == 64 + 64);
   const std::vector<float> learnt = numbers_from(whole::parameter_block, 1), kept = numbers_from(whole::state_block, 2);
   frame<bfloat16> f;
-  own.lend_parameters(device.compute(), f, learnt.data(), kept.data());
+  weights.make(device.compute(), learnt.data(), kept.data());
+  weights.lend(f, learnt.data());
   CHECK(are_rounded(f.parameters, learnt));
   CHECK(are_rounded(f.frozen_parameters(0), kept));
   CHECK(f.frozen_parameters(32) == f.frozen_parameters(0) + 32);
@@ -92,7 +97,7 @@ TEST_CASE("working_copy: of bfloat16 it has the parameters, those of frozen bloc
   const tensors<const float> inputs{reinterpret_cast<const std::byte*>(rows.data()), &offset};
   CHECK(are_rounded(own.lend_inputs(device.compute(), 3, inputs)[0], rows));
   const std::vector<bfloat16> made(15, bfloat16(1.5F));
-  const auto shown = own.shown(device.compute(), {made.data(), 3, shape{5}});
+  const auto shown = own.shown(device.compute(), {made.data(), 3, shape{5}}, 0);
   CHECK(shown.rows() == 3);
   CHECK(std::vector<float>(shown.begin(), shown.end()) == std::vector<float>(15, 1.5F));
 }

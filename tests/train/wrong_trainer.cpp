@@ -2,8 +2,8 @@
 #include <type_traits>
 
 #include <cairn/layer/linear.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 #include <doctest/doctest.h>

@@ -106,6 +106,8 @@ concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); }
 //   * lent_memory allocate(std::size_t bytes) (comm/lent_memory.hpp): memory of this rank in which spans of all_reduce may lie
 //     and then need not be copied, or nothing. All ranks call it, with equally many bytes; a trainer's constructor does, for
 //     the gradients;
+//   * call_purpose purpose(const call_purpose&) (comm/call_purpose.hpp): learns the work that the calls from here on are made
+//     for, which its errors may name, and whether a rank may rightly be late in them; returns the purpose before;
 //   * void recover(), which all ranks call after a failure and in which they meet: then calls are served again. What was
 //     started before is lost;
 //   * int local_size() const: how many of its ranks, this one included, run on this rank's machine and share its cores;

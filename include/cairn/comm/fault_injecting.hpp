@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include <cairn/comm/call_purpose.hpp>
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
 #include <cairn/comm/lent_memory.hpp>
@@ -111,6 +112,12 @@ public:
   }
   void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
   lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
+
+  call_purpose purpose(const call_purpose& next)
+    requires detail::learns_purposes<Inner>
+  {
+    return inner_.purpose(next);
+  }
 
   void recover()
     requires requires(Inner& inner) { inner.recover(); }

@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/comm/call_purpose.hpp>
 #include <cairn/comm/checked_communicator.hpp>
 #include <cairn/comm/communicator.hpp>
 #include <cairn/comm/exchange.hpp>
 #include <cairn/comm/numbered_call.hpp>
+#include <cairn/core/deadline.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/device/cpu.hpp>
@@ -69,6 +71,11 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { inner_.exchange(own, all); }
   void check() { tell_check(inner_); }
   void reserve(std::size_t bytes) { tell_reserve(inner_, bytes); }
+  call_purpose purpose(const call_purpose& next)
+    requires learns_purposes<Inner>
+  {
+    return inner_.purpose(next);
+  }
   void recover()
     requires requires(Inner& inner) { inner.recover(); }
   {
@@ -169,8 +176,8 @@ private:
     }
     call& own = calls_[k];
     if constexpr (checks_calls<Inner>) { // others arrive while this one is summed
-      const auto late = std::chrono::steady_clock::now() + deadline_;
-      while (sent_ < calls_.size() && !is_over(own.sum) && std::chrono::steady_clock::now() < late) {
+      running_deadline<std::chrono::steady_clock> give_up(deadline_);
+      while (sent_ < calls_.size() && !is_over(own.sum) && !give_up.is_over()) {
         move_on();
         check();
         std::this_thread::yield();

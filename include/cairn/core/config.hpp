@@ -15,6 +15,14 @@
 #include "Cairn needs C++20, found C++17: compile with -std=c++20, or set CMAKE_CXX_STANDARD or CMAKE_CUDA_STANDARD to 20"
 #endif
 
+// Arithmetic that a flag lets the compiler change is not the one that kernels were written for: e^x rounds by an addition that
+// -fassociative-math takes away, and a test for NaN is no test under -ffinite-math-only. g++ says of each part of -ffast-math
+// that arithmetic is no longer IEEE 754's, clang of NaN only; of the rest CAIRN_KERNELS_BEGIN takes care.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                                         \
+    (!defined(__clang__) && defined(__GCC_IEC_559) && !__GCC_IEC_559)
+#include "Cairn needs IEEE 754 arithmetic, found -ffast-math, -Ofast or a part: in files with Cairn add -fno-fast-math behind it"
+#endif
+
 // The one header of single_include/ has everything that is here, and another copy of Cairn too.
 #ifdef CAIRN_VERSION_MAJOR
 #include "Cairn is there twice, from two files: include from include/ or from single_include/, of one version, and not from both"
@@ -39,13 +47,17 @@
 // What stands between these two is optimised where the program around it is not: it would be ten to two hundred times slower.
 // A g++ that optimises anyway is left alone, but for g++ 11, which makes vector code of loops with -O3 only. g++ never
 // inlines what is not optimised itself, the standard library in such a program, so that inner loops call none of it. clang
-// has nothing of the kind: there a BLAS, where one is linked, makes the products.
+// has nothing of the kind: there a BLAS, where one is linked, makes the products. It can keep to the arithmetic that is
+// written, whatever parts of -ffast-math it was given.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && __GNUC__ < 12
 #define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\")")
 #define CAIRN_KERNELS_END _Pragma("GCC pop_options")
 #elif defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__OPTIMIZE__)
 #define CAIRN_KERNELS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O2\")")
 #define CAIRN_KERNELS_END _Pragma("GCC pop_options")
+#elif defined(__clang__) && !defined(__CUDACC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define CAIRN_KERNELS_BEGIN _Pragma("float_control(precise, on, push)")
+#define CAIRN_KERNELS_END _Pragma("float_control(pop)")
 #else
 #define CAIRN_KERNELS_BEGIN
 #define CAIRN_KERNELS_END

@@ -68,20 +68,4 @@ constexpr bool refuse() {
   return Diagnostic::template right<Diagnostic>();
 }
 
-struct joint_message {
-  template <class Joint>
-  static constexpr bool right() {
-    static_assert(is_right<Joint>, "Sequential: the layer at this position does not accept what the layer before it produces; "
-                                   "see joint<position, producer, dims<what it produces>, consumer>");
-    return false;
-  }
-};
-
-// What stands before the first layer of a network.
-struct network_input {};
-
-// The joint between two stages that do not fit. Inside a block the position is that in the block.
-template <std::size_t Position, class Producer, class Produces, class Consumer>
-struct joint : joint_message {};
-
 } // namespace cairn::detail

@@ -22,6 +22,14 @@ struct random_key {
   constexpr bool operator==(const random_key&) const = default;
 };
 
+// What a forward pass draws with: micro-batches of a step are counted over all ranks. The first 65,536 have numbers of the
+// step's word, so that they are those of any number of ranks; beyond them the seed is another.
+constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, std::uint64_t micro_batch) {
+  constexpr std::uint64_t of_step = 1U << 16;
+  return {
+      .seed = seed + micro_batch / of_step * 0x9E3779B97F4A7C15U, .step = step * of_step + micro_batch % of_step, .position = 0};
+}
+
 // Where all random numbers of a program come from: equal seeds, equal bits.
 struct seed {
   std::uint64_t value = 0;

@@ -9,6 +9,19 @@
 
 namespace cairn {
 
+namespace detail {
+
+// More numbers than there is memory for; and few enough that the bytes of a thousand such tensors still fit into 64 bits.
+inline constexpr std::size_t too_many = std::size_t{1} << 48;
+
+// a * b, or `too_many` where it is that or more.
+constexpr std::size_t counted(std::size_t a, std::size_t b) {
+  if ((a | b) >> 24 == 0) return a * b;
+  return a != 0 && b > (too_many - 1) / a ? too_many : a * b;
+}
+
+} // namespace detail
+
 // The extents of one sample, outermost first; the batch is never part of a shape. Images lie as (height, width,
 // channels). A shape of rank 0 is one number.
 struct shape {
@@ -28,10 +41,13 @@ struct shape {
   constexpr std::size_t operator[](std::size_t axis) const { return extents[axis]; }
   constexpr std::size_t& operator[](std::size_t axis) { return extents[axis]; }
 
-  // How many numbers one sample has.
+  // How many numbers one sample has, and never more than detail::too_many: a product that leaves 64 bits would be a small one.
   constexpr std::size_t size() const {
     std::size_t product = 1;
-    for (std::size_t axis = 0; axis < rank; ++axis) product *= extents[axis];
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (extents[axis] == 0) return 0;
+      product = detail::counted(product, extents[axis]);
+    }
     return product;
   }
 

@@ -18,8 +18,9 @@ struct initial {
   enum class law : unsigned char { constant, uniform, normal, truncated_normal };
 
   law how = law::constant;
-  double scale = 0; // the constant; the bound of [-bound, bound]; the standard deviation
-  double mean = 0;  // of the two normal laws
+  double scale = 0;                           // the constant; the bound of [-bound, bound]; the standard deviation
+  double mean = 0;                            // of the two normal laws
+  std::size_t zeros_begin = 0, zeros_end = 0; // elements that start at 0 whatever the law
 
   static constexpr initial constant(double value) { return {law::constant, value, 0}; }
   static constexpr initial uniform(double bound) { return {law::uniform, bound, 0}; }
@@ -27,6 +28,13 @@ struct initial {
   // Normal, cut off two deviations from the mean.
   static constexpr initial truncated_normal(double deviation, double mean = 0) {
     return {law::truncated_normal, deviation, mean};
+  }
+  // The same, with 0 in the elements [begin, end).
+  constexpr initial with_zeros(std::size_t begin, std::size_t end) const {
+    initial out = *this;
+    out.zeros_begin = begin;
+    out.zeros_end = end;
+    return out;
   }
 };
 
@@ -84,7 +92,7 @@ struct tensor {
   constexpr std::size_t operator[](std::size_t axis) const { return extents[axis]; }
 
   constexpr bool is_real() const { return type == element::real && !per_batch; }
-  constexpr std::size_t elements(std::size_t batch) const { return per_batch ? size() : size() * batch; }
+  constexpr std::size_t elements(std::size_t batch) const { return per_batch ? size() : detail::counted(size(), batch); }
 
   // May one stand where the other is expected? Names and initial values do not count.
   constexpr bool operator==(const tensor& other) const {

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -68,10 +66,10 @@ struct cifar_records {
   std::vector<std::uint8_t> labels; // (pictures)
 };
 
-[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, int reason) {
+[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, const std::string& reason) {
   std::string text = path;
   text.append(": expected a file of the binary version of ").append(format.name);
-  text.append(", found ").append(std::strerror(reason));
+  text.append(", found ").append(reason);
   const std::string python = path.substr(0, path.size() - std::min<std::size_t>(path.size(), 4)); // without .bin
   const std::string packed = path + ".gz";
   if (file_exists(packed)) text.append("; ").append(packed).append(" is there: gunzip it first");
@@ -86,7 +84,7 @@ struct cifar_records {
 inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
                                         const cifar_format& format) {
   const std::uint64_t size = file.size();
-  if (size == file.no_size) refuse_cifar_file(path, format, errno);
+  if (size == file.no_size) refuse_cifar_file(path, format, file.fault());
   std::array<std::uint8_t, 2> start{};
   if (size >= 2 && file.read(start.data(), 2, 0) && start[0] == 0x1F && start[1] == 0x8B)
     wrong_bytes(path, 0, "a file of the binary version", "a gzip file", "gunzip it first");

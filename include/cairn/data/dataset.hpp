@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -26,6 +27,10 @@ namespace cairn {
 //      in finite time: a thread that is inside it cannot be stopped.
 // Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
 // or that read does not throw: its exception reaches the consumer of the loader.
+//
+// Optional: d.fingerprint(), a 64-bit number of everything that can be read from d, which is another one for another dataset of
+// as many samples, and 0 where that cannot be told. A run that is resumed is compared by it. Without it 64 samples are read
+// twice, when a state is first saved or loaded: so offer it where a sample takes long to read.
 //
 // Where a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array
 // of their shapes, takes the place of sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
@@ -67,6 +72,12 @@ constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::inpu
 template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
                   detail::answers_shapes<D> && detail::reads_samples<D>;
+
+// A dataset that says itself what tells it from others.
+template <class D>
+concept fingerprinted_dataset = requires(const D& d) {
+  { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
+};
 
 namespace detail {
 

@@ -51,6 +51,8 @@ public:
 
   std::uint64_t epoch() const { return epoch_; }
   const sampler_options& options() const { return options_; }
+  // That share an epoch: 1 if it was not told of any.
+  std::size_t ranks() const { return here_.size; }
 
   std::size_t count(std::size_t samples) const {
     const std::size_t size = here_.size;

@@ -3,11 +3,9 @@
 
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -178,7 +176,7 @@ idx_array<T> read_idx(const std::string& path) {
   const std::uint64_t size = file.size();
   if (size == file.no_size) {
     std::string text = path;
-    text.append(": expected an IDX file, found ").append(std::strerror(errno));
+    text.append(": expected an IDX file, found ").append(file.fault());
     const std::string packed = path + ".gz";
     throw file_error(
         text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first" : "; check the path"));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -22,30 +23,16 @@
 #include <cairn/core/random.hpp>
 #include <cairn/data/checksum.hpp>
 #include <cairn/data/dataset.hpp>
+#include <cairn/data/dataset_fingerprint.hpp>
 #include <cairn/data/input_types.hpp>
+#include <cairn/data/loader_options.hpp>
 #include <cairn/data/minibatch.hpp>
 #include <cairn/data/prefetch.hpp>
 #include <cairn/data/sample_order.hpp>
+#include <cairn/data/step_samples.hpp>
 #include <cairn/data/transform.hpp>
 
 namespace cairn {
-
-struct loader_options {
-  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
-  bool drop_last = false;                    // leave out a last batch that is not full
-  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
-  std::uint64_t seed = 0;                    // of the transform's random numbers
-  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
-};
-
-// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
-// each reads its own share.
-struct loader_place {
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-
-  bool operator==(const loader_place&) const = default;
-};
 
 // Batches of a dataset, in the order of a sampler, as torch's DataLoader:
 //
@@ -61,10 +48,14 @@ struct loader_place {
 // names the epoch of the next pass; place() and go_to() are for a job that is taken up again in the middle of one. There is
 // one pass at a time: an iterator of an earlier one throws when it is used.
 //
-// One thread makes the next batches while the step runs. Neither the order nor the content depends on how many it
+// A loader belongs to the thread that loops over it: one thread at a time calls its functions and reads its batches. A thread of
+// its own makes the next batches while the step runs. Neither the order nor the content depends on how many it
 // makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
 // throws comes out where the batch would have. Leaving the loop early, or destroying the loader, stops the thread after
 // the sample it is reading.
+//
+// A loader belongs to one thread at a time, and so do the views that it gives. Its own thread calls the dataset's read() and
+// the transform, so several loaders may share a dataset whose read() writes nothing but the sample.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
@@ -78,6 +69,7 @@ class loader {
 
 public:
   using value_type = minibatch<input_type, target_type>;
+  static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
 
   loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
@@ -140,6 +132,25 @@ public:
          {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
     return detail::quick_checksum(std::as_bytes(std::span{facts}));
+  }
+  // A number that tells the dataset from another one of as many samples, without the transform; 0 where that cannot be told
+  // (dataset_fingerprint.hpp). Reads some samples when it is asked first.
+  std::uint64_t dataset_fingerprint() const {
+    if (!known_as_) known_as_ = detail::fingerprint_of(*dataset_);
+    return *known_as_;
+  }
+  // This rank's share of a number of what the steps of an epoch see, with so many micro-batches in each and so many ranks: summed
+  // over the ranks it is the same where another number of ranks makes the same steps (step_samples.hpp).
+  std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
+    std::vector<std::size_t> order;
+    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
+    return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
+                                  dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
+  }
+  // How many ranks share the dataset by this loader's sampler; 0 if that does not say it.
+  std::size_t readers() const {
+    if constexpr (requires { std::size_t{order_.ranks()}; }) return order_.ranks();
+    else return 0;
   }
 
   // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
@@ -305,6 +316,7 @@ private:
   loader_options options_; // its rows are those of a batch
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
+  mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
   std::uint64_t next_epoch_ = 0;
   std::size_t next_batch_ = 0; // with which the next pass begins
   std::uint64_t epoch_ = 0;    // of the pass that was begun last
@@ -331,5 +343,52 @@ template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>;
 template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>, loader_options) -> loader<Dataset, Sampler, Batch>;
+
+namespace detail {
+
+struct third_argument_message {
+  template <class Loader>
+  static constexpr bool right() {
+    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
+                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
+    return false;
+  }
+};
+// The third argument of a loader where there is no batch<N>.
+template <class Third>
+struct loader_without_batch : third_argument_message {};
+
+template <class Dataset, class Third>
+struct without_batch {};
+
+} // namespace detail
+
+// What a loader becomes that is told no batch<N>: one of single samples, behind the error.
+template <class Dataset, class Third, class Sampler>
+class loader<detail::without_batch<Dataset, Third>, Sampler, 1, no_transform> : public loader<Dataset, Sampler, 1> {
+public:
+  template <class... Others>
+  loader(const Dataset& samples, Sampler order, Others&&...)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  template <class Other>
+  loader(const Dataset& samples, Sampler order, const Other&, const loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+  loader(const Dataset& samples, Sampler order, const loader_options&)
+      : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
+    detail::refuse<detail::loader_without_batch<Third>>();
+  }
+};
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
+template <class Dataset, class Sampler>
+loader(const Dataset&, Sampler, loader_options) -> loader<detail::without_batch<Dataset, loader_options>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+template <class Dataset, class Sampler, std::integral Third>
+loader(const Dataset&, Sampler, Third, loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
 
 } // namespace cairn

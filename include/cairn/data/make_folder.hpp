@@ -9,15 +9,19 @@
 #include <sys/stat.h>
 
 #include <cairn/core/error.hpp>
+#include <cairn/data/file.hpp>
 
 namespace cairn::detail {
 
-// Makes a folder and those above it, where they are not there yet: "runs/a". Throws file_error.
+// Makes a folder and those above it, where they are not there yet: "runs/a". A new one lasts: the folder that it stands in is
+// synced. Throws file_error.
 inline void make_folder(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     // Another process may make the same one at the same time; and what is there need not be writable here.
-    if (!part.empty() && ::mkdir(part.c_str(), 0777) != 0) {
+    const bool is_name = !part.empty() && part.back() != '/';
+    if (is_name && ::mkdir(part.c_str(), 0777) == 0) sync_folder(folder_of(part));
+    else if (is_name) {
       const int reason = errno;
       struct stat facts{};
       const bool there = ::stat(part.c_str(), &facts) == 0;

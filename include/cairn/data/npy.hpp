@@ -141,7 +141,7 @@ npy_array<T> read_npy(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw file_error("read_npy: '" + path + "': " + what); };
   detail::open_file file(path, O_RDONLY);
   const std::uint64_t size = file.size();
-  if (size == detail::open_file::no_size) fail(std::string("cannot be read: ") + std::strerror(errno));
+  if (size == detail::open_file::no_size) fail("cannot be read: " + file.fault());
   std::array<unsigned char, 12> begin{};
   if (size < begin.size() || !file.read(begin.data(), begin.size(), 0)) fail("expected a .npy file, found fewer than 12 bytes");
   if (std::memcmp(begin.data(), "\x93NUMPY", 6) != 0) fail("expected a .npy file, found other first bytes");

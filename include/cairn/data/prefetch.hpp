@@ -22,6 +22,9 @@ namespace cairn::detail {
 // one slot and no thread, and next() makes the thing itself.
 //
 // All counters are behind one mutex: it is taken twice a batch, which cannot be measured beside making one.
+//
+// One thread at a time, the taker, calls its functions; make() runs on the prefetcher's own thread, or on the taker's where
+// nothing is made ahead.
 template <class Make>
 class prefetcher {
 public:
@@ -47,7 +50,8 @@ public:
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
-    if (!ready_.wait_until(lock, give_up(), [&] { return !busy_; })) throw deadline_error(late("to give up a batch"));
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return !busy_; }))
+      throw deadline_error(late("to give up a batch"));
   }
 
   // Begins with index 0 of `count` things; only after cancel(), or at first.
@@ -74,15 +78,14 @@ public:
     std::unique_lock lock(mutex_);
     released_ = taken_;
     room_.notify_one();
-    if (!ready_.wait_until(lock, give_up(), [&] { return made_ > taken_ || failure_; }))
+    if (auto give_up = deadline(); !wait_within(give_up, ready_, lock, [&] { return made_ > taken_ || failure_; }))
       throw deadline_error(late("for a batch"));
     if (made_ == taken_) std::rethrow_exception(failure_);
     return taken_++ % slots();
   }
 
 private:
-  using clock = std::chrono::steady_clock;
-  clock::time_point give_up() const { return deadline_after<clock>(deadline_); }
+  running_deadline<std::chrono::steady_clock> deadline() const { return running_deadline<std::chrono::steady_clock>(deadline_); }
 
   bool has_work() const { return !cancelled_ && !failure_ && made_ < count_ && made_ - released_ < slots(); }
 

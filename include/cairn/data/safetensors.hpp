@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,47 +30,9 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/float16.hpp>
 #include <cairn/data/file.hpp>
+#include <cairn/data/safetensors_header.hpp>
 
 namespace cairn {
-
-// A tensor in a file: its name, what its elements are ("F32"), its extents, and where its bytes lie behind the header.
-struct safetensors_entry {
-  std::string name;
-  std::string type;
-  std::vector<std::uint64_t> extents;
-  std::uint64_t begin = 0, end = 0; // in bytes
-};
-
-// A tensor to be written: the bytes of all its elements, row-major, stay where they are.
-struct safetensors_source {
-  std::string name;
-  std::string type;
-  std::vector<std::uint64_t> extents;
-  std::span<const std::byte> bytes;
-};
-
-namespace detail {
-
-// The types of elements, by alignment: the name and how many bits one has.
-inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
-    {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
-     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
-     {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
-     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64}}};
-// Its place among them; their number if there is none.
-constexpr std::size_t safetensors_type(std::string_view name) {
-  std::size_t i = 0;
-  while (i < safetensors_types.size() && safetensors_types[i].first != name) ++i;
-  return i;
-}
-
-template <class T>
-inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>         ? "F64"
-                                                   : std::is_same_v<T, float>        ? "F32"
-                                                   : std::is_same_v<T, std::int32_t> ? "I32"
-                                                                                     : nullptr;
-
-} // namespace detail
 
 // A file that is open for reading. Its header is looked at as a whole before anything else is read: a file with an unknown
 // type, an overlap, a hole, a shape that does not fit its bytes or bytes behind the end throws file_error, which names the
@@ -81,18 +43,19 @@ public:
 
   explicit safetensors_file(const std::string& path) : path_(path), file_(path, O_RDONLY) {
     const std::uint64_t size = file_.size();
-    if (size == detail::open_file::no_size) fail(std::string("cannot be read: ") + std::strerror(errno));
+    if (size == detail::open_file::no_size) fail_to_read();
     std::uint64_t header = 0;
     if (size < sizeof header) fail("expected at least 8 bytes, found " + std::to_string(size));
-    if (!read_at(&header, sizeof header, 0)) fail("cannot be read");
+    if (!read_at(&header, sizeof header, 0)) fail_to_read();
     if constexpr (std::endian::native == std::endian::big) header = reversed(header);
+    if (header > size - sizeof header) refuse_other_formats(header);
     if (header > most_header)
       fail("expected a header of at most " + std::to_string(most_header) + " bytes, found one of " + std::to_string(header));
     if (header > size - sizeof header)
       fail("expected a header of " + std::to_string(header) + " bytes, found " + std::to_string(size - sizeof header) +
            " behind its length; is the file cut off?");
     std::string text(static_cast<std::size_t>(header), '\0');
-    if (!read_at(text.data(), text.size(), sizeof header)) fail("cannot be read");
+    if (!read_at(text.data(), text.size(), sizeof header)) fail_to_read();
     data_ = sizeof header + header;
     read_header(text);
     check_places(size - data_);
@@ -128,21 +91,41 @@ public:
   // The bytes of a tensor as they lie in the file: all of them, or piece by piece in f(std::span<const std::byte>), of which
   // all but the last are of a multiple of 64 bytes.
   void read_bytes(const safetensors_entry& e, std::span<std::byte> to) {
-    if (to.size() != e.end - e.begin || !read_at(to.data(), to.size(), data_ + e.begin)) fail("'" + e.name + "' cannot be read");
+    if (to.size() != e.end - e.begin)
+      fail_at(e.name, "was asked for " + std::to_string(to.size()) + " bytes, found " + std::to_string(e.end - e.begin));
+    if (!read_at(to.data(), to.size(), data_ + e.begin)) fail_to_read(&e);
   }
   template <class F>
   void for_each_piece(const safetensors_entry& e, F&& f) {
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(e.end - e.begin, 1U << 18)));
     for (std::uint64_t at = e.begin; at < e.end; at += piece.size()) {
       piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(e.end - at, piece.size())));
-      if (!read_at(piece.data(), piece.size(), data_ + at)) fail("'" + e.name + "' cannot be read");
+      if (!read_at(piece.data(), piece.size(), data_ + at)) fail_to_read(&e);
       f(std::span<const std::byte>(piece));
     }
   }
 
 private:
   [[noreturn]] void fail(const std::string& what) const { throw file_error("safetensors: '" + path_ + "': " + what); }
-  [[noreturn]] void fail_at(const std::string& name, const std::string& what) const { fail("'" + name + "': " + what); }
+  [[noreturn]] void fail_at(const std::string& name, const std::string& what) const {
+    fail("'" + detail::beginning_of(name) + "': " + what);
+  }
+  // By the error of the call that failed; without one the file has become shorter meanwhile.
+  [[noreturn]] void fail_to_read(const safetensors_entry* e = nullptr) const {
+    const std::string why = errno == 0 ? "the file ends before" : file_.fault();
+    const std::string whose = e == nullptr ? "" : "'" + detail::beginning_of(e->name) + "' ";
+    throw detail::unreadable_file("safetensors: '" + path_ + "': " + whose + "cannot be read: " + why);
+  }
+  // By the first bytes, which are the length of a header here.
+  void refuse_other_formats(std::uint64_t first) const {
+    const char* const found = (first & 0xFFFFFFFFU) == 0x04034B50U ? "a zip file, as torch.save() writes it"
+                              : (first & 0xFFU) == 0x80U && (first >> 8U & 0xFFU) < 6
+                                  ? "a pickle of Python, as torch.save() wrote it"
+                                  : nullptr;
+    if (found != nullptr)
+      fail(std::string("expected a safetensors file, found ") + found +
+           "; write it in Python by safetensors.torch.save_file(net.state_dict(), \"weights.safetensors\")");
+  }
   bool read_at(void* to, std::size_t bytes, std::uint64_t offset) { return file_.read(to, bytes, offset); }
 
   template <class U>
@@ -159,8 +142,7 @@ private:
     std::array<Stored, 4096> some;
     for (std::size_t done = 0; done < to.size();) {
       const std::size_t count = std::min(some.size(), to.size() - done);
-      if (!read_at(some.data(), count * sizeof(Stored), data_ + e.begin + done * sizeof(Stored)))
-        fail("'" + e.name + "' cannot be read");
+      if (!read_at(some.data(), count * sizeof(Stored), data_ + e.begin + done * sizeof(Stored))) fail_to_read(&e);
       for (std::size_t i = 0; i < count; ++i) {
         Stored value = some[i];
         if constexpr (std::endian::native == std::endian::big) value = reversed(value);
@@ -170,68 +152,124 @@ private:
     }
   }
 
-  void read_header(const std::string& text) {
-    using json = nlohmann::json;
-    // A name that comes twice would silently be the last one.
-    std::vector<std::set<std::string>> names;
-    std::string twice;
-    const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
-      const bool begins = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-      if (begins && depth > 2) fail("its header is nested deeper than a tensor's shape");
-      if (event == json::parse_event_t::object_start) names.emplace_back();
-      else if (event == json::parse_event_t::object_end) names.pop_back();
-      else if (event == json::parse_event_t::key && !names.back().insert(parsed.get<std::string>()).second)
-        twice = parsed.get<std::string>();
+  // Takes a header as the parser finds it: what it is not to have ends the parser, and no tree of it is built, whose memory
+  // nothing would bound, and whose destructor asks for more.
+  class header_taker {
+  public:
+    explicit header_taker(safetensors_file& to) : to_(to) {}
+
+    bool start_object(std::size_t) {
+      if (at_ == place::begin) at_ = place::top;
+      else if (at_ == place::top && name_ == metadata_name) at_ = place::metadata;
+      else if (at_ == place::top) begin_entry();
+      else refuse();
       return true;
-    };
+    }
+    bool end_object() {
+      if (at_ == place::entry && seen_ != 7U) refuse_entry();
+      if (at_ == place::entry) to_.entries_.push_back(std::move(entry_));
+      at_ = at_ == place::top ? place::end : place::top;
+      return true;
+    }
+    bool key(std::string& name) {
+      if (at_ == place::entry) {
+        const std::size_t field = name == "dtype" ? 0 : name == "shape" ? 1 : name == "data_offsets" ? 2 : 3;
+        if (field == 3) refuse_entry();
+        if ((seen_ >> field & 1U) != 0) refuse_second(name);
+        seen_ |= 1U << field;
+        field_ = field;
+        return true;
+      }
+      name_ = std::move(name);
+      if (at_ == place::metadata) {
+        const auto [where, is_new] = to_.metadata_.try_emplace(name_);
+        if (!is_new) refuse_second(name_);
+        text_ = &where->second;
+      } else if (name_ == metadata_name && std::exchange(has_metadata_, true)) { // names of tensors are compared at the end
+        refuse_second(name_);
+      }
+      return true;
+    }
+    bool string(std::string& text) {
+      if (at_ == place::metadata) *text_ = std::move(text);
+      else if (at_ != place::entry || field_ != 0) refuse();
+      else if (detail::safetensors_type(text) == detail::safetensors_types.size())
+        to_.fail_at(entry_.name, "its type " + detail::beginning_of(text) + " is unknown");
+      else entry_.type = std::move(text);
+      return true;
+    }
+    bool start_array(std::size_t) {
+      if (at_ != place::entry || field_ == 0) refuse();
+      at_ = place::list;
+      return true;
+    }
+    bool end_array() {
+      at_ = place::entry;
+      if (field_ == 2 && offsets_ != 2) to_.fail_at(entry_.name, "expected two data_offsets, found " + std::to_string(offsets_));
+      return true;
+    }
+    bool number_unsigned(std::uint64_t number) {
+      if (at_ != place::list) refuse();
+      if (field_ == 1 && entry_.extents.size() == detail::safetensors_most_extents)
+        to_.fail_at(entry_.name, "expected a shape of at most " + std::to_string(detail::safetensors_most_extents) + " extents");
+      if (field_ == 1) entry_.extents.push_back(number);
+      else if (++offsets_ <= 2) (offsets_ == 1 ? entry_.begin : entry_.end) = number;
+      return true;
+    }
+    bool null() { return refuse(); }
+    bool boolean(bool) { return refuse(); }
+    bool number_integer(std::int64_t) { return refuse(); }
+    bool number_float(double, const std::string&) { return refuse(); }
+    bool binary(std::vector<std::uint8_t>&) { return refuse(); }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& wrong) {
+      to_.fail(std::string("its header is no JSON: ") + wrong.what());
+    }
+
+  private:
+    enum class place { begin, top, metadata, entry, list, end };
+    static constexpr std::string_view metadata_name = "__metadata__";
+
+    // What comes now is of a kind that has no place here.
+    [[noreturn]] bool refuse() const {
+      if (at_ == place::begin) to_.fail("expected an object in its header");
+      if (at_ == place::metadata) to_.fail("expected a text as __metadata__ '" + detail::beginning_of(name_) + "'");
+      if (at_ == place::top && name_ == metadata_name) to_.fail("expected an object of texts as __metadata__");
+      if (at_ == place::top) refuse_entry();
+      const char* const field = field_ == 0 ? "dtype" : field_ == 1 ? "shape" : "data_offsets";
+      const char* const wanted = at_ == place::list ? "whole numbers of 0 and more in "
+                                 : field_ == 0      ? "a text as "
+                                                    : "a list as ";
+      to_.fail_at(entry_.name, std::string("expected ") + wanted + field);
+    }
+    [[noreturn]] void refuse_entry() const { to_.fail_at(name_, "expected dtype, shape and data_offsets, and nothing else"); }
+    [[noreturn]] void refuse_second(const std::string& name) const {
+      to_.fail("its header has '" + detail::beginning_of(name) + "' twice");
+    }
+    void begin_entry() {
+      at_ = place::entry;
+      entry_ = {};
+      entry_.name = name_;
+      seen_ = 0;
+      offsets_ = 0;
+    }
+
+    safetensors_file& to_;
+    place at_ = place::begin;
+    std::string name_;            // the last key of the header, or of the metadata
+    std::string* text_ = nullptr; // of that key of the metadata
+    bool has_metadata_ = false;
+    safetensors_entry entry_; // the one that is being read
+    unsigned seen_ = 0;       // dtype, shape and data_offsets of it, by bits
+    std::size_t field_ = 0;   // the one that is being read, by number
+    std::size_t offsets_ = 0; // so many of them
+  };
+
+  void read_header(const std::string& text) {
+    if (text.starts_with("\xEF\xBB\xBF")) fail("expected '{' at the beginning of its header, found a UTF-8 byte order mark");
     // For the parser a zero is the end, whatever comes behind it.
     if (text.find('\0') != text.npos) fail("its header is no JSON: it has a zero byte");
-    json header;
-    try {
-      header = json::parse(text, look);
-    } catch (const json::exception& wrong) {
-      fail(std::string("its header is no JSON: ") + wrong.what());
-    }
-    if (!twice.empty()) fail("its header has '" + twice + "' twice");
-    if (!header.is_object()) fail("expected an object in its header");
-    for (const auto& [name, value] : header.items())
-      if (name == "__metadata__") read_metadata(value);
-      else read_entry(name, value);
-  }
-  template <class Json>
-  void read_metadata(const Json& value) {
-    if (!value.is_object()) fail("expected an object of texts as __metadata__");
-    for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) fail("expected a text as __metadata__ '" + key + "'");
-      metadata_[key] = text.template get<std::string>();
-    }
-  }
-  template <class Json>
-  void read_entry(const std::string& name, const Json& value) {
-    safetensors_entry e;
-    e.name = name;
-    const bool is_whole = value.is_object() && value.size() == 3 && value.contains("dtype") && value.contains("shape") &&
-                          value.contains("data_offsets");
-    if (!is_whole) fail_at(name, "expected dtype, shape and data_offsets, and nothing else");
-    if (!value["dtype"].is_string()) fail_at(name, "expected a text as dtype");
-    e.type = value["dtype"].template get<std::string>();
-    if (detail::safetensors_type(e.type) == detail::safetensors_types.size()) fail_at(name, "its type " + e.type + " is unknown");
-    e.extents = numbers(name, "shape", value["shape"]);
-    const std::vector<std::uint64_t> offsets = numbers(name, "data_offsets", value["data_offsets"]);
-    if (offsets.size() != 2) fail_at(name, "expected two data_offsets, found " + std::to_string(offsets.size()));
-    e.begin = offsets[0];
-    e.end = offsets[1];
-    entries_.push_back(std::move(e));
-  }
-  template <class Json>
-  std::vector<std::uint64_t> numbers(const std::string& name, const char* what, const Json& list) const {
-    std::vector<std::uint64_t> out;
-    if (!list.is_array()) fail_at(name, std::string("expected a list as ") + what);
-    for (const auto& number : list) {
-      if (!number.is_number_unsigned()) fail_at(name, std::string("expected whole numbers of 0 and more in ") + what);
-      out.push_back(number.template get<std::uint64_t>());
-    }
-    return out;
+    header_taker taker(*this);
+    nlohmann::json::sax_parse(text, &taker);
   }
 
   // Each tensor begins where the one before it ends, has the bytes of its shape, and the last ends with the file.
@@ -240,6 +278,11 @@ private:
       return std::pair{a.begin, a.end} < std::pair{b.begin, b.end};
     });
     std::uint64_t at = 0;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const safetensors_entry& e = entries_[i];
+      // A name that comes twice would silently be the last one.
+      if (!places_.try_emplace(e.name, i).second) fail("its header has '" + detail::beginning_of(e.name) + "' twice");
+    }
     for (const safetensors_entry& e : entries_) {
       if (e.begin != at || e.end < e.begin)
         fail_at(e.name, "expected its bytes to begin at " + std::to_string(at) + ", where those before it end, found " +
@@ -254,7 +297,6 @@ private:
         fail_at(e.name, "its shape has " + std::to_string(bits / 8) + " bytes, found " + std::to_string(e.end - e.begin));
       at = e.end;
     }
-    for (std::size_t i = 0; i < entries_.size(); ++i) places_[entries_[i].name] = i;
     if (at != behind)
       fail("expected " + std::to_string(at) + " bytes behind the header, found " + std::to_string(behind) +
            (behind < at ? "; is the file cut off?" : ""));
@@ -270,7 +312,7 @@ private:
 
 // Writes tensors as the format's own library does, byte for byte: those of larger elements first, then by name, and the header
 // filled with spaces to a multiple of eight. The old file is replaced as a whole or not at all, see write_file_atomically.
-// Throws input_error for a name that comes twice, and for bytes that do not fit a shape.
+// Throws input_error for a name that comes twice, for bytes that do not fit a shape, and for texts that are no UTF-8.
 inline void write_safetensors(const std::string& path, std::vector<safetensors_source> tensors,
                               const std::map<std::string, std::string>& metadata = {}) {
   static_assert(std::endian::native == std::endian::little, "write_safetensors: this machine stores numbers the other way round");
@@ -278,32 +320,10 @@ inline void write_safetensors(const std::string& path, std::vector<safetensors_s
     const std::size_t of_a = detail::safetensors_type(a.type), of_b = detail::safetensors_type(b.type);
     return of_a != of_b ? of_a > of_b : a.name < b.name;
   });
-  // Ordered as they are written, which nlohmann::json, ordered by name, would not be.
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::uint64_t at = 0;
-  for (const safetensors_source& t : tensors) {
-    const auto refuse = [&](const std::string& what) { throw input_error("write_safetensors: '" + t.name + "' " + what); };
-    const std::size_t type = detail::safetensors_type(t.type);
-    if (type == detail::safetensors_types.size()) refuse("has the unknown type " + t.type);
-    std::uint64_t bits = detail::safetensors_types[type].second;
-    for (const std::uint64_t extent : t.extents) {
-      if (extent != 0 && bits > static_cast<std::uint64_t>(-1) / extent) refuse("has a shape that is too large");
-      bits *= extent;
-    }
-    if (bits != t.bytes.size() * 8)
-      refuse("has a shape of " + std::to_string(bits / 8) + " bytes, found " + std::to_string(t.bytes.size()));
-    if (t.name == "__metadata__" || header.contains(t.name)) refuse("is a name that is taken");
-    header[t.name] = {{"dtype", t.type}, {"shape", t.extents}, {"data_offsets", {at, at + t.bytes.size()}}};
-    at += t.bytes.size();
-  }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');
+  const std::string text = detail::safetensors_header(tensors, metadata);
   const std::uint64_t length = text.size();
   detail::replace_file(path, [&](detail::open_file& file) {
-    std::string begin(sizeof length, '\0');
-    std::memcpy(begin.data(), &length, sizeof length);
-    if (!file.write(begin) || !file.write(text)) return false;
+    if (!file.write({reinterpret_cast<const char*>(&length), sizeof length}) || !file.write(text)) return false;
     for (const safetensors_source& t : tensors)
       if (!file.write({reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size()})) return false;
     return true;

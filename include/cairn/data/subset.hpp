@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/data/checksum.hpp>
 #include <cairn/data/dataset.hpp>
 
 namespace cairn {
@@ -51,6 +55,14 @@ public:
     requires(sizeof...(Spans) == detail::inputs_of<input_type>::count + 1)
   {
     whole_->read(indices_[index], to...);
+  }
+
+  // That of the whole and of the samples that were chosen.
+  std::uint64_t fingerprint() const
+    requires fingerprinted_dataset<Dataset>
+  {
+    const std::array<std::uint64_t, 2> both{whole_->fingerprint(), detail::quick_checksum(std::as_bytes(std::span(indices_)))};
+    return both[0] == 0 ? 0 : detail::quick_checksum(std::as_bytes(std::span(both)));
   }
 
   const Dataset& whole() const { return *whole_; }

@@ -105,7 +105,6 @@ public:
   tensor_dataset(sample_array<Types>... arrays) : arrays_(std::move(arrays)...) {
     const auto& first = std::get<0>(arrays_);
     check_whole(first.sample_shape.size(), first.values.size());
-    size_ = first.values.size() / first.sample_shape.size();
     std::apply(
         [this](const auto&... each) {
           std::size_t k = 0;
@@ -113,13 +112,18 @@ public:
         },
         arrays_);
   }
-  tensor_dataset(const shape& sample, std::vector<element<0>> inputs, std::size_t targets_per_sample,
-                 std::vector<target_type> targets)
-    requires(inputs_count == 1)
-      : tensor_dataset(sample_array<element<0>>{sample, std::move(inputs)},
-                       sample_array<target_type>{shape{targets_per_sample}, std::move(targets)}) {}
+  // A template, so that the types of a tensor_dataset can be found from its arguments before there is one.
+  template <class Input = element<0>, class Target = element<sizeof...(Types) - 1>>
+    requires(std::is_same_v<detail::pack<Types...>, detail::pack<Input, Target>>)
+  tensor_dataset(const shape& sample, std::vector<Input> inputs, std::size_t targets_per_sample, std::vector<Target> targets)
+      : tensor_dataset(sample_array<Input>{sample, std::move(inputs)},
+                       sample_array<Target>{shape{targets_per_sample}, std::move(targets)}) {}
 
-  std::size_t size() const { return size_; }
+  // By the numbers that are there: of one that was moved from there are none.
+  std::size_t size() const {
+    const auto& first = std::get<0>(arrays_);
+    return first.values.size() / first.sample_shape.size();
+  }
   const shape& sample_shape() const
     requires(inputs_count == 1)
   {
@@ -155,20 +159,19 @@ private:
   }
   void check_array(std::size_t k, std::size_t each, std::size_t found) const {
     if (k != inputs_count) check_whole(each, found);
-    if (found != size_ * each)
+    if (found != size() * each)
       throw input_error("tensor_dataset: expected " + std::to_string(each) +
                         (k == inputs_count ? " targets" : " numbers of input " + std::to_string(k)) + " for each of " +
-                        std::to_string(size_) + " samples, found " + std::to_string(found) +
+                        std::to_string(size()) + " samples, found " + std::to_string(found) +
                         (k == inputs_count ? " targets" : " numbers") + "; pass all for the same samples");
   }
   template <std::size_t K>
   tensor_view<const element<K>> view() const {
     const auto& array = std::get<K>(arrays_);
-    return {array.values.data(), size_, array.sample_shape};
+    return {array.values.data(), size(), array.sample_shape};
   }
 
   std::tuple<sample_array<Types>...> arrays_;
-  std::size_t size_ = 0;
 };
 
 template <class... Types>

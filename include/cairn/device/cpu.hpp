@@ -17,6 +17,7 @@
 #include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/huge_pages.hpp>
+#include <cairn/device/instruction_set.hpp>
 #include <cairn/device/workers.hpp>
 
 namespace cairn {
@@ -99,7 +100,9 @@ public:
 
   explicit queue(std::size_t threads)
       : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
-        workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {}
+        workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {
+    static_cast<void>(detail::widest_instruction_set()); // a wrong CAIRN_ISA is told here, and by no thread of an op
+  }
 
   std::size_t threads() const { return threads_; }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
 
 namespace cairn::detail {
 
@@ -13,8 +15,18 @@ namespace cairn::detail {
 // best.
 enum class instruction_set : unsigned char { plain, avx2, avx512 };
 
+// A set that is at most `found` and the one that CAIRN_ISA names. No word, and none at all, lowers nothing.
+inline instruction_set at_most(instruction_set found, const std::string& word) {
+  if (word == "plain") return instruction_set::plain;
+  if (word == "avx2") return std::min(found, instruction_set::avx2);
+  if (word.empty() || word == "avx512") return found;
+  throw input_error("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found '" + word +
+                    "'; without it the widest set of this machine is taken");
+}
+
 // The widest set that this machine has and its operating system keeps; asked once. CAIRN_ISA=plain or avx2 in
-// the environment lowers it, to compare or to repeat what another machine computed; it cannot raise it.
+// the environment lowers it, to compare or to repeat what another machine computed; it cannot raise it. Another word is an
+// error, at the latest when a queue of a cpu is made.
 inline instruction_set widest_instruction_set() {
   static const instruction_set widest = [] {
     instruction_set found = instruction_set::plain;
@@ -25,11 +37,8 @@ inline instruction_set widest_instruction_set() {
         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
 #endif
-    const char* const text = std::getenv("CAIRN_ISA");
-    const std::string_view wanted = text == nullptr ? "" : text;
-    if (wanted == "plain") return instruction_set::plain;
-    if (wanted == "avx2" && found == instruction_set::avx512) return instruction_set::avx2;
-    return found;
+    const char* const word = std::getenv("CAIRN_ISA");
+    return at_most(found, word == nullptr ? "" : word);
   }();
   return widest;
 }

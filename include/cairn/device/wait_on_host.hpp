@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include <cairn/core/deadline.hpp>
 #include <cairn/core/error.hpp>
 
 namespace cairn::detail {
@@ -14,11 +15,10 @@ namespace cairn::detail {
 template <class Queue, class Event, class Check>
 void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
   if (queue.reached(event)) return;
-  using clock = std::chrono::steady_clock;
-  const clock::time_point begun = clock::now();
+  running_deadline<std::chrono::steady_clock> give_up(deadline);
   while (!queue.reached(event)) {
     check();
-    if (clock::now() - begun > deadline)
+    if (give_up.is_over())
       throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
                            " ms, found it still going on; give the trainer a longer deadline if steps are that long");
     std::this_thread::yield();

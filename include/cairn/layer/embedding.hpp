@@ -3,10 +3,45 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 
 namespace cairn {
+
+// Embedding<Vocabulary, Width, padding_idx<0>>: the row of this token starts at 0 and learns nothing, as torch's padding_idx.
+template <std::size_t Token>
+struct padding_idx {};
+
+namespace detail {
+
+inline constexpr std::size_t no_padding = static_cast<std::size_t>(-1);
+template <class Option>
+inline constexpr std::size_t padding_token = no_padding; // of what is no option
+template <std::size_t Token>
+inline constexpr std::size_t padding_token<padding_idx<Token>> = Token;
+
+struct embedding_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::has_padding_alone,
+                  "Embedding: its only option is padding_idx<Token>; write Embedding<Vocabulary, Width, padding_idx<0>>");
+    static_assert(!Layer::has_padding_alone || Layer::options_are_right,
+                  "Embedding: padding_idx<Token> is a token of the vocabulary, from 0 to Vocabulary - 1");
+    return Layer::options_are_right;
+  }
+};
+
+struct no_gradient {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return Number{0};
+  }
+};
+
+} // namespace detail
 
 // A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that
 // shape with Width behind it. Rows of the weight start normal with deviation 1.
@@ -14,11 +49,23 @@ namespace cairn {
 // Tokens are integers 0 … Vocabulary - 1. Any other throws cairn::error in the forward, before a row is read: nothing has
 // been updated then. They have no gradient, so below an Embedding nothing runs backward. The gradient of the weight is a
 // whole tensor, rows of tokens that did not come included, and adds the samples in their order.
-template <std::size_t Vocabulary, std::size_t Width>
-struct Embedding {
+//
+// With padding_idx<Token> that token's row has a gradient of 0, whatever comes from above: it stays as it starts or is loaded,
+// unless weight decay or a layer that is tied to it moves it. The forward reads it like any other.
+template <std::size_t Vocabulary, std::size_t Width, class... Options>
+struct Embedding : detail::embedding_message {
   static_assert(Vocabulary > 0 && Width > 0,
                 "Embedding: it needs at least one token and one element for it; write Embedding<Vocabulary, Width>");
   static_assert(Vocabulary <= 0x7FFFFFFF, "Embedding: a token is an int32; the vocabulary has at most 2147483647");
+
+  static constexpr std::size_t padding = [] {
+    std::size_t token = detail::no_padding;
+    for (const std::size_t given : {detail::no_padding, detail::padding_token<Options>...}) token = given;
+    return token;
+  }();
+  static constexpr bool has_padding_alone =
+      sizeof...(Options) < 2 && ((detail::padding_token<Options> != detail::no_padding) && ...);
+  static constexpr bool options_are_right = has_padding_alone && (padding == detail::no_padding || padding < Vocabulary);
 
   static constexpr reads backward_reads = reads::input;
   static constexpr bool skips_gradients = true;
@@ -31,7 +78,11 @@ struct Embedding {
     out.push_back(Width);
     return out;
   }
-  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Vocabulary, Width}, initial::normal(1)}}; }
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::normal(1);
+    if constexpr (padding == detail::no_padding) return {{"weight", {Vocabulary, Width}, start}};
+    else return {{"weight", {Vocabulary, Width}, start.with_zeros(padding * Width, (padding + 1) * Width)}};
+  }
 
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
@@ -47,6 +98,10 @@ struct Embedding {
     if (!call.gradients) return;
     embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],
                        call.inputs.integers(0));
+    if constexpr (padding != detail::no_padding) {
+      accumulated<T>* const row = call.gradients[0] + padding * Width;
+      elementwise(queue, Width, detail::no_gradient{}, row, static_cast<const accumulated<T>*>(row));
+    }
   }
 };
 

@@ -9,8 +9,9 @@ namespace cairn {
 // The same elements as one row, as torch.nn.Flatten. Nothing moves when the output lies on the input, and at the front of a
 // network the output is the input itself.
 //
-// Images lie as (height, width, channels), so a channel is the innermost index of the row: torch's rows of
-// images have it outermost, and weights that come from there must be turned.
+// Images lie as (height, width, channels), so a channel is the innermost index of the row; torch's rows of images have it
+// outermost. What is learnt for each feature of the row is turned where it is written to a file or read from one
+// (train/state/feature_order.hpp).
 struct Flatten {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;

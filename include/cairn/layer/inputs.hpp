@@ -28,6 +28,7 @@ struct Inputs {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
   static constexpr bool reshapes = true;
+  static constexpr bool takes_no_place = true; // PyTorch has no such layer, and names do not count it
 
   static constexpr bool accepts(const arguments& in) {
     for (std::size_t k = 0; k < takes; ++k)

@@ -41,6 +41,7 @@ struct drawn;
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class... Elements, std::size_t... Index>
 struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>, std::index_sequence<Index...>> {
+  using body = Body;
   using elements = pack<Elements...>;
   using element = T;
   using self = drawn;
@@ -50,6 +51,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr std::size_t size = flattened<Body>::stages;
   static constexpr bool gives_input_gradient = std::is_same_v<Around, reader_of_input_gradient>; // of the whole network
   static constexpr bool is_root = std::is_void_v<Around> || gives_input_gradient;
+  static constexpr bool all_outputs = is_root && Used == all_tensors; // are there for the program
   static constexpr bool is_frozen = std::is_same_v<Update, never_used>;
   static constexpr scale to{sizes_of<T>, Batch};
 
@@ -368,9 +370,8 @@ struct blueprint : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typen
 template <class Model, std::size_t Batch, class T, class Update, bool Right = right_network<Model>>
 struct whole_blueprint {
   using body = typename whole<Model>::body;
-  // A loss compares the first tensor of the output, and uses no other.
-  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type, 1,
-                         cairn::batch<Batch>::size, T,
+  using type = blueprint<body, typename whole<Model>::policy, typename type_of_tensors<natural_input<body>>::type,
+                         whole<Model>::used_outputs, cairn::batch<Batch>::size, T,
                          std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
                          std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
@@ -380,9 +381,9 @@ struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequent
 
 } // namespace detail
 
-// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update or
-// with_input_gradient of one of these. What Update says counts for a fused_update only: one rank uses the gradients of each
-// layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
+// The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update,
+// with_input_gradient or with_all_outputs of one of these. What Update says counts for a fused_update only: one rank uses the
+// gradients of each layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/core/pack.hpp>
+#include <cairn/core/tensor.hpp>
 #include <cairn/layer/checked_layer.hpp>
 #include <cairn/layer/layer_members.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/joint.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/walk.hpp>
 #include <cairn/net/wrong_network.hpp>
@@ -91,18 +94,29 @@ struct along {
 };
 
 // Is a network right, may something be wrong along it, or can the compiler not work it out? One evaluation tells.
-template <class Body, class In>
+template <class Body, class In, tensor_set Used>
 constexpr bool nothing_wrong_along() {
-  const auto values = shapes_along<Body, In, 1>();
+  const auto values = shapes_along<Body, In, Used>();
   return values.fault == no_fault && values.idle == no_fault && !values.idle_inside;
 }
-template <class Body, class In, bool Fits = nothing_wrong_along<Body, In>()>
+template <class Body, class In, tensor_set Used, bool Fits = nothing_wrong_along<Body, In, Used>()>
 constexpr int fits(int) {
   return Fits ? 1 : 0;
 }
-template <class, class>
+template <class, class, tensor_set>
 constexpr int fits(...) {
   return -1;
+}
+// Are all outputs numbers with a gradient, one for each sample? It is asked where all of them are used.
+template <class Body, class In, tensor_set Used>
+constexpr bool judges_all_outputs() {
+  if constexpr (Used != all_tensors) return true;
+  else {
+    const auto values = shapes_along<Body, In, Used>();
+    for (const tensor& t : values.output())
+      if (!t.is_real() || !t.has_gradient) return false;
+    return true;
+  }
 }
 template <class Body, class In, std::size_t Stages>
 concept known_at_once = requires { typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>; };
@@ -199,6 +213,13 @@ struct value_diagnostic {
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_blocks(std::index_sequence<Others...>{});
   }
+  template <std::size_t E>
+  static auto idle_stage() {
+    using stage = pack_element<E, elements>;
+    constexpr tensor_set unused_ones = with_gradient(values.of[E].after) & first_tensors(values.of[E].gives);
+    if constexpr (values.of[E].gives == 1) return type_of<unused<values.idle, stage>>{};
+    else return type_of<unused_tensor<values.idle, std::size_t{std::countr_zero(unused_ones)}, stage>>{};
+  }
   static auto diagnostic() {
     if constexpr (values.fault != no_fault) {
       using consumer = pack_element<values.fault_element, elements>;
@@ -208,7 +229,7 @@ struct value_diagnostic {
       else if constexpr (is_block<consumer>) return inside<consumer, here>(typename made_of<consumer>::parts{}, pack<>{});
       else return type_of<here>{};
     } else if constexpr (values.idle != no_fault) {
-      return type_of<unused<values.idle, pack_element<order_of<Body>()[values.idle], elements>>>{};
+      return idle_stage<order_of<Body>()[values.idle]>();
     } else if constexpr (values.idle_inside) {
       return in_blocks(std::make_index_sequence<elements::size>{});
     } else {
@@ -221,25 +242,40 @@ struct value_diagnostic {
 template <class L>
 concept knows_inputs = requires { L::inputs; };
 
+// Does a layer take tokens, and no other numbers?
+template <class L>
+constexpr bool takes_integers_only() {
+  const tensor_list none{};
+  const tensor tokens = tensor(shape{2}).of(element::int32);
+  const arguments in{&tokens, 1, none};
+  if constexpr (requires { L::accepts(in); }) return L::accepts(in) && !accepts_shape<L>({2});
+  else return false;
+}
+
 // What is wrong with a whole network, if anything.
-template <class Model, class Body = typename whole<Model>::body>
+template <class Model, class Body = typename whole<Model>::body, tensor_set Used = whole<Model>::used_outputs>
 struct network_diagnostic {
+  template <class First>
+  static auto without_inputs() {
+    if constexpr (requires { requires takes_integers_only<First>(); }) return type_of<begins_with_integers<First>>{};
+    else return type_of<begins_with<First>>{};
+  }
   template <class Whole>
   static auto diagnostic() {
     if constexpr (!holds<by_itself, Whole>) return part_diagnostic<typename first_wrong<by_itself, Whole>::type>();
     else if constexpr (is_empty<Body>) return type_of<empty_network<Body>>{};
-    else if constexpr (!knows_inputs<typename first_layer<Body>::type>)
-      return type_of<begins_with<typename first_layer<Body>::type>>{};
-    else if constexpr (constexpr int fit = fits<Body, natural_input<Body>>(0); fit < 0)
+    else if constexpr (!knows_inputs<typename first_layer<Body>::type>) return without_inputs<typename first_layer<Body>::type>();
+    else if constexpr (constexpr int fit = fits<Body, natural_input<Body>, Used>(0); fit < 0)
       return type_of<typename constant_diagnostic<Body, natural_input<Body>>::type>{};
-    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>>::type>{};
+    else if constexpr (fit == 0) return type_of<typename value_diagnostic<Body, natural_input<Body>, Used>::type>{};
+    else if constexpr (!judges_all_outputs<Body, natural_input<Body>, Used>()) return type_of<output_without_gradient<Body>>{};
     else return type_of<nothing_wrong>{};
   }
   using type = typename decltype(diagnostic<Model>())::type;
 };
 
-template <class Model, class Body>
-struct network_diagnostic<fused_update<Model>, Body> : network_diagnostic<Model> {};
+template <class Model, class Body, tensor_set Used>
+struct network_diagnostic<fused_update<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
 // Is a network right? If not, there has been an error.
 template <class Model, class Diagnostic = typename network_diagnostic<Model>::type>

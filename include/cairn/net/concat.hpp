@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include <cairn/core/tensors.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/net/made_of.hpp>
-#include <cairn/ops/add/add.hpp>
+#include <cairn/net/several_chains.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/plan/policies.hpp>
 
@@ -57,14 +56,10 @@ struct made_of<Concat<Branches...>> {
     tensor sum = chains[0].after[0].with_last(0);
     for (std::size_t c = 0; c < branches; ++c) {
       const tensor& made = chains[c].after[0];
-      if (chains[c].takes != 1 || chains[c].gives != 1 || !contains(chains[c].depends[0], 0)) return;
-      if (!made.is_real() || made.rank() == 0 || !(made.with_last(0) == sum.with_last(0))) return;
+      if (!makes_one_tensor(chains[c]) || made.rank() == 0 || !(made.with_last(0) == sum.with_last(0))) return;
       sum = sum.with_last(sum.last() + made.last());
     }
-    out.accepts = true;
-    out.after.push_back(sum);
-    out.pass_by(value);
-    out.depends[0] = 1;
+    describe_one_tensor(value, sum, out);
   }
 
   static constexpr chain_ends ends(const element_facts&, const element_facts& last) {
@@ -72,34 +67,10 @@ struct made_of<Concat<Branches...>> {
   }
 
   static constexpr stage as_stage(const chain_facts* chains) {
-    stage s{};
-    s.tape_without_output = true;
-    s.leaves = 0;
-    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
-    for (std::size_t c = 0; c < branches; ++c) {
-      const chain_facts& f = chains[c];
-      const bool adds = c + 1 < branches; // the last branch comes first, and writes where the others add
-      const std::size_t beside = before_workspace(adds, f.ends, f.output_bytes, f.input_bytes);
-      tape += f.tape;
-      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
-      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
-      backward = backward < beside + f.backward_workspace ? beside + f.backward_workspace : backward;
-      s.reads_input = s.reads_input || f.reads_input;
-      s.tape_without_output = s.tape_without_output && !f.writes_output;
-      s.leaves += f.leaves;
-      s.parameters += f.parameters;
-      s.parameter_block += f.parameter_block;
-      s.state_block += f.state_block;
-      const std::uint64_t sums = adds ? f.input_elements : 0;
-      s.forward_flops += f.forward_flops;
-      s.tape_flops += f.tape_flops;
-      s.backward_flops += f.backward_flops + sums;
-      s.input_gradient_flops += f.input_gradient_flops + sums;
-    }
-    s.tape = {0, tape};
-    s.forward_workspace = {0, forward};
-    s.evaluation_workspace = {0, evaluation};
-    s.backward_workspace = {0, backward};
+    stage s = stage_without_chains();
+    for (std::size_t c = 0; c < branches; ++c) // the last branch comes first, and writes where the others add
+      add_chain(s, chains[c],
+                {.backward = gradient_of_output(chains[c].ends, chains[c].output_bytes), .adds_gradient = c + 1 < branches});
     return s;
   }
 
@@ -130,40 +101,27 @@ struct made_of<Concat<Branches...>> {
     for (std::size_t c = chains.size(); c-- > 0;) {
       const auto& chain = chains[c];
       const tensor& own = (*chain.code->outputs)[0];
-      const tensor& in = (*chain.code->inputs)[0];
-      using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-      const std::size_t output_bytes = align_up(own.elements(chain.code->batch) * sizeof(T));
-      const std::size_t input_bytes = align_up(in.elements(chain.code->batch) * sizeof(T));
       column -= own.last();
 
       Frame inside = chain.enter(block);
       inside.outputs = {};
-      const T* const gradient = block.output_gradients[0];
-      T* const memory = reinterpret_cast<T*>(block.workspace);
       if (chain.code->ends.output) {
-        inside.output_gradients = one_tensor(gradient + column);
+        inside.output_gradients = one_tensor(block.output_gradients[0] + column);
         inside.output_stride = width;
       } else {
-        copy_matrix(queue, matrix(memory, block.rows * rows_of(own), own.last()),
-                    columns_of(gradient, block.rows, own, column, width));
-        inside.output_gradients = one_tensor(static_cast<const T*>(memory));
+        copy_matrix(queue, matrix(block.in_workspace(), block.rows * rows_of(own), own.last()),
+                    columns_of(block.output_gradients[0], block.rows, own, column, width));
+        inside.output_gradients = one_tensor<const typename Frame::element>(block.in_workspace());
       }
-      const bool sums = c + 1 < chains.size();
-      T* const part = memory + (chain.code->ends.output ? 0 : output_bytes / sizeof(T));
-      if (block.input_gradients && sums) inside.input_gradients = one_tensor(part);
-      inside.workspace = block.workspace + before_workspace(sums, chain.code->ends, output_bytes, input_bytes);
-      backward_chain(queue, chain, inside);
-      if (block.input_gradients && sums)
-        add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0], part);
+      inside.workspace += gradient_of_output(chain.code->ends, chain.output_bytes());
+      backward_in_turn(queue, chains, c, inside);
     }
   }
 
 private:
-  // Beside the workspace of a chain during its backward: the gradient of its output without gaps, and that of its input,
-  // which is added to what the branches behind it gave.
-  static constexpr std::size_t before_workspace(bool sums, const chain_ends& ends, std::size_t output_bytes,
-                                                std::size_t input_bytes) {
-    return (ends.output ? 0 : output_bytes) + (sums ? input_bytes : 0);
+  // Bytes beside the workspace of a chain during its backward: the gradient of its output without gaps.
+  static constexpr std::size_t gradient_of_output(const chain_ends& ends, std::size_t output_bytes) {
+    return ends.output ? 0 : output_bytes;
   }
 
   static std::size_t rows_of(const tensor& t) { return t.size() / t.last(); } // of one sample

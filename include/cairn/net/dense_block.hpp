@@ -13,6 +13,7 @@
 #include <cairn/net/dense_policies.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
+#include <cairn/net/several_chains.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/copy/copy.hpp>
@@ -98,10 +99,7 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     return {value.items[0].with_last(channels), dense_half::statistics_of(channels)};
   }
   static constexpr void join(const value_list& value, const description*, description& out) {
-    out.accepts = true;
-    out.after.push_back(value.items[0].with_last(value.items[0].last() + layers * growth));
-    out.pass_by(value);
-    out.depends[0] = 1;
+    describe_one_tensor(value, value.items[0].with_last(value.items[0].last() + layers * growth), out);
   }
   static constexpr chain_ends ends(const element_facts&, const element_facts&) { return {}; }
 
@@ -109,29 +107,14 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     const chain_facts& last = chains[layers - 1];
     const std::size_t pixels = last.output_elements / growth, channels = last.input_elements / pixels + growth;
     const std::size_t sums = room_of_sums(channels);
-    stage s{};
-    s.reads_output = true; // all its layers read it
-    s.leaves = 0;
-    std::size_t tape = 0, forward = 0, evaluation = 0, backward = 0;
-    for (std::size_t c = 0; c < layers; ++c) {
-      const chain_facts& f = chains[c];
-      tape += f.tape;
-      forward = forward < f.forward_workspace ? f.forward_workspace : forward;
-      evaluation = evaluation < f.evaluation_workspace ? f.evaluation_workspace : evaluation;
-      backward = backward < f.backward_workspace ? f.backward_workspace : backward;
-      s.leaves += f.leaves;
-      s.parameters += f.parameters;
-      s.parameter_block += f.parameter_block;
-      s.state_block += f.state_block;
-      s.forward_flops += f.forward_flops;
-      s.backward_flops += f.backward_flops;
-    }
+    stage s = sum_of_chains({chains, layers});
+    s.reads_input = s.tape_without_output = false; // its layers read its output, which begins with a copy of the input
+    s.reads_output = true;
     s.tape_flops = s.forward_flops;
     s.input_gradient_flops = chains[0].input_gradient_flops;
-    s.tape = {0, sums + tape};
-    s.forward_workspace = {0, forward};
-    s.evaluation_workspace = {0, sums + evaluation};
-    s.backward_workspace = {0, 2 * sums + backward};
+    s.tape.per_batch += sums;
+    s.evaluation_workspace.per_batch += sums;
+    s.backward_workspace.per_batch += 2 * sums;
     s.kept_gradient_workspace = layers > 1 ? last.input_bytes : 0;
     return s;
   }
@@ -148,15 +131,15 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       Frame inside = enter(chains[c], block, of);
       if (!tape) inside.workspace += of.sums;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
-      inside.inputs = in.template as<const T_of<Frame>>();
-      inside.outputs = out.template as<T_of<Frame>>();
+      inside.inputs = in.template as<const typename Frame::element>();
+      inside.outputs = out.template as<typename Frame::element>();
       forward_chain(queue, chains[c], inside, tape, true);
     }
   }
 
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
-    using T = T_of<Frame>;
+    using T = typename Frame::element;
     const places of(chains, block);
     auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
     auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
@@ -164,11 +147,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     // Of all channels: they are added to where they lie, unless somebody else reads them after this.
     const bool in_place = block.may_overwrite_output_gradients;
     const std::size_t own = in_place ? of.width : of.width - growth;
-    T* const gradients =
-        in_place ? const_cast<T*>(block.output_gradients[0]) : reinterpret_cast<T*>(block.workspace + 2 * of.sums);
-    const std::size_t room = in_place || chains.size() == 1
-                                 ? 0
-                                 : align_up((*chains.back().code->inputs)[0].elements(chains[0].code->batch) * sizeof(T));
+    T* const gradients = in_place ? const_cast<T*>(block.output_gradients[0]) : block.in_workspace(2 * of.sums);
+    const std::size_t room = in_place || chains.size() == 1 ? 0 : chains.back().input_bytes();
     for (std::size_t c = chains.size(); c-- > 0;) {
       const bool is_last = c + 1 == chains.size();
       const std::size_t before = of.first + c * growth;
@@ -198,8 +178,6 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   }
 
 private:
-  template <class Frame>
-  using T_of = std::remove_cvref_t<decltype(*std::declval<Frame>().outputs[0])>;
   template <class Frame>
   using sum_of = typename Frame::sum;
 
@@ -241,8 +219,7 @@ private:
   };
   template <class Chain, class Frame>
   static Frame enter(const Chain& chain, const Frame& block, const places& of) {
-    Frame inside = chain.enter(block);
-    if (inside.tape != nullptr) inside.tape += of.sums;
+    Frame inside = chain.enter(block, of.sums);
     inside.input_stride = inside.output_stride = of.width;
     return inside;
   }

@@ -59,6 +59,7 @@ struct frozen_as_T<T, true> {
 // What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
 struct frame : frozen_as_T<T> {
+  using element = T;
   using sum = accumulated<T>;
 
   std::size_t rows = 0; // samples, 1 … batch
@@ -92,6 +93,10 @@ struct frame : frozen_as_T<T> {
   }
   T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
 
+  // What a block keeps beside its chains, from so many bytes on.
+  T* in_workspace(std::size_t begin = 0) const { return reinterpret_cast<T*>(workspace + begin); }
+  T* in_tape(std::size_t begin = 0) const { return reinterpret_cast<T*>(tape + begin); }
+
   // The frozen parameters of a chain whose buffers begin so far behind those of this one.
   const T* frozen_parameters(std::size_t begin) const {
     if constexpr (is_narrow<T>) return this->frozen + begin;
@@ -107,11 +112,11 @@ struct frame : frozen_as_T<T> {
 };
 
 template <class T, class Queue>
-frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block) const {
+frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_tape) const {
   frame<T> inside = block;
   inside.enter(parameter_begin, state_begin);
   inside.random.position += leaf_begin;
-  if (inside.tape != nullptr) inside.tape += tape_begin;
+  if (inside.tape != nullptr) inside.tape += own_tape + tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
   inside.output_stride = inside.output_gradient_stride = 0;
   inside.input_stride = inside.input_gradient_stride = inside.gradient_addend_stride = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/core/tensor.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/wrong_network.hpp>
@@ -46,6 +47,7 @@ struct whole {
   using policy = store_all;
   static constexpr bool fused = false;
   static constexpr bool gives_input_gradient = false; // see with_input_gradient
+  static constexpr tensor_set used_outputs = 1;       // a loss takes the first; see with_all_outputs
 };
 template <class Policy, class Net>
 struct whole<checkpoint<Policy, Net>> : whole<void> {
@@ -57,7 +59,7 @@ struct whole<fused_update<Model>> : whole<Model> {
   static constexpr bool fused = true;
 };
 
-// The network inside the ways to train it (fused_update, with_input_gradient), with its policy.
+// The network inside the ways to train it (fused_update, with_input_gradient, with_all_outputs), with its policy.
 template <class Model>
 struct without_ways {
   using type = Model;

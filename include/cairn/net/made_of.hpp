@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <cairn/core/explain.hpp>
@@ -74,6 +76,8 @@ struct chain_facts {
 //   policies                   a pack: the policy of each chain, if they are not one
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
 //   is_transparent             does it compute what its one chain computes?
+//   is_elementwise             is each element of its result made from those at its place in what its chains make, and in its
+//                              input if it has one chain?
 //   with<Parts...>             the same block of other parts
 
 template <class Block>
@@ -108,24 +112,59 @@ constexpr std::string_view part_name = [] {
 template <class Block>
 inline constexpr bool freezes = false;
 
+// Bytes of workspace that a block keeps beside that of a chain while the chain runs: in a forward that makes the tape, in one
+// that does not, and in a backward.
+struct beside_chain {
+  std::size_t forward = 0, evaluation = 0, backward = 0;
+  bool adds_gradient = false; // the gradient of its input is added to that of another chain
+};
+
+// Bytes of a gradient that is to be added to another, if the chain's first layer does not add it.
+constexpr std::size_t gradient_beside(const chain_ends& ends, std::size_t input_bytes) {
+  return ends.adds_input_gradient ? 0 : input_bytes;
+}
+
+// The stage of a block that runs nothing yet.
+constexpr stage stage_without_chains() {
+  stage s{};
+  s.tape_without_output = true;
+  s.leaves = 0;
+  return s;
+}
+
+// Adds a chain to the stage of a block. Chains run one after another in the same workspace, and each has a tape of its own. The
+// stage makes its tape without its output if every chain does.
+constexpr void add_chain(stage& s, const chain_facts& f, const beside_chain& beside = {}) {
+  const auto enlarge = [](bytes& of, std::size_t size) { of.per_batch = of.per_batch < size ? size : of.per_batch; };
+  const std::size_t gradient = beside.adds_gradient ? gradient_beside(f.ends, f.input_bytes) : 0;
+  const std::uint64_t sums = gradient > 0 ? f.input_elements : 0;
+  s.tape.per_batch += f.tape;
+  enlarge(s.forward_workspace, beside.forward + f.forward_workspace);
+  enlarge(s.evaluation_workspace, beside.evaluation + f.evaluation_workspace);
+  enlarge(s.backward_workspace, beside.backward + gradient + f.backward_workspace);
+  s.reads_input = s.reads_input || f.reads_input;
+  s.tape_without_output = s.tape_without_output && !f.writes_output;
+  s.leaves += f.leaves;
+  s.parameters += f.parameters;
+  s.parameter_block += f.parameter_block;
+  s.state_block += f.state_block;
+  s.forward_flops += f.forward_flops;
+  s.tape_flops += f.tape_flops;
+  s.backward_flops += f.backward_flops + sums;
+  s.input_gradient_flops += f.input_gradient_flops + sums;
+}
+
+// The stage of a block that runs these chains and has no memory beside theirs.
+constexpr stage sum_of_chains(std::span<const chain_facts> chains) {
+  stage s = stage_without_chains();
+  for (const chain_facts& f : chains) add_chain(s, f);
+  return s;
+}
+
 // The stage of a block that is one chain and nothing else.
 constexpr stage stage_of_chain(const chain_facts& f) {
-  stage s{};
-  s.tape = {0, f.tape};
-  s.forward_workspace = {0, f.forward_workspace};
-  s.evaluation_workspace = {0, f.evaluation_workspace};
-  s.backward_workspace = {0, f.backward_workspace};
-  s.reads_input = f.reads_input;
+  stage s = sum_of_chains({&f, 1});
   s.reads_output = f.reads_output;
-  s.tape_without_output = !f.writes_output;
-  s.leaves = f.leaves;
-  s.parameters = f.parameters;
-  s.parameter_block = f.parameter_block;
-  s.state_block = f.state_block;
-  s.forward_flops = f.forward_flops;
-  s.tape_flops = f.tape_flops;
-  s.backward_flops = f.backward_flops;
-  s.input_gradient_flops = f.input_gradient_flops;
   return s;
 }
 

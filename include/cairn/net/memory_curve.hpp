@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +10,7 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/solved_step.hpp>
 #include <cairn/plan/op.hpp>
+#include <cairn/plan/plan_route.hpp>
 #include <cairn/plan/solve/plan_within.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
@@ -35,11 +37,23 @@ public:
   // share that is solved, from 0 to 1.
   template <class Progress = detail::no_progress>
   explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
-      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {}
+      : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {
+    // What lives at once fits into an arena that may be a little larger, so that of two schedules the dearer may need more.
+    const std::size_t effort = detail::most_effort / (solved_.size() + 1);
+    std::size_t least = limits.most;
+    for (std::size_t i = solved_.size(); i-- > 0;) {
+      const std::size_t arena = detail::lay_out_route(plan::whole, solved_.route_of(i), effort).memory.arena;
+      if (arena > least || (!points_.empty() && arena == least)) continue;
+      least = arena;
+      points_.push_back({arena, solved_[i].cost});
+    }
+    std::reverse(points_.begin(), points_.end());
+  }
 
-  // The points from the least memory to the least cost: bytes that live at once, and the cost of a step.
-  std::size_t size() const { return solved_.size(); }
-  solver::point operator[](std::size_t i) const { return solved_[i]; }
+  // The points from the least memory to the least cost: the bytes of an arena that within() takes, and the most that a step
+  // costs in it.
+  std::size_t size() const { return points_.size(); }
+  solver::point operator[](std::size_t i) const { return points_[i]; }
 
   // The cheapest schedule whose arena is at most so many bytes. Throws an error if there is none, which says how many
   // there must be.
@@ -61,6 +75,7 @@ public:
 private:
   std::vector<stage_cost> costs_; // none: FLOPs
   solver solved_;
+  std::vector<solver::point> points_;
 };
 
 } // namespace cairn

@@ -11,6 +11,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/nesting.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
 namespace cairn::detail {
@@ -32,8 +33,14 @@ struct chain_of_block {
   std::size_t tape_begin = 0;      // in bytes
   std::uint32_t leaf_begin = 0;
 
-  // What the chain works with, if the block works with this.
-  frame<T> enter(const frame<T>& block) const;
+  // What the chain works with, if the block works with this. The tape of a block begins with own_tape bytes of its own.
+  frame<T> enter(const frame<T>& block, std::size_t own_tape = 0) const;
+
+  // Elements of the first tensor that it makes of so many samples.
+  std::size_t output_elements(std::size_t rows) const { return (*code->outputs)[0].elements(rows); }
+  // Bytes of the first tensor that it takes, and of the first that it makes, in a whole batch.
+  std::size_t input_bytes() const { return align_up((*code->inputs)[0].elements(code->batch) * sizeof(T)); }
+  std::size_t output_bytes() const { return align_up(output_elements(code->batch) * sizeof(T)); }
 };
 
 // Of an element whose T has its sums in another type: where its parameters and its buffers begin as those, in bytes. Their
@@ -57,6 +64,9 @@ struct program {
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
     std::string_view part_name{}; // of the chains, if they and not their stages have names
+    std::size_t places = 1;       // in the Sequential around it, in names
+    bool is_transparent = false;  // a block that computes what its chain computes: in names it is not there
+    bool is_elementwise = false;  // see made_of.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
@@ -92,6 +102,12 @@ struct program {
     std::size_t lasting = 0;
     bool lasting_output = false;
   };
+
+  // For the names of what stands in the chain (train/parameters.hpp): is it a Sequential itself, or one block that is not there
+  // in names? And how do other Sequentials stand in it (net/nesting.hpp)?
+  bool is_sequential = true;
+  bool is_transparent = false;
+  std::string_view nesting{};
 
   bool is_root = true;
   bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
@@ -182,10 +198,13 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     e.arrives = &values.input(I);
     e.takes = made.takes;
     e.gives = made.gives;
+    e.places = places_of<E>();
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
       e.part_name = part_name<E>;
+      e.is_transparent = detail::is_transparent<E>;
+      e.is_elementwise = requires { requires made_of<E>::is_elementwise; };
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;
     } else {
@@ -240,6 +259,10 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
 
   static constexpr code value = [] {
     code p{};
+    using body = typename Blueprint::body;
+    p.is_sequential = detail::is_sequential<body>;
+    p.is_transparent = detail::is_transparent<body>;
+    p.nesting = detail::nesting<body>::value;
     p.is_root = Blueprint::is_root;
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;

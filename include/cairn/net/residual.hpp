@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
-#include <type_traits>
 
 #include <cairn/core/tensors.hpp>
 #include <cairn/net/one_chain.hpp>
 #include <cairn/net/sequential.hpp>
+#include <cairn/net/several_chains.hpp>
 #include <cairn/net/wrong_network.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/copy/copy.hpp>
@@ -41,6 +40,7 @@ template <class... Layers>
 struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Residual";
+  static constexpr bool is_elementwise = true;
   static constexpr bool is_right = !(is_shortcut<Layers> || ...);
   using wrong = misplaced_shortcut<Residual<Layers...>>;
   using empty = empty_residual<Residual<Layers...>>;
@@ -113,6 +113,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   using block_type = Residual<shortcut<Shortcut...>, Layers...>;
   static constexpr part_kind as = part_kind::block;
   static constexpr std::string_view name = "Residual";
+  static constexpr bool is_elementwise = true;
   static constexpr bool is_right = !(is_shortcut<Shortcut> || ...) && !(is_shortcut<Layers> || ...);
   using parts = pack<Sequential<Shortcut...>, Sequential<Layers...>>;
   using policy = store_all;
@@ -124,12 +125,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   using with = Residual<shortcut<First>, Second>;
 
   static constexpr void join(const value_list& value, const description* chains, description& out) {
-    for (const description* c : {chains, chains + 1})
-      if (c->takes != 1 || c->gives != 1 || !contains(c->depends[0], 0) || !c->after[0].is_real()) return;
-    out.accepts = chains[0].after[0] == chains[1].after[0];
-    out.after.push_back(chains[0].after[0]);
-    out.pass_by(value);
-    out.depends[0] = 1;
+    join_alike(value, {chains, 2}, out);
   }
 
   // No chain reads its result again, so that it may become the sum; a layer that can add makes the sum itself.
@@ -141,70 +137,38 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
 
   static constexpr stage as_stage(const chain_facts* chains) {
     const chain_facts &p = chains[0], &f = chains[1];
-    const auto larger = [](std::size_t a, std::size_t b) { return a < b ? b : a; };
     const std::size_t output = output_beside(f.ends, f.output_bytes);
-    stage s{};
-    s.tape = {0, p.tape + f.tape};
-    s.forward_workspace = {0, larger(p.forward_workspace, output + f.forward_workspace)};
-    s.evaluation_workspace = {0, larger(p.evaluation_workspace, output + f.evaluation_workspace)};
-    s.backward_workspace = {0, larger(f.backward_workspace, gradient_beside(p.ends, p.input_bytes) + p.backward_workspace)};
-    s.reads_input = p.reads_input || f.reads_input;
-    s.tape_without_output = !p.writes_output && !f.writes_output;
-    s.leaves = p.leaves + f.leaves;
-    s.parameters = p.parameters + f.parameters;
-    s.parameter_block = p.parameter_block + f.parameter_block;
-    s.state_block = p.state_block + f.state_block;
-    const std::uint64_t sums = p.ends.adds_input_gradient ? 0 : p.input_elements;
-    s.forward_flops = p.forward_flops + f.forward_flops + (f.ends.adds_output ? 0 : f.output_elements);
-    s.tape_flops = p.tape_flops + f.tape_flops;
-    s.backward_flops = p.backward_flops + f.backward_flops + sums;
-    s.input_gradient_flops = p.input_gradient_flops + f.input_gradient_flops + sums;
+    stage s = stage_without_chains();
+    add_chain(s, p, {.adds_gradient = true});
+    add_chain(s, f, {.forward = output, .evaluation = output});
+    s.forward_flops += f.ends.adds_output ? 0 : f.output_elements;
     return s;
   }
 
   template <class Queue, class Chains, class Frame>
   static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
     const auto &p = chains[0], &f = chains[1];
-    const tensor& sum = (*f.code->outputs)[0];
     const auto first = forward_chain(queue, p, p.enter(block), tape, output);
-    if (output && !p.code->ends.output) copy(queue, sum.elements(block.rows), block.outputs[0], first[0]);
+    if (output && !p.code->ends.output) copy(queue, f.output_elements(block.rows), block.outputs[0], first[0]);
 
-    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-    const std::size_t bytes = align_up(sum.elements(f.code->batch) * sizeof(T));
     Frame inside = f.enter(block);
-    inside.workspace += output_beside(f.code->ends, bytes);
+    inside.workspace += output_beside(f.code->ends, f.output_bytes());
     if (output && f.code->ends.adds_output) inside.output_addend = block.outputs[0];
-    else if (output && f.code->ends.output) inside.outputs = one_tensor(reinterpret_cast<T*>(block.workspace));
+    else if (output && f.code->ends.output) inside.outputs = one_tensor(block.in_workspace());
     const auto second = forward_chain(queue, f, inside, tape, output);
-    if (output && !f.code->ends.adds_output) add(queue, sum.elements(block.rows), block.outputs[0], block.outputs[0], second[0]);
+    if (output && !f.code->ends.adds_output)
+      add(queue, f.output_elements(block.rows), block.outputs[0], block.outputs[0], second[0]);
   }
 
   template <class Queue, class Chains, class Frame>
   static void backward(Queue& queue, const Chains& chains, const Frame& block) {
-    const auto &p = chains[0], &f = chains[1];
-    backward_chain(queue, f, f.enter(block));
-
-    using T = std::remove_cvref_t<decltype(*block.outputs[0])>;
-    const tensor& in = (*p.code->inputs)[0];
-    const std::size_t bytes = align_up(in.elements(p.code->batch) * sizeof(T));
-    Frame inside = p.enter(block);
-    inside.workspace += gradient_beside(p.code->ends, bytes);
-    const bool adds = p.code->ends.adds_input_gradient;
-    if (block.input_gradients && adds) inside.gradient_addend = block.input_gradients[0];
-    else if (block.input_gradients) inside.input_gradients = one_tensor(reinterpret_cast<T*>(block.workspace));
-    backward_chain(queue, p, inside);
-    if (block.input_gradients && !adds)
-      add(queue, in.elements(block.rows), block.input_gradients[0], block.input_gradients[0],
-          reinterpret_cast<const T*>(block.workspace));
+    for (const std::size_t c : {1U, 0U}) backward_in_turn(queue, chains, c, chains[c].enter(block));
   }
 
 private:
-  // Beside the workspace of a chain: the second result and the second gradient, where no layer adds them to the first.
+  // Bytes beside the workspace of a chain: the second result, where no layer adds it to the first.
   static constexpr std::size_t output_beside(const chain_ends& f, std::size_t bytes) {
     return f.output && !f.adds_output ? bytes : 0;
-  }
-  static constexpr std::size_t gradient_beside(const chain_ends& p, std::size_t bytes) {
-    return p.adds_input_gradient ? 0 : bytes;
   }
 };
 

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
+#include <cairn/core/explain.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/with_all_outputs.hpp>
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/run_time_plan.hpp>
@@ -31,6 +35,22 @@ template <class Model>
 struct unplanned<with_input_gradient<Model>> {
   using type = with_input_gradient<typename unplanned<Model>::type>;
 };
+template <class Model>
+struct unplanned<with_all_outputs<Model>> {
+  using type = with_all_outputs<typename unplanned<Model>::type>;
+};
+
+struct schedule_message {
+  template <class Schedule>
+  static constexpr bool right() {
+    static_assert(is_right<Schedule>,
+                  "trainer: the option schedule takes what memory_curve::within() solved for this network, batch and type; a "
+                  "policy is a part of the model: trainer<checkpoint<sqrt_n, Net>, ...>; see wrong_schedule<found>");
+    return false;
+  }
+};
+template <class Found>
+struct wrong_schedule : schedule_message {};
 
 // A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
 // takes it in place of the schedule that was compiled, and so need not know the solver. Update says where its gradients
@@ -38,6 +58,14 @@ struct unplanned<with_input_gradient<Model>> {
 template <class Net, std::size_t Batch, class T, class Update>
 struct solved_step {
   run_time_plan plan{};
+
+  solved_step() {} // not defaulted: see rate_schedule
+  solved_step(run_time_plan solved) : plan(std::move(solved)) {}
+  template <class Other>
+    requires(!std::is_same_v<Other, run_time_plan>)
+  solved_step(const Other&) {
+    refuse<wrong_schedule<Other>>();
+  }
 };
 
 // What memory_curve<Model, Batch, T, Update>::within() returns.

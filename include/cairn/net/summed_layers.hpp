@@ -130,7 +130,7 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
 };
 
 // Those of a whole network, and where the numbers of each lie: whole cache lines, and of the first layer one number more, by
-// which a trainer tells what is being run (train/rank_sums.hpp).
+// which a trainer tells what is being run (train/ranks/rank_sums.hpp).
 template <class Blueprint>
 struct summed_layers {
   static constexpr bool all_can_be_summed = !summed_in<Blueprint>::any_keeps_apart;

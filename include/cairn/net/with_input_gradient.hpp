@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cairn/core/tensor.hpp>
 #include <cairn/net/checked_network.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/made_of.hpp>
@@ -29,8 +30,8 @@ struct whole<with_input_gradient<Model>> : whole<Model> {
 };
 template <class Model>
 struct without_ways<with_input_gradient<Model>> : without_ways<Model> {};
-template <class Model, class Body>
-struct network_diagnostic<with_input_gradient<Model>, Body> : network_diagnostic<Model> {};
+template <class Model, class Body, tensor_set Used>
+struct network_diagnostic<with_input_gradient<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
 } // namespace detail
 

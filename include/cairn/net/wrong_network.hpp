@@ -5,7 +5,8 @@
 
 #include <cairn/core/explain.hpp>
 
-// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is there.
+// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is in
+// net/joint.hpp.
 
 namespace cairn::detail {
 
@@ -72,6 +73,15 @@ struct begins_with_message {
   }
 };
 
+struct begins_with_integers_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(is_right<Layer>, "Sequential: the first layer takes integers, and does not say how many in a sample; put "
+                                   "Inputs<integers<10>> before it, for 10 tokens; see begins_with_integers<layer>");
+    return false;
+  }
+};
+
 struct residual_ends_message {
   template <class Ends>
   static constexpr bool right() {
@@ -104,10 +114,11 @@ struct repeated_joint_message {
 struct misplaced_update_message {
   template <class Update>
   static constexpr bool right() {
-    static_assert(is_right<Update>,
-                  "fused_update: it is a way to train a whole network and stands around all of it, as with_input_gradient "
-                  "does: fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
-                  "misplaced_update<type>");
+    static_assert(
+        is_right<Update>,
+        "fused_update: it is a way to train a whole network and stands around all of it, as with_input_gradient "
+        "and with_all_outputs do: fused_update<Sequential<...>>, fused_update<checkpoint<Policy, Sequential<...>>>; see "
+        "misplaced_update<type>");
     return false;
   }
 };
@@ -125,9 +136,33 @@ struct shape_at_run_time_message {
 struct unused_message {
   template <class Stage>
   static constexpr bool right() {
+    static_assert(
+        is_right<Stage>,
+        "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
+        "which takes the first tensor; leave the layer out, or, if it makes another output, train with_all_outputs<Net> by "
+        "step_by(); see unused<position, layer>");
+    return false;
+  }
+};
+
+struct unused_tensor_message {
+  template <class Stage>
+  static constexpr bool right() {
     static_assert(is_right<Stage>,
-                  "Sequential: what the layer at this position makes is used by no layer after it and not by the loss, "
-                  "which takes the first tensor; leave the layer out; see unused<position, layer>");
+                  "Sequential: one of the tensors that the layer at this position makes is used by no layer after it and not "
+                  "by the loss, which takes the first; leave it out, or, if it is another output, train with_all_outputs<Net> by "
+                  "step_by(); see unused_tensor<position, tensor (0 is the first), layer>");
+    return false;
+  }
+};
+
+struct output_without_gradient_message {
+  template <class Net>
+  static constexpr bool right() {
+    static_assert(is_right<Net>,
+                  "with_all_outputs: expected a network whose outputs are all numbers with a gradient, one for each sample, and "
+                  "found integers, one tensor for the batch or one without a gradient among them; let the last layer take it, or "
+                  "leave with_all_outputs out; see output_without_gradient<network>");
     return false;
   }
 };
@@ -153,6 +188,8 @@ struct misplaced_shortcut : misplaced_shortcut_message {};
 // The layer that a network begins with, when it does not say what it takes.
 template <class Layer>
 struct begins_with : begins_with_message {};
+template <class Layer>
+struct begins_with_integers : begins_with_integers_message {};
 
 // A Residual that takes one shape and gives another.
 template <class Block, class Takes, class Gives>
@@ -173,6 +210,13 @@ struct misplaced_update : misplaced_update_message {};
 // A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
 template <std::size_t Position, class Stage>
 struct unused : unused_message {};
+// The same of one that makes several.
+template <std::size_t Position, std::size_t Tensor, class Stage>
+struct unused_tensor : unused_tensor_message {};
+
+// A network of which not every output can be judged, where all are to be.
+template <class Net>
+struct output_without_gradient : output_without_gradient_message {};
 
 // The layer whose shapes the compiler cannot work out.
 template <std::size_t Position, class Layer>

@@ -45,6 +45,7 @@
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sigmoid/cpu.hpp>
 #include <cairn/ops/smooth_l1/cpu.hpp>
+#include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>

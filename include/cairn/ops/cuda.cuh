@@ -27,6 +27,7 @@
 #include <cairn/ops/sgd/cuda.cuh>
 #include <cairn/ops/sigmoid/cuda.cuh>
 #include <cairn/ops/smooth_l1/cuda.cuh>
+#include <cairn/ops/soft_cross_entropy/cuda.cuh>
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh>
 #include <cairn/ops/squared_norm/cuda.cuh>
 #include <cairn/ops/tanh/cuda.cuh>

@@ -33,6 +33,7 @@
 #include <cairn/ops/sgd/sgd.hpp>
 #include <cairn/ops/sigmoid/sigmoid.hpp>
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>
+#include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/tanh/tanh.hpp>
@@ -115,7 +116,9 @@ concept computes_losses =
              const std::int32_t* labels, const cross_entropy_options<T>& options) {
       softmax_cross_entropy(queue, loss, y, from, labels);
       softmax_cross_entropy(queue, loss, y, from, labels, options);
+      soft_cross_entropy(queue, loss, y, from, targets, targets, 0.0);
       bce_with_logits(queue, loss, y, count, x, targets);
+      bce_with_logits(queue, loss, y, count, x, targets, targets, count);
       mean_squared_error(queue, loss, y, count, x, targets);
       l1(queue, loss, y, count, x, targets);
       smooth_l1(queue, loss, y, count, x, targets, 1.0);

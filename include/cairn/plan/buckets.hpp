@@ -6,7 +6,6 @@
 #include <span>
 
 #include <cairn/core/memory.hpp>
-#include <cairn/plan/chain.hpp>
 
 namespace cairn {
 
@@ -77,15 +76,6 @@ constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> end
     }
   close(begin, ends.size() - 1);
   return out;
-}
-
-// The stage whose backward finishes a leaf layer, counted as bucket::leaves_after is; c.size() if there are not so many. A
-// stage that is a block has several.
-constexpr std::size_t stage_of_leaf(const chain& c, std::size_t leaf) {
-  std::size_t finished = 0;
-  for (std::size_t position = c.size(); position-- > 0;)
-    if ((finished += c[position].leaves) > leaf) return position;
-  return c.size();
 }
 
 } // namespace detail

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <cairn/core/memory.hpp>
+#include <cairn/core/shape.hpp>
 
 namespace cairn {
 
@@ -17,7 +18,7 @@ struct bytes {
   std::size_t per_batch = 0;
 
   // For `batch` samples, rounded up to whole cache lines.
-  constexpr std::size_t at(std::size_t batch) const { return align_up(per_sample * batch + per_batch); }
+  constexpr std::size_t at(std::size_t batch) const { return align_up(counted(per_sample, batch) + per_batch); }
 };
 
 } // namespace detail

@@ -100,9 +100,9 @@ struct step_time {
 };
 
 // A step on one machine, run through.
-class step_walk {
+class timed_walk {
 public:
-  constexpr step_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
+  constexpr timed_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
       : calls_(calls), on_(on), times_(times) {}
 
   constexpr void work(double seconds) {
@@ -178,7 +178,7 @@ private:
 // `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
 constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
                              bucket_times* times) {
-  step_walk walk(calls, on, times);
+  timed_walk walk(calls, on, times);
   for (std::size_t t = 0; t < ops.size(); ++t) {
     walk.work(ops[t]);
     walk.send(t);

@@ -40,9 +40,10 @@ constexpr void add_ops(hash64& h, std::span<const op> ops) {
 // What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
 // follows from something else comes after it: buckets are cut in elements.
 struct fingerprint {
-  static constexpr std::size_t parts = 6;
-  static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy", "element type",
-                                                        "gradient buckets", "batch statistics",  "version of Cairn"};
+  static constexpr std::size_t parts = 8;
+  static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy",   "element type",
+                                                        "gradient buckets", "batch statistics",    "order of calls",
+                                                        "version of Cairn", "build of the program"};
 
   std::array<std::uint64_t, parts> words{};
 

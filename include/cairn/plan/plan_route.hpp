@@ -16,9 +16,12 @@
 
 namespace cairn::detail {
 
-// Plans a route when the program runs, by the code that plan_of runs in the compiler. Throws an error if the route is no
-// forward pass along the chain and no backward pass.
-inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+// Looks at a buffer that one layout may take: those of a fifth of a second at most.
+inline constexpr std::size_t most_effort = 20'000'000;
+
+// Plans a route when the program runs, by the code that plan_of runs in the compiler, in an arena of any size. With less effort
+// the arena is as large or larger. Throws an error if the route is no forward pass along the chain and no backward pass.
+inline run_time_plan lay_out_route(const chain& c, std::span<const route_step> moves, std::size_t effort) {
   for (std::size_t k = 0; k < moves.size(); ++k)
     if (moves[k].position >= c.size())
       throw input_error("plan_route: expected positions below " + std::to_string(c.size()) + ", the number of stages, found " +
@@ -29,8 +32,13 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
   if (!v)
     throw error("plan_route: expected a route up the chain and back, found one with " + std::string(v.fault) + ", at op " +
                 std::to_string(v.at));
-  constexpr std::size_t effort = 20'000'000; // a fifth of a second at most
   out.memory = lay_out<at_run_time, at_run_time>(c, out.training.ops(), out.training.loss, effort);
+  return out;
+}
+
+// The same for a trainer.
+inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
+  run_time_plan out = lay_out_route(c, moves, most_effort);
   if (out.memory.arena > place::most_bytes)
     throw input_error("plan_route: expected an arena of at most 256 GiB, found " + std::to_string(out.memory.arena) +
                       " bytes; take a smaller batch");

@@ -96,7 +96,7 @@ template <class File = open_file>
 std::string text_of_file(const std::string& path) {
   File file(path, O_RDONLY);
   const std::uint64_t size = file.size();
-  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + std::strerror(errno));
+  if (size == File::no_size) throw file_error("cannot read '" + path + "': " + file.fault());
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!file.read(text.data(), text.size(), 0)) throw file_error("cannot read all of '" + path + "'");
   return text;

@@ -7,14 +7,25 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/plan/step/step_op.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/report/schedule_picture.hpp>
 #include <cairn/report/summary.hpp>
 #include <cairn/report/svg.hpp>
 #include <cairn/report/timeline.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/step/step_lists.hpp>
 
 namespace cairn {
+
+// The stages after whose backward the buckets of a step leave, in that order: of a model with ddp<>, as its list of ops says.
+template <class Model, class Batch, class T = float>
+std::vector<bucket_departure> departures() {
+  using lists = detail::step_lists<Model, Batch::size, T>;
+  if constexpr (!detail::replica<Model>::distributed) return {};
+  else
+    return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
+}
 
 //   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
 //
@@ -26,9 +37,7 @@ void draw_schedule(const std::string& file) {
   using model = typename replica::model;
   using plan = blueprint_of<model, Batch::size, T, typename replica::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  std::vector<bucket_departure> leaving;
-  if constexpr (replica::distributed && !plan::fused)
-    leaving = departures(plan::whole, plan::template buckets<replica::options::bytes, false>.buckets(), sizeof(accumulated<T>));
+  const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
   write_svg(file, draw_schedules(

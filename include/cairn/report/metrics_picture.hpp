@@ -69,7 +69,9 @@ public:
   static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
 
 private:
+  // Of steps train_loss_step is what train_loss is of epochs.
   line& line_of(std::string_view name, bool of_epoch) {
+    if (!of_epoch && name.ends_with("_step")) name.remove_suffix(5);
     for (line& l : lines_)
       if (l.name == name && l.of_epochs == of_epoch) return l;
     return lines_.emplace_back(line{std::string(name), of_epoch});
@@ -82,8 +84,9 @@ private:
 
 using recorded_metrics = detail::metrics_in_memory<512>;
 
-// The metrics of a table that csv_log wrote. The table does not tell steps from epochs: a row counts as that of an epoch where
-// it has a metric of a validation or a test, or comes second with its step. Throws file_error.
+// The metrics of a table that csv_log wrote. A row is that of a step where it has a number of one, as train_loss_step. In a table
+// without such a column a row counts as that of an epoch where it has a metric of a validation or a test, or comes second with
+// its step. Throws file_error.
 template <class Metrics = recorded_metrics>
 Metrics read_metrics(const std::string& file) {
   const std::string text = detail::text_of_file(file);
@@ -104,6 +107,10 @@ Metrics read_metrics(const std::string& file) {
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
                        " of '" + file + "', found '" + std::string(rows[i].substr(0, 60)) + "'");
     bool of_epoch = std::exchange(step, values[0]) == values[0];
+    bool names_steps = false, is_step = false; // has the table a column such as train_loss_step, and this row a number there?
+    for (std::size_t k = 2; k < cells.size(); ++k)
+      if (names[k].ends_with("_step")) names_steps = true, is_step = is_step || !cells[k].empty();
+    of_epoch = (of_epoch || names_steps) && !is_step;
     for (std::size_t k = 2; k < cells.size(); ++k)
       of_epoch = of_epoch || (!cells[k].empty() && (names[k].starts_with("val_") || names[k].starts_with("test_")));
     for (std::size_t k = 2; k < cells.size(); ++k)

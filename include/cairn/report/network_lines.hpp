@@ -25,6 +25,19 @@ struct gradient_span {
   std::size_t end = 0;
 };
 
+// "(64, 512)", "(64, 8) (64, 8)": of some tensors at this batch.
+inline std::string text_of_extents(const tensor* first, std::size_t count, std::size_t batch) {
+  std::string out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const tensor& made = first[k];
+    std::string extents = made.per_batch ? "" : std::to_string(batch);
+    for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
+      extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
+    out += (k == 0 ? "(" : " (") + extents + ")";
+  }
+  return out;
+}
+
 // What one line of a network's type does in one training step. A line that stands in a Repeat speaks for all its
 // repetitions: its numbers are sums over `times` stages, so that the lines of one level add up.
 struct network_line {

@@ -21,7 +21,7 @@
 
 #include <cairn/report/format.hpp>
 #include <cairn/report/svg.hpp>
-#include <cairn/train/step_loss.hpp>
+#include <cairn/train/step/step_loss.hpp>
 
 namespace cairn {
 

@@ -18,8 +18,9 @@ namespace cairn {
 //   epoch 3/20:  45%|#####9      | 27,000/60,000 [00:02<00:03, 12.1k samples/s, loss=0.123, lr=0.1]
 //   epoch 3/20: train_loss=0.1104, val_loss=0.0981, val_accuracy=0.9712
 //
-// Rank 0 shows the samples of all ranks, the other ranks nothing. Of the settings the label, and what was done before, are
-// set for each epoch. `Clock` is as in progress.
+// A run that ends with a step, before its last epoch does, is counted in steps up to that one. Rank 0 shows the samples of all
+// ranks, the other ranks nothing. Of the settings the label, the unit, and what was done before, are set for each bar. `Clock` is
+// as in progress.
 template <class Clock = std::chrono::steady_clock>
 class progress_bar {
 public:
@@ -38,12 +39,17 @@ public:
     if (!bar_) {
       progress_settings settings = settings_;
       settings.label = label(run);
-      const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
-      settings.done = std::min(before * run.rows(), run.samples_of_epoch());
-      bar_.emplace(run.samples_of_epoch(), std::move(settings), begun_);
+      if (run.last_step() > 0) {
+        settings.unit = "steps";
+        settings.done = std::min(static_cast<std::size_t>(run.step()) - 1, total(run));
+      } else {
+        const std::size_t before = std::max<std::size_t>(run.step_of_epoch(), 1) - 1;
+        settings.done = std::min(before * run.rows(), total(run));
+      }
+      bar_.emplace(total(run), std::move(settings), begun_);
     }
-    bar_->advance(run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
-    if (bar_->done() >= run.samples_of_epoch()) bar_->finish(); // what the validation takes is no part of its time
+    bar_->advance(run.last_step() > 0 ? 1 : run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    if (bar_->done() >= total(run)) bar_->finish(); // what the validation takes is no part of its time
   }
 
   template <class Run>
@@ -68,7 +74,13 @@ public:
 private:
   template <class Run>
   static std::string label(const Run& run) {
-    return "epoch " + std::to_string(run.epoch() + 1) + "/" + std::to_string(run.epochs());
+    const std::string epoch = "epoch " + std::to_string(run.epoch() + 1);
+    return run.last_step() > 0 ? epoch : epoch + "/" + std::to_string(run.epochs());
+  }
+  // What a bar counts up to: samples of an epoch, or steps of a run that ends with a step.
+  template <class Run>
+  static std::size_t total(const Run& run) {
+    return run.last_step() > 0 ? static_cast<std::size_t>(run.last_step()) : run.samples_of_epoch();
   }
 
   progress_settings settings_;

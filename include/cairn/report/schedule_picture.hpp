@@ -259,7 +259,7 @@ private:
 
 } // namespace detail
 
-//   const auto leaving = departures(chain, buckets, sizeof(float));
+//   const auto leaving = departures<Model, batch<64>>();
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
 //   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //

@@ -18,8 +18,8 @@
 #include <cairn/report/names.hpp>
 #include <cairn/report/step_watch.hpp>
 #include <cairn/report/trace_events.hpp>
-#include <cairn/train/handshake.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
 
@@ -143,20 +143,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   auto& comm = access::comm(train);
   using watch_type = detail::step_watch<Clock>;
   watch_type watch;
-  if constexpr (Trainer::fused) {
-    watch.is_fused();
-    watch.listener = access::on_discard(train);
-  }
-  const struct listening { // to what a fused update discards; then the listener of before listens again
-    Trainer& train;
-    watch_type& watch;
-    listening(Trainer& t, watch_type& w) : train(t), watch(w) {
-      if constexpr (Trainer::fused) train.on_discard({&watch_type::discarded, &watch});
-    }
-    ~listening() {
-      if constexpr (Trainer::fused) train.on_discard(watch.listener);
-    }
-  } here{train, watch};
+  if constexpr (Trainer::fused) watch.is_fused();
   const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
   typename watch_type::moments whole{watch_type::now(), 0};
   double loss = 0;

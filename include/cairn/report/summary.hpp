@@ -83,9 +83,10 @@ private:
     for (std::size_t l = 0; l < line.level; ++l) name += indent;
     name += line.name;
     if (line.times > 1) name += " x " + format_count(line.times);
+    const std::string outputs = detail::text_of_extents(line.outputs.items.data(), line.outputs.size(), batch);
     std::vector<std::string> cells{place(line),
                                    name,
-                                   is_sum(line) ? std::string() : outputs_of(line),
+                                   is_sum(line) ? std::string() : outputs,
                                    parameters_of(line),
                                    line.group ? std::string() : activation(line),
                                    line.group ? std::string() : format_count(line.forwards),
@@ -117,19 +118,6 @@ private:
         level = lines[i].level;
       }
     return false;
-  }
-
-  // "(64, 512)", "(64, 8) (64, 8)": of each tensor that the stage makes.
-  std::string outputs_of(const detail::network_line& line) const {
-    std::string out;
-    for (std::size_t k = 0; k < line.outputs.size(); ++k) {
-      const tensor& made = line.outputs[k];
-      std::string extents = made.per_batch ? "" : std::to_string(batch);
-      for (std::size_t axis = 0; axis < made.extents.rank; ++axis)
-        extents += (extents.empty() ? "" : ", ") + std::to_string(made.extents[axis]);
-      out += (k == 0 ? "(" : " (") + extents + ")";
-    }
-    return out;
   }
 
   // "144", "144 frozen", "68 + 144 frozen".

@@ -11,6 +11,7 @@
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/schedule.hpp>
+#include <cairn/plan/step/step_op.hpp>
 
 namespace cairn {
 
@@ -20,24 +21,19 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-// The stages after whose backward the buckets leave. `element` is the size of a gradient in bytes.
-inline std::vector<bucket_departure> departures(const chain& c, std::span<const detail::bucket> buckets, std::size_t element) {
+namespace detail {
+
+// The stages after whose backward the buckets of a step leave. `element` is the size of a gradient in bytes.
+inline std::vector<bucket_departure> departures_of(std::span<const step_op> step, std::span<const bucket> buckets,
+                                                   std::size_t element) {
   std::vector<bucket_departure> out;
-  for (const detail::bucket& b : buckets) {
-    const std::size_t position = detail::stage_of_leaf(c, b.leaves_after);
-    if (position == c.size()) {
-      std::size_t leaves = 0;
-      for (const stage& s : c.stages) leaves += s.leaves;
-      throw input_error("departures: expected a bucket to leave after one of the " + std::to_string(leaves) +
-                        " layers of the chain, found layer " + std::to_string(b.leaves_after) +
-                        "; make the buckets and the chain from the same network");
-    }
-    out.push_back({position, b.size() * element});
+  std::size_t position = 0;
+  for (const step_op& o : step) {
+    if (o.kind == step_op_kind::backward) position = o.stage;
+    if (o.kind == step_op_kind::reduce) out.push_back({position, buckets[o.index].size() * element});
   }
   return out;
 }
-
-namespace detail {
 
 // A span of predicted time.
 struct time_span {

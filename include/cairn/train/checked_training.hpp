@@ -14,9 +14,9 @@
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checked_network.hpp>
 #include <cairn/ops/ops.hpp>
-#include <cairn/train/checked_loss.hpp>
-#include <cairn/train/checked_optimizer.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/checked_loss.hpp>
+#include <cairn/train/optimizers/checked_optimizer.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
 // What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
@@ -74,9 +74,10 @@ struct replica_message {
 struct way_around_message {
   template <class Model>
   static constexpr bool right() {
-    static_assert(is_right<Model>,
-                  "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
-                  "with_input_gradient; they are a part of the model that is replicated; see way_around_ddp<model>");
+    static_assert(
+        is_right<Model>,
+        "fused_update: it stands inside ddp: write ddp<fused_update<...>, Communicator>, and likewise "
+        "with_input_gradient and with_all_outputs; they are a part of the model that is replicated; see way_around_ddp<model>");
     return false;
   }
 };
@@ -106,6 +107,24 @@ struct input_without_gradient_message {
   }
 };
 
+struct nothing_learnt_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>, "frozen: every parameter of this network is frozen, so there is nothing to train; leave out "
+                                   "frozen<> around what shall learn, or take a model<Net, batch<N>>, which computes and does "
+                                   "not learn; see nothing_learnt<model>");
+    return false;
+  }
+};
+
+// Does no block of a network freeze what is inside?
+struct nothing_frozen {
+  template <class>
+  static constexpr bool layer = true;
+  template <class Part>
+  static constexpr bool group = !freezes<Part>;
+};
+
 // Arguments of a trainer that cannot be there, as diagnostics of an error (core/explain.hpp).
 template <class Model>
 struct replicated_again : replica_message {};
@@ -117,6 +136,8 @@ template <class Model>
 struct update_after_backward : update_after_message {};
 template <class Model>
 struct input_without_gradient : input_without_gradient_message {};
+template <class Model>
+struct nothing_learnt : nothing_learnt_message {};
 template <class Argument>
 struct fourth_argument : capacity_message {};
 template <class Argument>
@@ -176,6 +197,8 @@ struct training_diagnostic {
     using last = pack_element<Plan::order[Plan::size - 1], typename Plan::elements>;
     using output = typename tensor_type<typename Plan::output>::type;
     if constexpr (Plan::gives_input_gradient && Plan::values.gradients[0] == 0) return type_of<input_without_gradient<Model>>{};
+    else if constexpr (Plan::parameter_block == 0 && !Plan::gives_input_gradient && !holds<nothing_frozen, net>)
+      return type_of<nothing_learnt<Model>>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
     else return type_of<nothing_wrong>{};

@@ -22,6 +22,8 @@ namespace cairn {
 
 namespace detail {
 
+struct stand_in_layer; // net/checked_network.hpp
+
 // One array among several, whatever its type: it stays where it is.
 struct input_array {
   const void* array = nullptr;
@@ -94,6 +96,10 @@ template <numbers... Arrays>
 input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
   return std::apply([](const auto&... arrays) { return inputs(arrays...); }, all);
 }
+
+// Is a plan that of the network that stands in after an error (net/checked_network.hpp)?
+template <class Plan>
+inline constexpr bool is_stand_in = std::is_same_v<typename Plan::elements, pack<stand_in_layer>>;
 
 // The inputs that a network is given: checked, and where they are. Inputs and Constants are the lists of its plan.
 template <class Plan, class T>
@@ -170,14 +176,17 @@ private:
   // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
   template <class Inputs, class Types = typename array_types<Inputs>::type>
   static constexpr bool is_right() {
-    static_assert(Types::size == count,
-                  "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                  "with one for each dims<...> and each constant<...> of its Inputs, in their order");
-    if constexpr (Types::size == count) {
-      using wrong = typename decltype(first_wrong<Types>())::type;
-      return wrong::template right<wrong>();
-    } else {
-      return false;
+    if constexpr (is_stand_in<Plan>) return false; // there has been an error
+    else {
+      static_assert(Types::size == count,
+                    "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
+                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+      if constexpr (Types::size == count) {
+        using wrong = typename decltype(first_wrong<Types>())::type;
+        return wrong::template right<wrong>();
+      } else {
+        return false;
+      }
     }
   }
   template <class Types, std::size_t K = 0>

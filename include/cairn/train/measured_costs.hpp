@@ -66,8 +66,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
   using stopwatch = typename Device::queue::stopwatch;
-  replica_of<plan, typename curve::net, T, Device, true> timed(held_device<Device>(options), seed{1},
-                                                               plan::trained::memory.arena);
+  replica_of<plan, typename curve::net, T, Device> timed(held_device<Device>(options), seed{1}, plan::trained::memory.arena);
   Device& device = timed.device();
   auto& queue = device.compute();
   using sum = accumulated<T>;
@@ -86,7 +85,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   };
   send(plan::inputs, inputs_at, inputs);
   send(plan::constants, constants_at, constants);
-  std::vector<T> loss_gradient(plan::outputs[0].elements(Batch)); // in place of that of a loss
+  std::vector<T> loss_gradient(plan::whole.gradient_bytes(plan::size) / sizeof(T)); // in place of that of a loss
   fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
   for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
 

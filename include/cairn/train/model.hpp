@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/batch.hpp>
@@ -12,6 +13,7 @@
 #include <cairn/device/device.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/with_all_outputs.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/replica_owner.hpp>
 
@@ -21,15 +23,15 @@ namespace cairn {
 // several has one, a number of threads is better given.
 struct model_options {
   std::uint64_t seed = 0;  // of the initial parameters
-  std::size_t threads = 0; // inside one operation, on a device that has a choice [one for each core]
+  std::size_t threads = 0; // of an evaluation that runs alone, on a device that has a choice [one for each core]
   int ordinal = 0;         // which device, where the machine has several
 };
 
 namespace detail {
 
-// A network as written, without ddp, policy and fused update.
-template <class Net>
-using bare_network = typename whole<typename without_ways<typename replica<Net>::model>::type>::body;
+// A network as written, without ddp, policy and ways to train it, but with all of its outputs.
+template <class Net, class Model = typename replica<Net>::model, class Body = typename whole<Model>::body>
+using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
 
 template <class Net, class Batch, class T, class Device>
 using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
@@ -43,6 +45,17 @@ using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::s
 //   model<Net, batch<64>> net;
 //   net.copy_parameters(train);
 //   const auto outputs = net.evaluate(images);
+//
+// Any number of threads may evaluate one model at the same time, and do whatever else a const model allows; the bits are those
+// of one thread. Each evaluation that goes on writes to memory of its own, made when it is first needed and kept: a model has
+// as many arenas as there were calls at once. An evaluation alone has all of the model's threads, and one that begins while
+// others go on has one. session.hpp has the same for a thread that keeps its memory to itself.
+//
+// What is not const, as copy_parameters(), load_weights(), and parameters() that are written to, needs the model for itself:
+// hold a std::shared_mutex where others evaluate meanwhile.
+//
+// On a device other than a cpu, calls at the same time take turns: its queue is for one thread, and whether a second one
+// could reach the same memory is the device's secret.
 template <class Net, class Batch, class T = float, class Device = cpu>
 class model : public detail::evaluated_replica<Net, Batch, T, Device> {
 public:
@@ -50,12 +63,13 @@ public:
       : model(detail::held_device<Device>(
                   device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
               given) {}
-  // On a device that another model or a trainer uses too; it has to live longer. `threads` and `ordinal` are the device's.
+  // On a device that another model or a trainer uses too, on the same thread: only the calls of one model take turns. It has to
+  // live longer; `threads` and `ordinal` are the device's.
   explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
 private:
   model(detail::held_device<Device> device, const model_options& given)
-      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, 0) {}
+      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, given.ordinal) {}
 };
 
 } // namespace cairn

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
@@ -16,8 +17,8 @@
 
 namespace cairn {
 
-// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; inside the block at position 2 "2.0.weight"),
-// what the layer says of it, the layer's index among all layers, and its elements.
+// One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
+// "2.0.weight"), what the layer says of it, the layer's index among all layers, and its elements.
 template <class T>
 struct named_parameter {
   std::string name;
@@ -31,6 +32,12 @@ struct named_parameter {
 
 namespace detail {
 
+// The same, with elements that are only read.
+template <class T>
+named_parameter<const T> read_only(const named_parameter<T>& q) {
+  return {q.name, q.facts, q.leaf, q.index, q.numbers, q.is_frozen, q.place};
+}
+
 // The flat buffers of a network: its parameters, and what it keeps besides.
 template <class T>
 struct flat_buffers {
@@ -38,36 +45,118 @@ struct flat_buffers {
   std::span<T> buffers;
 };
 
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The chain's own begin at
-// these places of the flat buffers, of which nothing is read here.
+// How places make names: as those of the same nn.Sequential, or as earlier versions made them. There Sequentials in Sequentials
+// counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks as others are.
+enum class naming : unsigned char { as_torch, as_before };
+
+// Where the names of a chain begin: "2.0.", and the place of its first stage if it is a part of the chain around it.
+struct chain_names {
+  std::string prefix{};
+  std::size_t first = 0;
+  bool is_inside = false; // is it what a block without names stands around?
+  bool is_part = false;   // its stages have no names of their own
+  naming how = naming::as_torch;
+};
+
+// Names the stages of a chain one after another: what stands before the name of a parameter.
+template <class T, class Queue>
+class stage_names {
+public:
+  using code_type = program<T, Queue>;
+
+  stage_names(const code_type& code, const chain_names& at) : code_(code), at_(at) {
+    if (at.is_inside && code.is_sequential) levels_.push_back({text(at.prefix, at.first), 0});
+    else levels_.push_back({at.prefix, at.first});
+  }
+
+  // The name of stage i, asked for in order.
+  std::string next(std::size_t i) {
+    if (at_.is_part) return at_.prefix;
+    if (at_.how == naming::as_before) return text(at_.prefix, i);
+    for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
+      if (code_.nesting[next_] == '(') {
+        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0});
+      } else {
+        levels_.pop_back();
+        ++levels_.back().place;
+      }
+    }
+    ++next_;
+    here_ = levels_.back();
+    levels_.back().place += code_.at(i).places;
+    return text(here_.prefix, here_.place);
+  }
+  // Where the names of chain c of a block begin, if that is the stage whose name was just asked for.
+  chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
+    if (!block.part_name.empty())
+      return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
+    if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)
+      return {here_.prefix, here_.place, at_.is_inside || !code_.is_transparent, false, at_.how};
+    return {block.chains.size() == 1 ? name : text(name, c), 0, false, false, at_.how};
+  }
+
+private:
+  struct level {
+    std::string prefix;
+    std::size_t place = 0;
+  };
+  static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
+
+  const code_type& code_;
+  const chain_names& at_;
+  std::vector<level> levels_; // the Sequentials around the next stage
+  std::size_t next_ = 0;      // mark of the nesting
+  level here_;
+};
+
+// Where a chain begins among all layers, and in the flat buffers.
+struct chain_begin {
+  std::uint32_t leaf = 0;
+  std::size_t parameter = 0;
+  std::size_t buffer = 0;
+};
+
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. Nothing is read of the flat
+// buffers here.
 template <bool Buffers, class T, class Queue, class F>
-void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const std::string& prefix = {},
-                     std::uint32_t first_leaf = 0, std::size_t first_parameter = 0, std::size_t first_buffer = 0,
-                     bool is_part = false) {
+void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const chain_names& called = {},
+                     const chain_begin& begin = {}) {
+  stage_names<T, Queue> names(p, called);
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
-    const std::string name = is_part ? prefix : prefix + std::to_string(i) + ".";
-    const std::size_t learnt = first_parameter + p.parameter_begin[i];
-    const std::size_t kept = first_buffer + p.state_begin[i];
-    const std::uint32_t leaf = first_leaf + p.leaf_begin[i];
+    const std::string name = names.next(i);
+    const chain_begin own{begin.leaf + p.leaf_begin[i], begin.parameter + p.parameter_begin[i], begin.buffer + p.state_begin[i]};
     for (std::size_t c = 0; c < e.chains.size(); ++c) {
       const auto& chain = e.chains[c];
-      const std::string part = !e.part_name.empty()   ? name + std::string(e.part_name) + std::to_string(c + 1) + "."
-                               : e.chains.size() == 1 ? name
-                                                      : name + std::to_string(c) + ".";
-      walk_parameters<Buffers>(*chain.code, all, f, part, leaf + chain.leaf_begin, learnt + chain.parameter_begin,
-                               kept + chain.state_begin, !e.part_name.empty());
+      walk_parameters<Buffers>(
+          *chain.code, all, f, names.inside(e, name, c),
+          {own.leaf + chain.leaf_begin, own.parameter + chain.parameter_begin, own.buffer + chain.state_begin});
     }
     const tensor_list& list = Buffers ? e.buffers : e.parameters;
     const tensor_layout& layout = Buffers ? e.buffer_layout : e.parameter_layout;
     const bool among_buffers = Buffers || p.is_frozen;
-    const std::size_t own = !among_buffers ? learnt : kept + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
+    const std::size_t first =
+        !among_buffers ? own.parameter : own.buffer + (Buffers && p.is_frozen ? e.parameter_layout.size / sizeof(T) : 0);
     for (std::size_t k = 0; k < list.count; ++k) {
-      const std::size_t place = own + layout.offsets[k] / sizeof(T);
+      const std::size_t place = first + layout.offsets[k] / sizeof(T);
       const std::span<accumulated<T>> numbers = (among_buffers ? all.buffers : all.parameters).subspan(place, list[k].size());
-      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], leaf, k, numbers, !Buffers && p.is_frozen,
+      f(named_parameter<accumulated<T>>{name + std::string(list[k].name), &list[k], own.leaf, k, numbers, !Buffers && p.is_frozen,
                                         place});
     }
+  }
+}
+
+// Calls f(second, first) with both names of every parameter that a tied layer shares with its owner.
+template <class T, class Queue, class F>
+void for_each_second_name(const program<T, Queue>& p, F&& f, naming how = naming::as_torch) {
+  if (p.ties.empty()) return;
+  const chain_names called{.how = how};
+  stage_names<T, Queue> names(p, called);
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < p.size(); ++i) all.push_back(names.next(i));
+  for (const tie& t : p.ties) {
+    const std::string shared(p.at(t.owner).parameters[0].name);
+    f(all[t.user] + shared, all[t.owner] + shared);
   }
 }
 
@@ -89,12 +178,13 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
 // flat buffers of both.
 template <class T, class Queue, class F>
 void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
-                        F&& f) {
-  walk_parameters<false>(p, {parameters, buffers}, f);
+                        F&& f, naming how = naming::as_torch) {
+  walk_parameters<false>(p, {parameters, buffers}, f, {.how = how});
 }
 template <class T, class Queue, class F>
-void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f) {
-  walk_parameters<true>(p, {parameters, buffers}, f);
+void for_each_buffer(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers, F&& f,
+                     naming how = naming::as_torch) {
+  walk_parameters<true>(p, {parameters, buffers}, f, {.how = how});
 }
 
 // The initial values of all parameters and buffers.
@@ -105,8 +195,10 @@ void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters
   const auto set_behind = [s](std::size_t streams) {
     return [s, streams](const named_parameter<sum>& q) {
       const random_key key{.seed = s.value, .step = 0xFFFFFFFFFFFFU, .position = q.leaf}; // no training step has this number
+      const initial& start = q.facts->start;
       for (std::size_t j = 0; j < q.numbers.size(); ++j)
-        q.numbers[j] = initial_value<sum>(q.facts->start, key, (std::uint64_t{streams + q.index} << 40) + j);
+        q.numbers[j] = initial_value<sum>(start, key, (std::uint64_t{streams + q.index} << 40) + j);
+      for (std::size_t j = start.zeros_begin; j < start.zeros_end; ++j) q.numbers[j] = 0;
     };
   };
   for_each_parameter(p, parameters, buffers, set_behind(0));

@@ -9,15 +9,14 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
-#include <cairn/net/blueprint.hpp>
 #include <cairn/net/summed_layers.hpp>
-#include <cairn/plan/buckets.hpp>
 #include <cairn/plan/exposed_time.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
-#include <cairn/train/ddp.hpp>
+#include <cairn/plan/step/step_op.hpp>
+#include <cairn/train/ranks/step_facts.hpp>
 #include <cairn/train/settings.hpp>
-#include <cairn/train/step_facts.hpp>
+#include <cairn/train/step/step_lists.hpp>
 
 namespace cairn {
 
@@ -45,23 +44,12 @@ constexpr void check_cluster(const cluster& on) {
 // whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
 template <class Model, class Batch, class T = float>
 class op_times {
-  using distribution = detail::replica<Model>;
-
 public:
   using element = T;
-  using plan = blueprint_of<typename distribution::model, Batch::size, T, typename distribution::update>;
+  using lists = detail::step_lists<Model, Batch::size, T>;
+  using plan = typename lists::plan;
   static constexpr std::size_t samples = Batch::size;
-  static constexpr std::size_t most_bucket_bytes = plan::fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, plan::fused>;
-  static constexpr std::size_t statistics = [] { // calls, of a sync_batch_norm
-    if constexpr (distribution::options::sums_statistics) return detail::summed_layers<plan>::calls;
-    else return std::size_t{0};
-  }();
-  static constexpr bool overlaps = plan::fused || distribution::options::overlaps;
-  static constexpr std::size_t in_flight = [] { // buckets of a fused update that are in memory at a time
-    if constexpr (plan::fused) return distribution::update::in_flight;
-    else return buckets.size();
-  }();
+  static constexpr const auto& buckets = lists::buckets;
 
   // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
   static constexpr op_times of_step(double seconds, double update = 0) {
@@ -152,91 +140,51 @@ struct planned_calls {
   }
 };
 
-// Which of a layer's ops a call belongs to: the first forward of the stage in which it stands, or the backward. It is awaited at
-// once; the calls of several layers in one block are taken to be on their way together.
-template <class Plan>
-constexpr std::size_t op_of(std::size_t position, op_kind kind) {
-  for (std::size_t t = 0; t != Plan::training.count; ++t) {
-    const op& o = Plan::training.storage[t];
-    if (o.kind == kind && o.position == position) return t;
-  }
-  return Plan::training.count - 1;
-}
-// Statistics of all ranks (train/rank_sums.hpp) of all forwards, or of the backwards from `next` on that leave at an op before
-// `end`, or at it; those that are left come back in `next`.
-template <class Plan, class Calls>
-constexpr void add_statistics(Calls& out, bool backward, std::size_t& next, std::size_t end) {
-  using layers = summed_layers<Plan>;
-  while (next != layers::count) {
-    const std::size_t k = backward ? layers::count - 1 - next : next;
-    const summed_layer& layer = layers::of[k];
-    const std::size_t numbers = backward ? layer.numbers.backward : layer.numbers.forward + (k == 0 ? 1U : 0U);
-    if (numbers > 0) {
-      const std::size_t at = op_of<Plan>(layer.position, backward ? op_kind::backward : op_kind::forward);
-      if (at > end) return;
-      out.add({numbers * sizeof(double), at, at, 0});
-    }
-    ++next;
-  }
-}
-
-// The op after which each bucket leaves: the backward that completes it, or the last. A block is one op, and its buckets are
-// taken to leave at its end, though some leave inside.
-template <class Times>
-inline constexpr auto ops_of_buckets = [] {
-  using plan = typename Times::plan;
-  std::array<std::size_t, Times::buckets.size()> at{};
-  for (std::size_t b = 0; b != Times::buckets.size(); ++b) {
-    at[b] = plan::training.count - 1;
-    const std::size_t position = stage_of_leaf(plan::whole, Times::buckets[b].leaves_after);
-    for (std::size_t t = 0; Times::overlaps && t != plan::training.count; ++t) {
-      const op& o = plan::training.storage[t];
-      if (o.kind == op_kind::backward && o.position == position) at[b] = t;
-    }
-  }
-  return at;
-}();
-
-// Statistics are awaited at once. The facts of all ranks (train/step_facts.hpp) go with the first bucket. After the whole
-// backward pass all buckets are awaited before the update begins. A fused update waits for a bucket when as many have left after
-// it as its memory has room for, and its facts go by themselves, when the backward pass begins.
+// A call leaves after the schedule's op in which its list has it, and is awaited after the one before its wait; what is updated
+// until the next wait is what it is used for. Statistics are awaited at once. The facts of all ranks (train/ranks/step_facts.hpp)
+// go with the first bucket, but by themselves with a fused update. A block is one op: what leaves inside of it is taken to leave
+// at its end.
 template <class Times>
 constexpr auto calls_of(const Times& times, std::size_t machines) {
   using plan = typename Times::plan;
+  using lists = typename Times::lists;
   using sum = accumulated<typename Times::element>;
   constexpr std::size_t count = Times::buckets.size();
-  constexpr std::size_t last = plan::training.count - 1;
-  planned_calls<count + 1 + Times::statistics, count> out{};
-  // The calls for statistics up to an op.
-  std::size_t forwards = 0, backwards = 0;
-  const auto add_up_to = [&](std::size_t end) {
-    if constexpr (Times::statistics > 0) {
-      add_statistics<plan>(out, false, forwards, end);
-      add_statistics<plan>(out, true, backwards, end);
-    }
-  };
-  if constexpr (count > 0) {
-    constexpr const auto& leave = ops_of_buckets<Times>;
-    const std::size_t facts = machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
-    if constexpr (plan::fused) {
-      add_up_to(plan::training.loss);
-      out.add({facts, plan::training.loss, leave[0], 0});
-      for (std::size_t b = 0; b != count; ++b) {
-        const std::size_t next = b + Times::in_flight - 1;
-        const double share = static_cast<double>(Times::buckets[b].size()) / static_cast<double>(plan::parameter_block);
-        add_up_to(leave[b]);
-        out.add({Times::buckets[b].size() * sizeof(sum), leave[b], next < count ? leave[next] : last, share * times.update()}, b);
+  constexpr auto& steps = lists::template list<step_kind::step>;
+  constexpr std::size_t statistics = 2 * lists::summed;
+  planned_calls<count + 1 + statistics, count> out{};
+  const std::size_t facts = count > 0 && machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
+  std::size_t at = 0, waited = 0, compared = 0;
+  std::array<std::size_t, count + 1> used{}; // elements that are updated after the wait for each bucket
+  for (const step_op& o : steps.ops()) {
+    if (o.is_scheduled()) at = o.index;
+    if constexpr (lists::summed > 0)
+      if (o.kind == step_op_kind::statistics) {
+        const summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
+        const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks tell what they run
+        out.add({(at < plan::training.loss ? numbers.forward + first : numbers.backward) * sizeof(double), at, at, 0});
       }
-    } else {
-      for (std::size_t b = 0; b != count; ++b) {
-        add_up_to(leave[b]);
-        out.add(
-            {Times::buckets[b].size() * sizeof(sum) + (b == 0 ? facts : 0), leave[b], last, b + 1 == count ? times.update() : 0},
-            b);
+    if constexpr (count > 0) {
+      switch (o.kind) {
+      case step_op_kind::facts:
+        compared = out.count;
+        if (lists::fused) out.add({facts, at, at, 0});
+        break;
+      case step_op_kind::compare:
+        if (lists::fused) out.storage[compared].awaited_after = at;
+        break;
+      case step_op_kind::reduce:
+        out.add({Times::buckets[o.index].size() * sizeof(sum) + (o.index == 0 && !lists::fused ? facts : 0), at, at, 0}, o.index);
+        break;
+      case step_op_kind::wait: out.storage[out.of_bucket[waited = o.index]].awaited_after = at; break;
+      case step_op_kind::update: used[waited] += Times::buckets[o.index].size(); break;
+      default: break;
       }
     }
   }
-  add_up_to(last);
+  for (std::size_t b = 0; b != count; ++b)
+    out.storage[out.of_bucket[b]].used_for =
+        static_cast<double>(used[b]) / static_cast<double>(plan::parameter_block) * times.update();
   return out;
 }
 
@@ -265,7 +213,7 @@ constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const clus
   constexpr std::size_t count = given::buckets.size();
   detail::check_cluster(on);
   const auto planned = detail::calls_of(times, on.machines);
-  std::array<bucket_times, count + 1 + given::statistics> seen{};
+  std::array<bucket_times, count + 1 + 2 * given::lists::summed> seen{};
   const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
   step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
   for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <mutex>
 #include <span>
-#include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
+#include <cairn/device/cpu.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/wait_on_host.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -22,11 +23,12 @@
 #include <cairn/net/function_of.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/plan/step/step_op.hpp>
+#include <cairn/train/execution_context.hpp>
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/parameters.hpp>
-#include <cairn/train/staging_slots.hpp>
+#include <cairn/train/weights_on_host.hpp>
 #include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
@@ -34,190 +36,84 @@ namespace cairn {
 
 namespace detail {
 
-// The device of a replica: its own, or one that it shares with another.
+// Whether callers at the same time have a queue each: where ops on the queue of any object reach the memory of any other of the
+// same type. A device has to promise that, and a cpu does; elsewhere the calls of a model take turns on its device.
 template <class Device>
-class held_device {
-public:
-  held_device(const device_options& options = {}) : own_(std::make_unique<Device>(options)), device_(own_.get()) {}
-  explicit held_device(Device& shared) : device_(&shared) {}
+inline constexpr bool queue_for_each_caller = false;
+template <>
+inline constexpr bool queue_for_each_caller<cpu> = true;
 
-  Device& operator*() const { return *device_; }
-  Device* operator->() const { return device_; }
-
-private:
-  std::unique_ptr<Device> own_;
-  Device* device_;
-};
-
-// How a replica waits for its device where nothing else has to be looked at.
-template <class Device>
-struct plain_wait {
-  Device& device;
-
-  void operator()(const typename Device::event& event) const {
-    wait_on_host(device.compute(), event, longest_wait, [] {});
-  }
-};
-
-// What a model and a trainer have in common: parameters and buffers on a device, the arena, and evaluation in it. Plan is
-// the blueprint of Net; if it Trains, its training step is compiled too.
+// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if it Trains, its training step is
+// compiled too.
 //
-// Where the host cannot read the device's memory, inputs go there through slots, each with `more` bytes behind them for
-// what else a step has to tell.
+// As with a container, const members may be called by any number of threads at the same time, and others by one thread while
+// there is no other call. A trainer is one thread's altogether.
 template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_of {
+class weights_of {
 public:
   using plan = Plan;
-  using sum = accumulated<T>; // of parameters, buffers, inputs and outputs as they are shown
+  using sum = accumulated<T>; // of parameters and buffers as they are shown
   using queue = typename Device::queue;
   using memory = typename Device::memory;
-  static constexpr bool is_apart = !shares_memory<Device>;
-  using working_type = working_copy<plan, T, Device>;
+  static constexpr bool takes_turns = !Trains && !queue_for_each_caller<Device>;
 
   static_assert(plan::right_ties || true); // what is wrong says so itself
 
-  replica_of(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
+  weights_of(held_device<Device> device, seed s)
       : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
-        buffers_(device_->allocate(plan::state_block * sizeof(sum))), arena_(device_->allocate(arena_of(arena_bytes))),
-        slots_(make_slots(*device_, more)), working_(*device_) {
-    if constexpr (Trains && plan::tie_count > 0) tied_gradients_ = device_->allocate(plan::ties.elements * sizeof(sum));
+        buffers_(device_->allocate(plan::state_block * sizeof(sum))) {
     host_copy<sum, Device> learnt(*device_, parameters()), kept(*device_, buffers());
     initialize(code(), learnt.numbers(), kept.numbers(), s);
     learnt.give_back();
     kept.give_back();
   }
-  replica_of(const replica_of&) = delete;
-  replica_of& operator=(const replica_of&) = delete;
+  weights_of(const weights_of&) = delete;
+  weights_of& operator=(const weights_of&) = delete;
 
-  static constexpr std::size_t arena_of(std::size_t asked) {
-    return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
-  }
-  // Everything that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = (plan::parameter_block + plan::state_block) * sizeof(sum) + arena_of(arena) + working_type::bytes;
-    if constexpr (Trains && plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
-    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
-    return all;
-  }
+  static constexpr std::size_t weight_bytes = (plan::parameter_block + plan::state_block) * sizeof(sum);
 
   static constexpr const program<T, queue>& code() {
     if constexpr (Trains) return program_of<plan, T, queue>;
     else return evaluation_of<plan, T, queue>;
   }
 
-  Device& device() { return *device_; }
-  std::size_t threads() {
+  Device& device() const { return *device_; }
+  std::size_t threads() const {
     if constexpr (requires(queue& q) { q.threads(); }) return device_->compute().threads();
     else return 1;
   }
-  memory& arena_memory() { return arena_; }
-  std::span<sum> parameters() { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
-  std::span<const sum> parameters() const { return {reinterpret_cast<const sum*>(parameters_.data()), plan::parameter_block}; }
-  std::span<sum> buffers() { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
-  std::span<const sum> buffers() const { return {reinterpret_cast<const sum*>(buffers_.data()), plan::state_block}; }
+  std::span<sum> parameters() { return every_parameter(); }
+  std::span<const sum> parameters() const { return every_parameter(); }
+  std::span<sum> buffers() { return every_buffer(); }
+  std::span<const sum> buffers() const { return every_buffer(); }
   std::uint64_t checksum() const {
+    [[maybe_unused]] const auto turn = this->turn();
     return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
+  }
+  // All numbers where the host may use them. Of a const owner they are only read.
+  weights_on_host<T, Device> on_host() const {
+    [[maybe_unused]] const auto turn = this->turn();
+    return {code(), *device_, every_parameter(), every_buffer()};
   }
 
   // Every parameter, then every buffer, where it lies: the host may not be able to read it.
   template <class F>
   void for_each(F& f) const {
-    const flat_buffers<sum> all{.parameters = {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block},
-                                .buffers = {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}};
+    const flat_buffers<sum> all{.parameters = every_parameter(), .buffers = every_buffer()};
     walk_parameters<false>(code(), all, f);
     walk_parameters<true>(code(), all, f);
   }
 
-  // Everything of a frame that the whole network shares, without its inputs.
-  frame<T> lend(std::size_t rows, pass why) {
-    frame<T> f;
-    f.rows = rows;
-    f.workspace = arena_.data();
-    working_.lend_parameters(device_->compute(), f, parameters().data(), buffers().data());
-    f.buffers = buffers().data();
-    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
-    f.why = why;
-    return f;
-  }
-  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
-  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
-  template <step_inputs Inputs, class Wait, class Write, class F>
-  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, [[maybe_unused]] const Wait& wait,
-                   [[maybe_unused]] const Write& write, const F& f) {
-    if constexpr (is_apart) {
-      slots_.turn(wait);
-      const typename staging_slots<Device>::use in_use(slots_);
-      taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-      write(slots_.here() + taken_inputs<plan, T>::bytes);
-      slots_.send();
-      inputs_.take_copied(slots_.there());
-      return f(lend_taken(rows, why));
-    } else {
-      inputs_.take(inputs);
-      return f(lend_taken(rows, why));
-    }
-  }
-  const std::byte* behind_inputs() const { return slots_.there() + taken_inputs<plan, T>::bytes; }
-
-  // The first output of these samples in evaluation mode, on the device and in the arena; `where` is for errors.
-  template <step_inputs Inputs, class Wait>
-  tensor_view<const T> evaluate(const Inputs& inputs, const char* where, const Wait& wait) {
-    const std::size_t rows = rows_of(inputs, where);
-    with_inputs(
-        rows, inputs, pass::evaluate, wait, [](std::byte*) {},
-        [this](const frame<T>& lent) { run_forward(code(), device_->compute(), lent); });
-    return evaluated(rows);
-  }
-  tensor_view<const T> evaluated(std::size_t rows) {
-    const operands& at = plan::evaluated::memory.at[plan::evaluated::schedule.loss];
-    return {elements_at(at.input), rows, plan::output_shape};
-  }
-  // The same in memory of its own, or in that of the caller.
-  template <step_inputs Inputs, class Wait>
-  owned_tensor<sum> evaluate_apart(const Inputs& inputs, const char* where, const Wait& wait) {
-    return fetched(shown(evaluate(inputs, where, wait)), wait);
-  }
-  template <step_inputs Inputs, class Wait>
-  tensor_view<const sum> evaluate_into(const Inputs& inputs, std::span<sum> into, const char* where, const Wait& wait) {
-    const std::size_t needed = rows_of(inputs, where) * plan::output_shape.size();
-    if (into.size() < needed)
-      throw input_error(std::string(where) + ": expected room for " + std::to_string(needed) + " outputs, found " +
-                        std::to_string(into.size()));
-    const tensor_view<const sum> outputs = shown(evaluate(inputs, where, wait));
-    fetch(needed, into.data(), outputs.data(), wait);
-    return {into.data(), outputs.rows(), outputs.sample_shape()};
-  }
-  // What lies on the device, in memory of the host.
-  template <class U, class Wait>
-  owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
-    owned_tensor<U> own(there.rows(), there.sample_shape());
-    fetch(own.size(), own.data(), there.data(), wait);
-    return own;
-  }
-  template <class U, class Wait>
-  void fetch(std::size_t count, U* to, const U* from, const Wait& wait) {
-    download(device_->compute(), count, to, from);
-    wait(device_->compute().record());
-  }
-  // Outputs as the program sees them, on the device.
-  tensor_view<const sum> shown(const tensor_view<const T>& outputs) { return working_.shown(device_->compute(), outputs); }
-  auto& working() { return working_; }
-  T* elements_at(const place& p) { return reinterpret_cast<T*>(arena_.data() + p.offset()); }
-
-  template <step_inputs Inputs>
-  static std::size_t rows_of(const Inputs& inputs, const char* where) {
-    return taken_inputs<plan, T>::rows(inputs, plan::batch, where);
-  }
-
   template <class Plan2, class Net2, bool Trains2>
-  void copy_from(const replica_of<Plan2, Net2, T, Device, Trains2>& other) {
+  void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
     using own = function_of<Net>;
     using others = function_of<Net2>;
     if constexpr (!std::is_same_v<own, others>) {
       refuse<other_function<own, others>>();
     } else {
-      // Name by name, as a frozen block's parameters lie elsewhere. Neither trainer goes on before it is done.
-      finish_on_host(other.device_->compute());
+      // Name by name, as a frozen block's parameters lie elsewhere. Neither goes on before it is done.
+      [[maybe_unused]] const auto turn = other.turn();
+      finish_on_host(other.device().compute());
       std::vector<std::span<sum>> from;
       const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
       other.for_each(collect);
@@ -230,32 +126,109 @@ public:
     }
   }
 
-  template <class, class, class, class, bool>
-  friend class replica_of;
+  // The use of the device's queue by a const member: until the end of the scope, where callers take turns.
+  auto turn() const {
+    if constexpr (takes_turns) return std::unique_lock(turns_);
+    else return no_turns{};
+  }
+
+protected:
+  std::span<sum> every_parameter() const { return {reinterpret_cast<sum*>(parameters_.data()), plan::parameter_block}; }
+  std::span<sum> every_buffer() const { return {reinterpret_cast<sum*>(buffers_.data()), plan::state_block}; }
 
 private:
-  frame<T> lend_taken(std::size_t rows, pass why) {
-    frame<T> f = lend(rows, why);
-    f.inputs = working_.lend_inputs(device_->compute(), rows, inputs_.tensors_taken());
-    f.constants = inputs_.constants_taken();
-    return f;
-  }
-
-  struct no_slots {};
-  using slots_type = std::conditional_t<is_apart, staging_slots<Device>, no_slots>;
-  static slots_type make_slots(Device& device, [[maybe_unused]] std::size_t more) {
-    if constexpr (is_apart) return slots_type(device, taken_inputs<plan, T>::bytes + more);
-    else return {};
-  }
+  struct no_turns {};
 
   held_device<Device> device_;
   memory parameters_;
   memory buffers_;
-  memory arena_;
+  [[no_unique_address]] mutable std::conditional_t<takes_turns, std::mutex, no_turns> turns_;
+};
+
+[[noreturn]] inline void refuse_half_step() {
+  throw input_error("trainer: expected the function of step_by() or accumulate_by() to return its loss before the trainer is "
+                    "called again, found that it calls the trainer, whose step is half made; make that call before the step or "
+                    "after it, or ask a model that has a copy of the weights");
+}
+
+// Weights that are trained: one arena for the passes of a step and for evaluation, which belongs to one thread.
+template <class Plan, class Net, class T, class Device>
+class replica_of : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
+  using learnt = weights_of<Plan, Net, T, Device, true>;
+  using context = execution_context<Plan, T, Device>;
+  using working_weights_type = working_weights<Plan, T, Device>;
+
+public:
+  using learnt::device, learnt::threads;
+  using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
+
+  replica_of(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
+      : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
+    if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
+  }
+
+  // Everything that it allocates on the device.
+  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
+    std::size_t all = learnt::weight_bytes + context::bytes(arena, more) + working_weights_type::bytes;
+    if constexpr (plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
+    return all;
+  }
+
+  // While it lives, a function of the program reads the outputs of a step that is half made, and the arena stays as it is.
+  class half_step {
+  public:
+    explicit half_step(replica_of& of) : of_(of) { of_.is_half_made_ = true; }
+    half_step(const half_step&) = delete;
+    half_step& operator=(const half_step&) = delete;
+    ~half_step() { of_.is_half_made_ = false; }
+
+  private:
+    replica_of& of_;
+  };
+  half_step in_half_step() { return half_step(*this); }
+  // Throws if the caller is that function.
+  void expect_whole_step() const {
+    if (is_half_made_) refuse_half_step();
+  }
+
+  // Everything of a frame that the whole network shares, without its inputs. Weights of a narrow T are made anew for each
+  // pass, so whatever wrote to the parameters, layers never read old ones.
+  frame<T> lend(std::size_t rows, pass why) {
+    expect_whole_step();
+    frame<T> f = this->blank(rows, why);
+    working_.make(this->compute(), this->parameters().data(), this->buffers().data());
+    working_.lend(f, this->parameters().data());
+    f.buffers = this->buffers().data();
+    f.tied_gradients = reinterpret_cast<sum*>(tied_gradients_.data());
+    return f;
+  }
+  template <step_inputs Inputs, class Wait, class Write, class F>
+  auto with_inputs(std::size_t rows, const Inputs& inputs, pass why, const Wait& wait, const Write& write, const F& f) {
+    const auto given = [&](std::size_t count) { return lend(count, why); };
+    return this->take_inputs(rows, inputs, given, wait, write, f);
+  }
+
+  template <step_inputs Inputs>
+  auto evaluate(const Inputs& inputs, const char* where) {
+    return this->evaluate_apart(this->code(), inputs, for_evaluation(), where, this->wait());
+  }
+  template <step_inputs Inputs>
+  tensor_view<const sum> evaluate(const Inputs& inputs, std::span<sum> into, const char* where) {
+    return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
+  }
+
+  // The program has, or has had, a way to write to the weights: here nothing is kept that could be old.
+  void changed() {}
+  void opened() {}
+
+private:
+  auto for_evaluation() {
+    return [this](std::size_t rows) { return lend(rows, pass::evaluate); };
+  }
+
   memory tied_gradients_;
-  [[no_unique_address]] slots_type slots_;
-  [[no_unique_address]] working_type working_;
-  taken_inputs<plan, T> inputs_{};
+  [[no_unique_address]] working_weights_type working_;
+  bool is_half_made_ = false;
 };
 
 // How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
@@ -283,8 +256,21 @@ struct replica_access {
     return trainer.compute();
   }
   template <class Trainer>
+  static auto waiting(Trainer& trainer) {
+    return trainer.waiting();
+  }
+  template <class Trainer>
+  static auto& own_loss_memory(Trainer& trainer) {
+    return trainer.own_loss_memory_;
+  }
+  template <class Trainer>
   static const auto& options(const Trainer& trainer) {
     return trainer.options_;
+  }
+  // How many micro-batches fit() makes of each step; 0: nobody says it.
+  template <class Trainer>
+  static void tell_micro_batches(Trainer& trainer, std::size_t count) {
+    trainer.told_micro_batches_ = count;
   }
   // One step of the others, of a rank without samples: see joined_step.hpp.
   template <class Trainer>
@@ -295,10 +281,52 @@ struct replica_access {
   static auto on_discard(const Trainer& trainer) {
     return trainer.discarded_;
   }
+  // What steps of a trainer change: numbers of the host, and memory of the device. See kept_training.hpp.
+  template <class Trainer>
+  static auto numbers_of_steps(Trainer& t) {
+    return std::tie(t.steps_, t.micro_batches_, t.last_micro_batches_, t.micro_batches_before_, t.last_samples_, t.rows_,
+                    t.learning_rate_, t.rate_was_set_, t.gradient_norm_, t.applied_scale_, t.is_scale_late_, t.late_scale_,
+                    t.wants_to_stop_, t.stops_);
+  }
+  template <class Trainer>
+  static std::vector<std::span<std::byte>> memory_of_steps(Trainer& t) {
+    std::vector<std::span<std::byte>> out{std::as_writable_bytes(t.replica_.parameters()),
+                                          std::as_writable_bytes(t.replica_.buffers()),
+                                          {t.input_gradient_.data(), t.input_gradient_.size()}};
+    for (std::size_t i = 0; i < t.updates_.states(); ++i) out.push_back(std::as_writable_bytes(t.updates_.state(i)));
+    if constexpr (!Trainer::fused) out.push_back(std::as_writable_bytes(t.gradients_.all()));
+    return out;
+  }
+  // The gradients that an op of a step has made or is about to use, and where they begin among all.
+  template <class Trainer>
+  static auto gradients_at(Trainer& t, const step_op& o) {
+    using plan = typename Trainer::plan;
+    using sum = accumulated<typename plan::element>;
+    std::pair<std::size_t, std::span<sum>> found{};
+    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+      found = {Trainer::buckets[o.index].begin, t.gradients_.on_the_way().span_of(o.index)};
+    } else if (!Trainer::fused && o.kind == step_op_kind::backward) {
+      const auto& begin = plan::parameter_begin; // from the last stage to the first
+      const std::size_t first = begin[o.stage], end = o.stage > 0 ? begin[o.stage - 1] : plan::parameter_block;
+      found = {first, t.gradients_.all().subspan(first, end - first)};
+    }
+    return found;
+  }
+  template <class Trainer, class F>
+  static void for_each_parameter(Trainer& t, F& f) {
+    const flat_buffers<accumulated<typename Trainer::plan::element>> all{.parameters = t.replica_.parameters(),
+                                                                         .buffers = t.replica_.buffers()};
+    walk_parameters<false>(t.replica_.code(), all, f);
+  }
+  // How many samples its last micro-batch had.
+  template <class Trainer>
+  static std::size_t rows(const Trainer& trainer) {
+    return trainer.rows_;
+  }
   // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
   template <class Trainer, class Inputs, class Targets, class Watch>
   static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
-    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{trainer, targets}, watch);
+    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{{trainer}, targets}, watch);
   }
 };
 

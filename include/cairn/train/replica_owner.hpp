@@ -6,23 +6,31 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/pack.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/network_outputs.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
+#include <cairn/train/shared_replica.hpp>
 #include <cairn/train/weights_on_host.hpp>
 
 namespace cairn::detail {
 
 // What a model and a trainer offer alike.
+//
+// Of a model, const members may be called by any number of threads at the same time, and the others by one thread while there
+// is no other call: who changes weights while others evaluate holds a std::shared_mutex, as for a container. A trainer belongs
+// to one thread: evaluate() works in the memory of its steps, and is not const.
 template <class Plan, class Net, class T, class Device, bool Trains>
 class replica_owner {
 public:
@@ -31,47 +39,78 @@ public:
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
+  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() gives
 
   // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
-  // the caller's, and allocates nothing.
+  // the caller's, and allocates nothing; of a model, nothing once there have been as many calls at the same time. Of a
+  // with_all_outputs<Net> the first gives an array of all outputs, each an owned_tensor.
   template <step_inputs Inputs>
-  owned_tensor<number> evaluate(const Inputs& inputs) {
-    return replica_.evaluate_apart(inputs, its_inputs, plain_wait<Device>{device()});
+  evaluated_outputs evaluate(const Inputs& inputs)
+    requires Trains
+  {
+    return replica_.evaluate(inputs, its_inputs);
   }
   template <step_inputs Inputs>
-  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
-    return replica_.evaluate_into(inputs, into, its_inputs, plain_wait<Device>{device()});
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
+    requires Trains
+  {
+    return replica_.evaluate(inputs, into, its_inputs);
+  }
+  template <step_inputs Inputs>
+  evaluated_outputs evaluate(const Inputs& inputs) const
+    requires(!Trains)
+  {
+    return replica_.evaluate(inputs, its_inputs);
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
+    requires(!Trains)
+  {
+    return replica_.evaluate(inputs, into, its_inputs);
   }
 
   // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
   // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
-  std::span<number> parameters() { return shown(replica_.parameters()); }
+  std::span<number> parameters() { return writable(replica_.parameters()); }
   std::span<const number> parameters() const { return shown(replica_.parameters()); }
-  std::span<number> buffers() { return shown(replica_.buffers()); }
+  std::span<number> buffers() { return writable(replica_.buffers()); }
   std::span<const number> buffers() const { return shown(replica_.buffers()); }
 
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
   // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
+  // Of a const owner they are const: f(named_parameter<const T>).
   template <class F>
   void for_each(F&& f) {
     auto all = on_host();
+    replica_.opened();
     all.for_each_parameter(std::forward<F>(f));
     all.give_back();
   }
   template <class F>
   void for_each_buffer(F&& f) {
     auto all = on_host();
+    replica_.opened();
     all.for_each_buffer(std::forward<F>(f));
     all.give_back();
+  }
+  template <class F>
+  void for_each(F&& f) const {
+    on_host().for_each_parameter([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
+  }
+  template <class F>
+  void for_each_buffer(F&& f) const {
+    on_host().for_each_buffer([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
   }
 
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<number> parameter(std::string_view name) {
-    return shown(named("parameter", name, [this](auto&& f) { this->for_each(f); }));
+  std::span<number> parameter(std::string_view name) { return writable(named(replica_.on_host(), "parameter", name)); }
+  std::span<number> buffer(std::string_view name) { return writable(named(replica_.on_host(), "buffer", name)); }
+  std::span<const number> parameter(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "parameter", name)));
   }
-  std::span<number> buffer(std::string_view name) {
-    return shown(named("buffer", name, [this](auto&& f) { this->for_each_buffer(f); }));
+  std::span<const number> buffer(std::string_view name) const {
+    return shown(std::span<const number>(named(on_host(), "buffer", name)));
   }
 
   // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
@@ -79,6 +118,7 @@ public:
   // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
   template <class Other>
   void copy_parameters(const Other& other) {
+    replica_.changed();
     replica_.copy_from(replica_access::of(other));
   }
 
@@ -86,13 +126,13 @@ public:
   std::uint64_t checksum() const { return replica_.checksum(); }
   Device& device() { return replica_.device(); }
   // How many threads work inside one operation; 1 on a device that has no choice.
-  std::size_t threads() { return replica_.threads(); }
+  std::size_t threads() const { return replica_.threads(); }
 
 protected:
   friend struct replica_access;
 
-  replica_owner(held_device<Device> device, seed s, std::size_t arena_bytes, std::size_t more = 0)
-      : replica_(std::move(device), s, arena_bytes, more) {}
+  template <class... More>
+  replica_owner(held_device<Device> device, seed s, More... more) : replica_(std::move(device), s, more...) {}
 
   // Numbers of the device as the program may use them.
   template <class Numbers>
@@ -103,21 +143,34 @@ protected:
     return there;
   }
 
-  using replica_type = replica_of<Plan, Net, T, Device, Trains>;
+  // The same for as long as the program likes.
+  std::span<number> writable(std::span<number> there) {
+    replica_.opened();
+    return shown(there);
+  }
+
+  using replica_type = typename std::conditional_t<Trains, type_of<replica_of<Plan, Net, T, Device>>,
+                                                   type_of<shared_replica<Plan, Net, T, Device>>>::type;
   replica_type replica_;
 
-  weights_on_host<T, Device> on_host() { return {replica_.code(), device(), replica_.parameters(), replica_.buffers()}; }
+  // All numbers, to be read, and by an owner that is not const to be changed before anything else is done.
+  weights_on_host<T, Device> on_host() {
+    replica_.changed();
+    return replica_.on_host();
+  }
+  weights_on_host<T, Device> on_host() const { return replica_.on_host(); }
 
 private:
-  template <class ForEach>
-  static std::span<number> named(const char* what, std::string_view name, ForEach&& for_each) {
+  static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
     std::span<number> found;
     bool there = false;
     std::string names;
-    for_each([&](const named_parameter<number>& q) {
+    const auto look = [&](const named_parameter<number>& q) {
       if (q.name == name) found = q.numbers, there = true;
       names += (names.empty() ? "" : ", ") + q.name;
-    });
+    };
+    if (std::string_view(what) == "buffer") all.for_each_buffer(look);
+    else all.for_each_parameter(look);
     if (!there)
       throw input_error(std::string(Trains ? "trainer" : "model") + ": expected the name of a " + what + ", found \"" +
                         std::string(name) + "\"; there " + (names.empty() ? "are none" : "are " + names));

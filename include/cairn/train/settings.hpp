@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
 
 namespace cairn::detail {
 
@@ -30,6 +31,18 @@ concept has_settings = requires(const X& x) {
   { *x.settings().begin() } -> std::convertible_to<double>;
   x.settings().end();
 };
+
+// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
+template <class X>
+std::string with_numbers(const X& x) {
+  std::string out{type_name<X>()};
+  if constexpr (has_settings<X>) {
+    out += '(';
+    for (const double number : x.settings()) out += (out.back() == '(' ? "" : ", ") + shortest_text(number);
+    out += ')';
+  }
+  return out;
+}
 
 // Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is
 // ambiguous: that tells whether it has the name, in whatever form.

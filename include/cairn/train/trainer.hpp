@@ -3,55 +3,55 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/batch.hpp>
-#include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
+#include <cairn/net/summed_layers.hpp>
+#include <cairn/net/with_all_outputs.hpp>
 #include <cairn/net/with_input_gradient.hpp>
-#include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/checked_training.hpp>
-#include <cairn/train/handshake.hpp>
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
-#include <cairn/train/joined_step.hpp>
-#include <cairn/train/loss.hpp>
-#include <cairn/train/optimizer.hpp>
+#include <cairn/train/losses/loss.hpp>
+#include <cairn/train/losses/taken_loss.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
+#include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/samples.hpp>
 #include <cairn/train/settings.hpp>
-#include <cairn/train/taken_loss.hpp>
-#include <cairn/train/training_state.hpp>
+#include <cairn/train/state/training_state.hpp>
+#include <cairn/train/step/judges.hpp>
+#include <cairn/train/step/step_hooks.hpp>
+#include <cairn/train/trainer_arguments.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
 namespace cairn {
 
 // Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
-// which every step takes place. All of it is allocated here, at the start; a step allocates nothing.
+// which every step takes place. All of it is allocated here, at the start; a step allocates nothing. One thread uses it.
 //
-// Model is a network, a checkpoint<Policy, network>, a fused_update or with_input_gradient of one of these or a ddp<...,
-// Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
+// Model is a network, a checkpoint<Policy, network>, a fused_update, with_input_gradient or with_all_outputs of one of these or a
+// ddp<..., Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
 // of the network's elements, is float if left out, Device is cpu.
 //
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::joined_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::joined_step<Model, Loss, Optimizer, Batch, T, Device>;
+class trainer : public detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device> {
+  using base = detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device>;
   using distribution = detail::replica<Model>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
   using base::fused, base::is_apart, base::output_shape;
+  using base::step, base::accumulate, base::evaluate_loss; // with arguments that they do not take
   using typename base::communicator_type;
   using optimizer_type = Optimizer;
   using loss_type = detail::loss_of_step<Device>; // what step() returns
@@ -59,29 +59,8 @@ public:
   using typename base::plan;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
-  // One process, one rank.
-  explicit trainer(const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base(base::made_device(given, nullptr), nullptr, optimizer, given) {}
-
-  // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
-  explicit trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base(base::made_device(given, &comm), &comm, optimizer, given) {
-    this->meet();
-  }
-
-  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
-  // `threads` and `ordinal` are its own.
-  explicit trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), nullptr, optimizer, given) {}
-  explicit trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base((given.check(), detail::held_device<Device>(shared)), &comm, optimizer, given) {
-    this->meet();
-  }
-
+  // trainer(optimizer, options), of a ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
+  using base::base;
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
@@ -99,36 +78,49 @@ public:
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
   template <step_inputs Inputs, numbers Targets>
   detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
-    return this->take_step(inputs, judged_by_loss<Targets>{*this, targets});
+    static_assert(is_judged_by_first());
+    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets});
+  }
+  // The same with callables at named moments of the step: before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
+  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+    requires(sizeof...(Hooks) > 0)
+  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
+    static_assert(is_judged_by_first());
+    const detail::hooked_step<trainer, Hooks...> watch(*this, hooks...);
+    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets}, watch);
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
   // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
   template <step_inputs Inputs, numbers Targets>
   detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
-    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
-                          "fused update there are never all of them; use step(), or train without fused_update");
-    return this->take_micro_batch(inputs, judged_by_loss<Targets>{*this, targets});
+    static_assert(can_accumulate() && is_judged_by_first());
+    return this->take_micro_batch(inputs, judged_by_loss<Targets>{{*this}, targets});
   }
   // Forgets the micro-batches since the last step, as if they had not been.
-  void drop_micro_batches() { micro_batches_ = 0; }
+  void drop_micro_batches() {
+    replica_.expect_whole_step();
+    micro_batches_ = 0;
+  }
 
   // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
   // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
   // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
   // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
   // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
-  std::uint64_t join() { return this->join_others(); }
+  std::uint64_t join() {
+    replica_.expect_whole_step();
+    return this->join_others();
+  }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
   // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
-  // is for losses that are known only when the output is.
+  // is for losses that are known only when the output is. Of a with_all_outputs<Net> it gives an array of all outputs.
   template <step_inputs Inputs>
-  owned_tensor<sum> forward(const Inputs& inputs) {
+  auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     this->run_forward_alone(rows, inputs);
-    const tensor_view<const T> made{replica_.elements_at(this->at_loss().input), rows, output_shape};
-    return replica_.fetched(replica_.shown(made), this->waiting());
+    return replica_.fetched_outputs(this->at_loss().input, rows, this->waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
@@ -136,11 +128,32 @@ public:
   // generator takes its discriminator's input_gradient(), several losses the sum of their gradients.
   template <step_inputs Inputs, numbers Gradient>
   void step_from(const Inputs& inputs, const Gradient& gradient) {
-    this->take_step(inputs, given_gradient<Gradient>{*this, gradient});
+    static_assert(is_judged_by_first());
+    this->take_step(inputs, given_gradient<Gradient>{{*this}, gradient});
   }
   template <step_inputs Inputs, numbers Gradient>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient) {
-    this->take_micro_batch(inputs, given_gradient<Gradient>{*this, gradient});
+    static_assert(can_accumulate() && is_judged_by_first());
+    this->take_micro_batch(inputs, given_gradient<Gradient>{{*this}, gradient});
+  }
+
+  // As step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between forward and
+  // backward. `outputs` is a tensor_view<const T> of the network's first output in training mode, (rows, output_shape);
+  // `gradient`, a tensor_view<T> of as many numbers, all 0, is for the derivatives of the loss by them, and the loss is what f
+  // returns: means over these samples, as they are averaged over micro-batches and ranks. T is float where the trainer's is one
+  // of 16 bits. Of a with_all_outputs<Net> both are arrays with one for each output, std::array<tensor_view<...>, N>, each of its
+  // own shape: [](const auto& outputs, const auto& gradients) { const auto& [classes, boxes] = outputs; ... }.
+  //
+  // f runs on the host on every device. A step, an evaluation or a state of the trainer that it asks for is an input_error. What
+  // it throws comes out of the step, as what fails in a step does. The first call allocates the gradients' memory.
+  template <step_inputs Inputs, class F>
+  detail::loss_of_step<Device> step_by(const Inputs& inputs, F&& f) {
+    return this->take_step(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+  }
+  template <step_inputs Inputs, class F>
+  detail::loss_of_step<Device> accumulate_by(const Inputs& inputs, F&& f) {
+    static_assert(can_accumulate());
+    return this->take_micro_batch(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
@@ -172,6 +185,7 @@ public:
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
+    replica_.expect_whole_step();
     if constexpr (is_apart) { // a step that failed is over, and of no interest any more
       detail::finish_on_host(compute());
       this->outcomes_.forget();
@@ -191,7 +205,8 @@ public:
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
-    const judged_by_loss<Targets> judge{*this, targets};
+    const judged_by_loss<Targets> judge{{*this}, targets};
+    replica_.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
     this->begin_outcome();
     const auto write = [&](std::byte* to) { judge.write(rows, to); };
@@ -240,27 +255,13 @@ public:
     all.give_back();
   }
 
-  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
-  // the same steps there: save_state() and load_state() (train/state_file.hpp) do it through a file. Micro-batches since the last
-  // step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
-  training_state state() {
-    return {.steps = steps_,
-            .seed = options_.seed,
-            .ranks = static_cast<std::uint64_t>(this->comm().size()),
-            .micro_batches = last_micro_batches_,
-            .learning_rate = learning_rate(),
-            .rate_was_set = rate_was_set_,
-            .words = detail::words_of<typename distribution::model, T>(options_, updates_.optimizer())};
+  // What this trainer does in a step, op by op in the order in which it happens; or in a micro-batch, a forward pass alone, an
+  // evaluation, or a step of other ranks that it joins. It is a constant, unless the schedule was solved when the program ran.
+  template <step_kind Kind = step_kind::step>
+  std::span<const step_op> step_ops() const {
+    return this->template list<Kind>();
   }
-  void restore(const training_state& s) {
-    steps_ = s.steps;
-    options_.seed = s.seed;
-    if (s.rate_was_set) learning_rate(s.learning_rate);
-    rate_was_set_ = s.rate_was_set;
-    micro_batches_ = 0;
-    applied_scale_ = 1;
-    is_scale_late_ = false;
-  }
+
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return micro_batches_; }
   std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
@@ -299,11 +300,15 @@ public:
     rate_was_set_ = true;
     learning_rate_ = rate;
   }
-  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. Its
-  // learning_rate plays no part any more. The loss likewise. With ddp every rank gives the same: the next step compares.
+  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. A
+  // learning_rate that is not that of the one before is the rate from now on; where the options gave a schedule, which would
+  // decide all the same, it is an input_error. The loss likewise. With ddp every rank gives the same: the next step compares.
   const Optimizer& optimizer() const { return updates_.optimizer(); }
   void optimizer(const Optimizer& other) {
+    const double before = updates_.optimizer().learning_rate;
+    const bool has_rate = detail::is_another_rate(options_.learning_rate && !rate_was_set_, before, other.learning_rate);
     updates_.change(other);
+    if (has_rate) learning_rate(other.learning_rate);
     settings_ = this->settings();
   }
   const Loss& loss() const { return options_.loss; }
@@ -343,58 +348,23 @@ private:
       for (sum& g : all) g *= static_cast<sum>(applied_scale_);
     applied_scale_ = 1;
   }
-  // What judges the output of a step: see training_step::take_step.
+  // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  struct judged_by_loss {
-    trainer& own;
-    const Targets& targets;
-
-    template <step_inputs Inputs>
-    std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
-      const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, where);
-      detail::check_targets<Loss, T>(own.options_.loss, rows, targets, output_shape, Batch::size);
-      return rows;
-    }
-    void write(std::size_t rows, std::byte* to) const {
-      std::memcpy(to, detail::first_number(targets), rows * targets_per_sample * sizeof(target));
-    }
-    void operator()(std::size_t rows, const T* output, T* gradient, const detail::judged_at& at) const {
-      const auto* const first = is_apart ? static_cast<const target*>(at.targets) : detail::first_number(targets);
-      detail::take_loss(own.options_.loss, own.compute(), rows, output_shape, first, at, output, gradient);
-    }
-
-  private:
-    using target = detail::number_of<Targets>;
-  };
+  using judged_by_loss = detail::judged_by_loss<trainer, Targets>;
   template <class Gradient>
-  struct given_gradient {
-    trainer& own;
-    const Gradient& given;
-
-    template <step_inputs Inputs>
-    std::size_t rows(const Inputs& inputs) const {
-      static_assert(std::is_same_v<detail::number_of<Gradient>, sum>,
-                    "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
-      const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::step_from, inputs");
-      const std::size_t found = detail::count_rows(given, output_shape, Batch::size, "trainer::step_from, gradient");
-      if (found != rows)
-        throw input_error("trainer::step_from: expected the gradient of " + std::to_string(rows) +
-                          " outputs, as many as there are inputs, found that of " + std::to_string(found));
-      return rows;
-    }
-    void write(std::size_t, std::byte*) const {}
-    // The program's array may be gone when this returns, so a device whose work is done later is waited for.
-    void operator()(std::size_t rows, const T*, T* gradient, const detail::judged_at&) const {
-      const std::size_t count = rows * output_shape.size();
-      if constexpr (!std::is_same_v<detail::number_of<Gradient>, sum>) return; // there has been an error
-      else if constexpr (detail::is_narrow<T>) {
-        sum* const there = own.replica_.working().given_outputs();
-        upload(own.compute(), count, there, detail::first_number(given));
-        convert(own.compute(), count, gradient, static_cast<const sum*>(there));
-      } else upload(own.compute(), count, gradient, detail::first_number(given));
-      if constexpr (is_apart) own.waiting()(own.compute().record());
-    }
-  };
+  using given_gradient = detail::given_gradient<trainer, Gradient>;
+  template <class F>
+  using judged_by_function = detail::judged_by_function<trainer, F>;
+  // Micro-batches need all gradients at once.
+  static constexpr bool can_accumulate() {
+    static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
+                          "fused update there are never all of them; use step(), or train without fused_update");
+    return true;
+  }
+  static constexpr bool is_judged_by_first() {
+    if constexpr (plan::all_outputs) detail::judged_by_first<Model>::template right<detail::judged_by_first<Model>>();
+    return true;
+  }
 };
 
 } // namespace cairn

@@ -11,8 +11,8 @@
 #include <cairn/device/cores.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/wait_on_host.hpp>
-#include <cairn/train/clip.hpp>
-#include <cairn/train/rate_schedule.hpp>
+#include <cairn/train/optimizers/clip.hpp>
+#include <cairn/train/optimizers/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
 
 namespace cairn {
@@ -29,7 +29,7 @@ struct training_options {
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
                                  // first where there are more ranks than devices: they share one then]
-  std::size_t check_every = 100; // steps: so often ranks compare their parameters; 0 is never
+  std::size_t check_every = 100; // steps: so often ranks compare their parameters, and behind steps 1, 2, 4, … before; 0 is never
   bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
                                  // is done later, this option is the only one that makes every step wait
   std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device

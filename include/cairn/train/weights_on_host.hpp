@@ -10,6 +10,7 @@
 #include <cairn/net/program.hpp>
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/parameters.hpp>
+#include <cairn/train/state/feature_order.hpp>
 
 namespace cairn::detail {
 
@@ -28,23 +29,31 @@ public:
 
   // f(named_parameter<sum>), from the first layer to the last.
   template <class F>
-  void for_each_parameter(F&& f) {
-    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  void for_each_parameter(F&& f, naming how = naming::as_torch) {
+    detail::for_each_parameter(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
   }
   template <class F>
-  void for_each_buffer(F&& f) {
-    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f));
+  void for_each_buffer(F&& f, naming how = naming::as_torch) {
+    detail::for_each_buffer(code_, parameters_.numbers(), buffers_.numbers(), std::forward<F>(f), how);
+  }
+  // f(second, first) with both names of a parameter that layers share.
+  template <class F>
+  void for_each_second_name(F&& f, naming how = naming::as_torch) {
+    detail::for_each_second_name(code_, std::forward<F>(f), how);
   }
   // Those of state i that belong to a parameter that is learnt.
   template <class F>
   void for_each_of_state(std::size_t i, F&& f) {
     const std::span<sum> numbers = states_[i].numbers();
-    for_each_parameter([&](named_parameter<sum> q) {
+    const auto its_own = [&](named_parameter<sum> q) {
       if (q.is_frozen) return;
       q.numbers = numbers.subspan(q.place, q.numbers.size());
       f(q);
-    });
+    };
+    for_each_parameter(its_own);
   }
+  // How PyTorch has those behind a Flatten of images.
+  feature_orders orders() const { return feature_orders(code_); }
   std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
   std::size_t states() const { return states_.size(); }
 

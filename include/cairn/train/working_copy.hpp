@@ -14,11 +14,26 @@
 #include <cairn/net/frame.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/ops/convert/convert.hpp>
+#include <cairn/train/network_outputs.hpp>
 
 namespace cairn::detail {
 
-// Between what the program sees and what is learnt, which are of the type in which sums of T are kept, and what layers work
-// on, which is T. For float and double they are the same, and there is nothing here.
+// The parameters as layers read them, which is in T: those that are learnt have the type in which sums of T are kept. For float
+// and double these are the same, and there is nothing here.
+template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
+class working_weights {
+public:
+  static constexpr std::size_t bytes = 0;
+
+  explicit working_weights(Device&) {}
+
+  template <class Queue>
+  void make(Queue&, const T*, const T*) {}
+  void lend(frame<T>& f, const T* parameters) const { f.parameters = parameters; }
+};
+
+// Inputs and outputs as the program sees them, which are sums of T, and as layers work on them, which is in T. For float and
+// double these are the same, and there is nothing here.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class working_copy {
 public:
@@ -27,15 +42,11 @@ public:
   explicit working_copy(Device&) {}
 
   template <class Queue>
-  void lend_parameters(Queue&, frame<T>& f, const T* parameters, const T*) {
-    f.parameters = parameters;
-  }
-  template <class Queue>
   tensors<const T> lend_inputs(Queue&, std::size_t, const tensors<const T>& given) {
     return given;
   }
   template <class Queue>
-  tensor_view<const T> shown(Queue&, const tensor_view<const T>& made) {
+  tensor_view<const T> shown(Queue&, const tensor_view<const T>& made, std::size_t) {
     return made;
   }
 };
@@ -50,33 +61,52 @@ constexpr bool has_frozen(const program<T, Queue>& p) {
   return false;
 }
 
-// Of bfloat16 and float16: memory for the parameters as T, frozen ones too, for inputs as T and for outputs as they are
-// shown. All of it is made anew in every forward pass, so whatever wrote to the parameters, layers never read old ones.
+// Memory for the parameters as bfloat16 or float16, frozen ones too. They are those of the last make(): who writes to the
+// parameters makes them again.
+template <class Plan, class T, class Device>
+class working_weights<Plan, T, Device, true> {
+  using sum = accumulated<T>;
+  static constexpr bool frozen = has_frozen(evaluation_of<Plan, T, typename Device::queue>);
+  static constexpr std::size_t frozen_begin = align_up(Plan::parameter_block * sizeof(T));
+
+public:
+  static constexpr std::size_t bytes = frozen_begin + (frozen ? align_up(Plan::state_block * sizeof(T)) : 0);
+
+  explicit working_weights(Device& device) : memory_(device.allocate(bytes)) {}
+
+  template <class Queue>
+  void make(Queue& queue, const sum* parameters, const sum* buffers) {
+    convert(queue, Plan::parameter_block, at(0), parameters);
+    if constexpr (frozen) convert(queue, Plan::state_block, at(frozen_begin), buffers);
+  }
+  void lend(frame<T>& f, const sum*) const {
+    f.parameters = at(0);
+    f.frozen = at(frozen_begin);
+  }
+
+private:
+  T* at(std::size_t offset) const { return reinterpret_cast<T*>(memory_.data() + offset); }
+
+  typename Device::memory memory_;
+};
+
+// Memory for inputs as bfloat16 or float16, and for outputs as they are shown.
 template <class Plan, class T, class Device>
 class working_copy<Plan, T, Device, true> {
   using sum = accumulated<T>;
-  static constexpr bool frozen = has_frozen(evaluation_of<Plan, T, typename Device::queue>);
   static constexpr tensor_layout inputs_at{Plan::inputs, Plan::to.sizes, Plan::batch};
-  static constexpr std::size_t frozen_begin = align_up(Plan::parameter_block * sizeof(T));
-  static constexpr std::size_t inputs_begin = frozen_begin + (frozen ? align_up(Plan::state_block * sizeof(T)) : 0);
-  static constexpr std::size_t outputs_begin = inputs_begin + align_up(inputs_at.size);
+  using outputs_type = network_outputs<Plan, T>;
+  static constexpr std::size_t outputs_begin = align_up(inputs_at.size);
 
 public:
-  static constexpr std::size_t bytes = outputs_begin + align_up(Plan::outputs[0].elements(Plan::batch) * sizeof(sum));
+  static constexpr std::size_t bytes = outputs_begin + outputs_type::sums.size;
 
   explicit working_copy(Device& device) : memory_(device.allocate(bytes)) {}
 
-  template <class Queue>
-  void lend_parameters(Queue& queue, frame<T>& f, const sum* parameters, const sum* buffers) {
-    convert(queue, Plan::parameter_block, at<T>(0), parameters);
-    if constexpr (frozen) convert(queue, Plan::state_block, at<T>(frozen_begin), buffers);
-    f.parameters = at<T>(0);
-    f.frozen = at<T>(frozen_begin);
-  }
   // Integers stay where the program has them.
   template <class Queue>
   tensors<const T> lend_inputs(Queue& queue, std::size_t rows, const tensors<const sum>& given) {
-    std::byte* const block = at<std::byte>(inputs_begin);
+    std::byte* const block = memory_.data();
     for (std::size_t k = 0; k < Plan::inputs.size(); ++k) {
       const tensor& what = Plan::inputs[k];
       if (what.type == element::int32) {
@@ -88,21 +118,18 @@ public:
     }
     return {block, offsets_.data()};
   }
-  // What a network made, as the program sees it: until the next call.
+  // Output k that a network made, as the program sees it: until the next call for the same one.
   template <class Queue>
-  tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made) {
-    convert(queue, made.size(), at<sum>(outputs_begin), made.data());
-    return {at<sum>(outputs_begin), made.rows(), made.sample_shape()};
+  tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made, std::size_t k) {
+    convert(queue, made.size(), given_output(k), made.data());
+    return {given_output(k), made.rows(), made.sample_shape()};
   }
-  // The same memory, for what the program gives: a gradient of the outputs.
-  sum* given_outputs() { return at<sum>(outputs_begin); }
+  // The same memory, for what the program gives: a gradient of that output.
+  sum* given_output(std::size_t k) {
+    return reinterpret_cast<sum*>(memory_.data() + outputs_begin + outputs_type::sums.offsets[k]);
+  }
 
 private:
-  template <class U>
-  U* at(std::size_t offset) {
-    return reinterpret_cast<U*>(memory_.data() + offset);
-  }
-
   typename Device::memory memory_;
   std::array<std::size_t, tensor_list::most> offsets_{};
 };

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+
 #include <cairn/core/explain.hpp>
+#include <cairn/core/shape.hpp>
 
 // Arguments of a trainer's functions that cannot be there, as diagnostics of an error (core/explain.hpp).
 namespace cairn::detail {
+
+// True, or an error: a static_assert in a function, as one in a class gives clang more errors where the class is used.
+template <std::size_t Parameters>
+constexpr bool has_possible_size() {
+  static_assert(Parameters < too_many,
+                "trainer: this network has 2^48 parameters or more, which no machine has memory for; make its layers narrower");
+  return true;
+}
 
 struct inputs_message {
   template <class Inputs>
@@ -17,7 +28,13 @@ struct inputs_message {
 struct targets_message {
   template <class Targets>
   static constexpr bool right() {
-    static_assert(is_right<Targets>, "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
+    static_assert(!Targets::takes_integers, "trainer: this loss takes no targets of this type, but integers: the number of a "
+                                            "class for each, as in a std::vector<int>; see wrong_targets<loss, found>");
+    static_assert(!Targets::takes_numbers, "trainer: this loss takes no targets of this type, but the numbers that the network "
+                                           "makes, as in a std::vector<float>, of a network of double std::vector<double>; see "
+                                           "wrong_targets<loss, found>");
+    static_assert(Targets::takes_integers || Targets::takes_numbers,
+                  "trainer: this loss takes no targets of this type; see wrong_targets<loss, found>");
     return false;
   }
 };
@@ -33,7 +50,10 @@ struct function_message {
 template <class Found, class Expected>
 struct wrong_inputs : inputs_message {};
 template <class Loss, class Found>
-struct wrong_targets : targets_message {};
+struct wrong_targets : targets_message {
+  static constexpr bool takes_numbers = Loss::template takes<float, float>;
+  static constexpr bool takes_integers = !takes_numbers && Loss::template takes<float, int>;
+};
 template <class Own, class Other>
 struct other_function : function_message {};
 

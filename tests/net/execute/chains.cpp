@@ -17,7 +17,7 @@ namespace execute_chains_tests {
 
 using namespace cairn;
 using namespace cairn::detail;
-using testing::Gated;
+using testing::GatedPair;
 using testing::Split;
 using testing::Sum;
 using testing::Swap;
@@ -35,9 +35,9 @@ using One =
 
 // Two or three tensors arrive; a chain takes one or two of them, and what neither takes goes past the block.
 using Fewer = Sequential<Inputs<dims<16>, dims<16>, dims<16>>, Wide,
-                         Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, Gated, Wide>>, Sum<1, Norm, Sequential<ReLU>>, Gated,
-                         Split, checkpoint<sqrt_n, Sequential<Sum<2, Sequential<Swap, Wide>, Sequential<ReLU>>>>, Split,
-                         Repeat<2, Residual<Sum<2, Sequential<Swap, Tanh>, Sequential<Wide>>, Split>>, Gated, Wide>;
+                         Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, GatedPair, Wide>>, Sum<1, Norm, Sequential<ReLU>>,
+                         GatedPair, Split, checkpoint<sqrt_n, Sequential<Sum<2, Sequential<Swap, Wide>, Sequential<ReLU>>>>,
+                         Split, Repeat<2, Residual<Sum<2, Sequential<Swap, Tanh>, Sequential<Wide>>, Split>>, GatedPair, Wide>;
 
 } // namespace
 
@@ -47,7 +47,7 @@ TEST_CASE_TEMPLATE("chains: a block of two chains", T, float, double) {
 
 TEST_CASE("chains: chains that take fewer tensors than arrive") {
   using inner = pack_element<2, blueprint_of<Fewer, 5>::elements>;
-  static_assert(std::is_same_v<inner, Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, Gated, Wide>>>);
+  static_assert(std::is_same_v<inner, Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, GatedPair, Wide>>>);
   constexpr auto& values = blueprint_of<Fewer, 5>::values;
   static_assert(values.of[2].takes == 2 && values.of[2].gives == 1 && values.of[2].after.size() == 2);
   testing::check_network<Fewer, 5, float>();

@@ -25,7 +25,7 @@ namespace execute_several_tensors_tests {
 
 using namespace cairn;
 using testing::First;
-using testing::Gated;
+using testing::GatedPair;
 using testing::Masked;
 using testing::Mix;
 using testing::Positioned;
@@ -45,15 +45,15 @@ using HiddenMask = Sequential<Inputs<dims<12>, constant<16>, constant<16>>, Line
 // Two tensors that have gradients: layers and blocks of one tensor work on the first, and the gate goes past them, also
 // past a product that does the activation after it.
 using Passing = Sequential<Linear<12, 16>, Split, Wide, ReLU, Residual<Wide, Tanh>, LayerNorm<16>, Linear<16, 7>, Linear<7, 16>,
-                           ReLU, Dropout<percent<20>>, testing::Scale, testing::Witness, Gated, ReLU,
-                           Residual<Split, Wide, ReLU, Gated>, Linear<16, 4>>;
+                           ReLU, Dropout<percent<20>>, testing::Scale, testing::Witness, GatedPair, ReLU,
+                           Residual<Split, Wide, ReLU, GatedPair>, Linear<16, 4>>;
 
 // Blocks with several tensors at their ends, inside one another, under policies of their own.
 using Blocks = Sequential<Inputs<dims<16>, constant<16>>, Wide, Split,
                           Repeat<2, checkpoint<every<2>, Sequential<Wide, Swap, ReLU, Masked<>, Wide, Tanh>>>,
                           Residual<Swap, Wide, checkpoint<recompute_all, Sequential<Wide, Swap, LayerNorm<16>, Masked<>>>>,
                           checkpoint<store_all, Sequential<Residual<Swap, Wide, GELU, Wide>, Masked<>, Swap>>,
-                          checkpoint<recompute_all, Sequential<Wide, Swap, Split, Gated, LayerNorm<16>>>, Gated, Wide>;
+                          checkpoint<recompute_all, Sequential<Wide, Swap, Split, GatedPair, LayerNorm<16>>>, GatedPair, Wide>;
 
 // Three in and three out. The last values' second and third tensors are not used, and those of the blocks before by
 // the blocks after.
@@ -66,13 +66,13 @@ using Growing = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Swap
 
 // What comes in second is used only by way of the first; of the values of the splits one tensor is used, also the second
 // alone.
-using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, Gated, Wide, Split, First,
+using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, GatedPair, Wide, Split, First,
                         Residual<Split, First>, Split, Swap, First, checkpoint<recompute_all, Sequential<Split, Swap>>, Masked<>,
                         First, Split, Repeat<2, checkpoint<recompute_all, Sequential<Swap, Swap, Swap>>>, First, Wide>;
 
 // A residual block adds what is there: the gradient of its first output alone, that of its layers alone, or both.
 using Adding = Sequential<Wide, Split, Residual<Swap>, First, Split, Residual<Swap>, Swap, First, Split,
-                          Residual<Swap, Wide, Swap>, Gated, Wide>;
+                          Residual<Swap, Wide, Swap>, GatedPair, Wide>;
 
 } // namespace
 
@@ -124,7 +124,7 @@ TEST_CASE("several tensors: the gradient of an output that is not used is not co
   CHECK(testing::split_seen.used[1] == 1);
   CHECK(testing::split_seen.unused[1] == 1);
   // Of a repeated block only the last has an output that is not used.
-  using Repeated = Sequential<Wide, Split, Repeat<3, checkpoint<recompute_all, Sequential<Gated, Split>>>, ReLU>;
+  using Repeated = Sequential<Wide, Split, Repeat<3, checkpoint<recompute_all, Sequential<GatedPair, Split>>>, ReLU>;
   testing::replica<float> blocks(testing::plan<Repeated, 5, float>());
   testing::split_seen = {};
   blocks.step(q, 5, true);

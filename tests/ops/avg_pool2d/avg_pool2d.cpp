@@ -4,6 +4,7 @@
 #include <cairn/ops/avg_pool2d/narrow.hpp>
 
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include <cairn/core/bfloat16.hpp>
@@ -122,6 +123,59 @@ TEST_CASE("avg_pool2d: of 16-bit elements it is that of float, rounded once") {
     CHECK(narrow::wrong(own.y, wide.y, 1e-6F) == 0);
     CHECK(narrow::wrong(own.dx, wide.dx, 1e-6F) == 0);
   }
+}
+
+TEST_CASE_TEMPLATE("avg_pool2d: the mean of equal numbers is that number, of however many", T, float, double, bfloat16) {
+  const double least = std::is_same_v<T, float> ? 3e-7 : std::is_same_v<T, double> ? 1e-15 : 1e-2;
+  for (const std::size_t side : {56U, 224U, 1024U})
+    for (const pool& how : {pool{{parts(side, 1), parts(side, 1)}, mean_of::adaptive},
+                            pool{{fitted({side, 0, side, 1}), fitted({side, 0, side, 1})}, mean_of::window}}) {
+      const std::size_t channels = side == 56 ? 37 : 1;
+      const std::vector<T> x(side * side * channels, static_cast<T>(0.1F));
+      const std::vector<T> dy(channels, T(1.0F));
+      for (const T y : run(how, 1, channels, x, dy, 1).y)
+        CHECK(static_cast<double>(y) == doctest::Approx(static_cast<double>(x[0])).epsilon(least));
+    }
+}
+
+// Wider maps than what is added up at once, and more rows than a chain has.
+TEST_CASE_TEMPLATE("avg_pool2d: long sums have one order on any number of threads", T, float, double) {
+  for (const pool& how : {pool{{parts(9, 1), parts(5, 1)}, mean_of::adaptive},
+                          pool{{fitted({9, 0, 7, 1, 3}), fitted({8, 0, 7, 1, 3})}, mean_of::pixels},
+                          pool{{parts(2, 13), parts(3, 11)}, mean_of::adaptive}})
+    for (const std::size_t channels : {1U, 23U, 32U, 71U, 1500U, 2065U}) {
+      const std::size_t samples = 2;
+      const auto x = noise<T>(samples * how.over.inputs() * channels, 3),
+                 dy = noise<T>(samples * how.over.outputs() * channels, 4);
+      const auto one = run(how, samples, channels, x, dy, 1);
+      const auto expected = plain(how, samples, channels, x, dy);
+      CHECK(largest_difference(one.y, expected.y) < (sizeof(T) == 4 ? 5e-7 : 1e-15));
+      CHECK(largest_difference(one.dx, expected.dx) < (sizeof(T) == 4 ? 2e-6 : 5e-15));
+      CHECK((run(how, samples, channels, x, dy, 3) == one));
+    }
+}
+
+TEST_CASE_TEMPLATE("avg_pool2d: a channel has the same bits whatever others there are", T, float, double) {
+  const pool how{{parts(11, 1), parts(7, 1)}, mean_of::adaptive};
+  constexpr std::size_t all = 2065, few = 71;
+  const std::size_t pixels = how.over.inputs();
+  const auto x = noise<T>(pixels * all, 3), dy = noise<T>(all, 4);
+  const auto wide = run(how, 1, all, x, dy, 1);
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{1000}, all - few}) {
+    std::vector<T> own;
+    for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::size_t c = begin; c < begin + few; ++c) own.push_back(x[pixel * all + c]);
+    std::vector<T> y(few);
+    cpu device;
+    avg_pool2d_forward(device.compute(), how.over, how.which, 1, few, y.data(), own.data());
+    CHECK(y == std::vector<T>(wide.y.data() + begin, wide.y.data() + begin + few));
+  }
+}
+
+TEST_CASE("avg_pool2d: the gradient of an input that is in a thousand windows is their sum") {
+  const pool how{{fitted({1999, 0, 1000, 1}), fitted({1, 0, 1, 1})}, mean_of::window};
+  const std::vector<float> x(1999, 0.1F), dy(1000, 1.0F);
+  CHECK(static_cast<double>(run(how, 1, 1, x, dy, 1).dx[999]) == doctest::Approx(1).epsilon(3e-7));
 }
 
 } // namespace avg_pool2d_avg_pool2d_tests

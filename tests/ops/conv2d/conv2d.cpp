@@ -109,4 +109,73 @@ TEST_CASE_TEMPLATE("conv2d: the kernels of every instruction set make the same, 
   }
 }
 
+namespace {
+
+// The kernels of one instruction set.
+struct by_instruction_set {
+  detail::instruction_set isa;
+  template <class T>
+  void forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y, const T* x, const T* w,
+               const epilogue<T>& then) const {
+    CHECK(detail::gather_outputs(queue, isa, how, samples, y, x, w, then));
+  }
+  template <class T>
+  void input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* dx, matrix<const T> dy, const T* w,
+                      const epilogue<T>& then) const {
+    const matrix<T> result{dx, samples * how.over.inputs(), how.in_channels};
+    CHECK(detail::gather_input_gradient(queue, isa, how, samples, result, dy, w, then));
+  }
+  template <class T>
+  void weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* dw, T*, matrix<const T> dy,
+                       const T* x) const {
+    CHECK(detail::sum_weights_on(queue, isa, how, samples, dw, dy, x));
+  }
+};
+
+} // namespace
+
+TEST_CASE_TEMPLATE("conv2d: a number that is not finite reaches what is made of it, and no more", T, float, double) {
+  const convolution more[] = {
+      made(7, 9, 4, 6, 2, axis(3, 1, 2, 2), axis(3, 1, 1)),    // rows of a narrow image are one product
+      made(5, 40, 3, 5, 1, axis(3, 1, 1), axis(3, 1, 1)),      // rows by themselves
+      made(9, 50, 20, 33, 1, axis(3, 2, 1), axis(5, 2, 4, 2)), // taps by themselves
+  };
+  const auto check = [](const convolution& how) {
+    check_spread<T>(how);
+    for (const detail::instruction_set isa : matmul_case::sets()) check_spread<T>(how, by_instruction_set{isa});
+  };
+  for (const convolution& how : several) check(how);
+  for (const convolution& how : more) check(how);
+}
+
+TEST_CASE("conv2d: sums that become too large stay what they are, where every number is finite") {
+  cpu device;
+  const convolution how = made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1));
+  const std::vector<float> x(how.over.inputs() * 3, 1e30F), dy(how.over.outputs() * 4, 1e30F);
+  std::vector<float> dw(4 * how.depth());
+  conv2d_weight_gradient(device.compute(), how, 1, dw.data(), nullptr, matrix<const float>{dy.data(), how.over.outputs(), 4},
+                         x.data());
+  CHECK(std::count(dw.begin(), dw.end(), std::numeric_limits<float>::infinity()) == std::ptrdiff_t(dw.size()));
+}
+
+TEST_CASE("conv2d: a channel of its own is summed as closely by a wide kernel as by a narrow one, and over long rows") {
+  cpu device;
+  constexpr std::size_t side = 255, channels = 33;
+  const convolution wide{{fitted({side, 0, side, 1}), fitted({side, 0, side, 1})}, channels, channels, channels};
+  const std::vector<float> x(side * side * channels, 0.1F), one(side * side * channels, 1.0F);
+  std::vector<float> y(channels);
+  conv2d_forward(device.compute(), wide, 1, matrix<float>{y.data(), 1, channels}, x.data(), one.data(), {});
+  const double exact = static_cast<double>(x[0]) * side * side;
+  for (const float sum : y) CHECK(static_cast<double>(sum) == doctest::Approx(exact).epsilon(4e-6));
+
+  constexpr std::size_t length = 100'000;
+  const convolution row{{fitted({1, 0, 1, 1}), fitted({length, 0, 1, 1})}, 4, 4, 4};
+  const std::vector<float> pixels(4 * length, 0.1F), gradient(4 * length, 1.0F);
+  std::vector<float> weight(4);
+  conv2d_weight_gradient(device.compute(), row, 1, weight.data(), nullptr, matrix<const float>{gradient.data(), length, 4},
+                         pixels.data());
+  for (const float sum : weight)
+    CHECK(static_cast<double>(sum) == doctest::Approx(static_cast<double>(x[0]) * length).epsilon(4e-6));
+}
+
 } // namespace conv2d_conv2d_tests

@@ -141,6 +141,69 @@ void check_in_place(const convolution& how, const By& by = {}) {
   CHECK(dx == dx_apart);
 }
 
+// One number of x, or of dy, is not finite: an element of a pass is infinite or NaN where its formula is, and else as close to it
+// as ever. Gives how many are not finite: a window may read nothing but what is beside the image, and an input may have none.
+template <class T, class By>
+std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, std::size_t at, T value) {
+  constexpr std::size_t samples = 3, gap = 2; // it is in the second image
+  cpu device({.threads = 2});
+  auto& queue = device.compute();
+  const std::size_t outputs = samples * how.over.outputs(), inputs = samples * how.over.inputs();
+  const std::size_t stride = how.out_channels + gap;
+  auto x = noise<T>(inputs * how.in_channels, 1), dy = noise<T>(outputs * stride, 3);
+  const auto w = noise<T>(how.out_channels * how.depth(), 2);
+  if (in_gradient) dy[(how.over.outputs() + at) * stride + at % how.out_channels] = value;
+  else x[(how.over.inputs() + at) * how.in_channels + at % how.in_channels] = value;
+  const matrix<const T> gradient{dy.data(), outputs, how.out_channels, stride};
+
+  std::size_t wrong = 0, spread = 0;
+  const auto compare = [&](T found, double expected) {
+    const double apart = std::fabs(static_cast<double>(found) - expected);
+    if (!std::isfinite(expected)) ++spread;
+    if (std::isnan(expected)) wrong += std::isnan(found) ? 0 : 1;
+    else if (std::isinf(expected)) wrong += static_cast<double>(found) == expected ? 0 : 1;
+    else wrong += apart <= 500 * static_cast<double>(std::numeric_limits<T>::epsilon()) ? 0 : 1;
+  };
+  std::vector<T> dw(w.size(), T{-7}), db(how.out_channels);
+  by.weight_gradient(queue, how, samples, dw.data(), db.data(), gradient, x.data());
+  for (std::size_t i = 0; i < dw.size(); ++i)
+    compare(dw[i], detail::conv2d_weight_derivative(how, samples, gradient, x.data(), i / how.depth(),
+                                                    i % how.depth() / how.group_in(), i % how.group_in()));
+  const epilogue<T> then{};
+  if (in_gradient) {
+    std::vector<T> dx(x.size(), T{-7});
+    by.input_gradient(queue, how, samples, dx.data(), gradient, w.data(), then);
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      compare(dx[i], detail::conv2d_input_derivative(how, gradient, w.data(), i / how.in_channels, i % how.in_channels));
+  } else {
+    std::vector<T> y(outputs * how.out_channels, T{-7});
+    by.forward(queue, how, samples, matrix<T>{y.data(), outputs, how.out_channels}, x.data(), w.data(), then);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      compare(y[i], detail::conv2d_output(how, x.data(), w.data(), i / how.out_channels, i % how.out_channels));
+  }
+  CHECK(wrong == 0);
+  return spread;
+}
+// At the corners, the edges and inside.
+template <class T, class By = public_passes>
+void check_spread(const convolution& how, const By& by = {}) {
+  CAPTURE(how.over.x.in);
+  CAPTURE(how.in_channels);
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  for (const bool in_gradient : {false, true}) {
+    const std::size_t height = in_gradient ? how.over.y.out : how.over.y.in, width = in_gradient ? how.over.x.out : how.over.x.in;
+    const std::size_t corner = (height - 1) * width, middle = height / 2 * width;
+    std::size_t spread = 0;
+    for (const std::size_t at : {std::size_t{0}, width - 1, corner, corner + width - 1, width / 2, middle + width - 1, middle,
+                                 corner + width / 2, middle + width / 2}) {
+      CAPTURE(at);
+      const T value = at % 4 == 1 ? infinity : at % 4 == 2 ? -infinity : std::numeric_limits<T>::quiet_NaN();
+      spread += spread_of<T>(how, by, in_gradient, at, value);
+    }
+    CHECK(spread > 0);
+  }
+}
+
 inline constexpr convolution several[] = {
     made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual one
     made(6, 5, 2, 50, 1, axis(1), axis(1)),                    // a product

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -16,12 +18,18 @@ using namespace cairn;
 namespace {
 
 template <class T>
-void check(const convolution& how) {
+void check(const convolution& how, bool spoilt = false) {
   constexpr std::size_t samples = 2;
   cpu device({.threads = 2});
   auto& queue = device.compute();
   const std::size_t outputs = samples * how.over.outputs(), inputs = samples * how.over.inputs();
-  const auto x = narrow::normal<T>(inputs * how.in_channels, 1), dy = narrow::normal<T>(outputs * how.out_channels, 2);
+  auto x = narrow::normal<T>(inputs * how.in_channels, 1), dy = narrow::normal<T>(outputs * how.out_channels, 2);
+  if (spoilt) { // at a corner each
+    x.own.front() = std::numeric_limits<T>::infinity();
+    dy.own.back() = std::numeric_limits<T>::quiet_NaN();
+    x.wide.front() = static_cast<float>(x.own.front());
+    dy.wide.back() = static_cast<float>(dy.own.back());
+  }
   const auto w = narrow::normal<T>(how.out_channels * how.depth(), 3), b = narrow::normal<T>(how.out_channels, 4);
   epilogue<T> own_then{};
   epilogue<float> wide_then{};
@@ -61,6 +69,13 @@ TEST_CASE("conv2d: of 16-bit elements it is that of float, rounded once, and gra
   for (const convolution& how : {usual, other, product}) {
     check<bfloat16>(how);
     check<float16>(how);
+  }
+}
+
+TEST_CASE("conv2d: of 16-bit elements that are not finite it is that of float") {
+  for (const convolution& how : {usual, other, product}) {
+    check<bfloat16>(how, true);
+    check<float16>(how, true);
   }
 }
 

@@ -14,7 +14,7 @@
 
 #include <doctest/doctest.h>
 
-#include "../../train/counted_allocations.hpp"
+#include "../../data/allocations.hpp"
 #include "formulas.hpp"
 
 namespace conv2d_onednn_tests {
@@ -105,6 +105,12 @@ TEST_CASE("onednn: the formulas, whatever the options") {
   for (const convolution& how : several) check_all(how, 3, 0);
   for (const convolution& how : quick_ones) check_all(how, 3, 3); // each pass has a kernel
   check_all(square(4, 128, 256), 9, 3);                           // a gradient of two pieces, from 8 images and one
+}
+
+TEST_CASE("onednn: a number that is not finite reaches what is made of it, and no more") {
+  std::size_t made = 0;
+  for (const convolution& how : several) check_spread<float>(how, by_onednn{&made});
+  for (const convolution& how : quick_ones) check_spread<float>(how, by_onednn{&made});
 }
 
 TEST_CASE("onednn: the same bits on any number of threads, and of an image whatever others there are") {

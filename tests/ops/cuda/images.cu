@@ -63,4 +63,14 @@ TEST_CASE("cuda: pools agree with the cpu's, where windows overlap and where ele
     }
 }
 
+// One chain of floats over so many equal numbers is off by 18 times what a short window is allowed.
+TEST_CASE("cuda: the mean of a long window is as near as that of a short one") {
+  constexpr std::size_t side = 100, channels = 3;
+  const window over{{side, 1}, {side, 1}};
+  const testing::operands all{.in = {std::vector<double>(side * side * channels, 0.1)}, .out = {normal(channels, 1)}};
+  CHECK(testing::over("avg_pool2d", all, [&](auto& q, const auto& g) {
+          avg_pool2d_forward(q, over, mean_of::adaptive, 1, channels, g.out[0], g.in[0]);
+        }) <= 1);
+}
+
 } // namespace ops_cuda_images_tests

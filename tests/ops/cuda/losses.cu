@@ -20,6 +20,12 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
                [&](auto& q, const auto& g) { smooth_l1(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], 0.5); }) <= 1);
     CHECK(over("bce_with_logits", all,
                [&](auto& q, const auto& g) { bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) <= 1);
+    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) { // each element has a weight of its own
+            bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], count == 0 ? 1 : count);
+          }) <= 1);
+    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
+            bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], 1);
+          }) <= 1);
   }
 }
 
@@ -46,6 +52,29 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
                 softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers, options);
               }) <= 1);
     }
+}
+
+TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
+  for (const std::size_t classes : {1U, 10U, 300U})
+    for (const std::size_t rows : {0U, 5U, 70U})
+      for (const bool weighted : {false, true}) {
+        CAPTURE(classes);
+        testing::operands all{
+            .in = {normal(rows * classes, 1), std::vector<double>(rows * classes), std::vector<double>(classes)},
+            .out = {normal(rows * classes, 2)},
+            .doubles = {{-1}}};
+        for (std::size_t i = 0; i < rows * classes; ++i) all.in[1][i] = static_cast<double>(i % 7) / 8;
+        for (std::size_t c = 0; c < classes; ++c) all.in[2][c] = 0.5 + static_cast<double>(c % 3);
+        CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) {
+                soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.in[1],
+                                   weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
+              }) <= 1);
+        CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient lies on the logits
+                const auto* const logits = g.out[0];
+                soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.in[1],
+                                   weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
+              }) <= 1);
+      }
 }
 
 TEST_CASE("cuda: a row whose target is no class counts for nothing, and nothing is read by it") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 // What is made element by element: activations, sums, and the losses that are means over elements.
 #include <cmath>
 #include <cstddef>

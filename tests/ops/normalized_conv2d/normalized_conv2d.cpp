@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>
+
+#include <cmath>
+#include <limits>
 
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/ops/normalized_conv2d/cpu.hpp>
@@ -25,12 +29,14 @@ struct results {
 constexpr window_axis three(std::size_t extent) { return {extent, extent, 3, 1, 1, 1}; }
 
 template <class T>
-results<T> run(std::size_t samples, const convolution& how, std::size_t threads, bool plain) {
+results<T> run(std::size_t samples, const convolution& how, std::size_t threads, bool plain, bool spoilt = false) {
   using A = accumulated<T>;
   cpu::queue queue(threads);
   const std::size_t in = how.in_channels, out = how.out_channels, rows = samples * how.over.inputs(), stride = out + 9;
-  const auto x = made_up<T>(rows * in, 0.7, 0.5), dy = made_up<T>(rows * stride, 0.3), w = made_up<T>(9 * in * out, 0.9),
-             gamma = made_up<T>(in, 1.3), beta = made_up<T>(in, 0.4);
+  auto dy = made_up<T>(rows * stride, 0.3);
+  if (spoilt) dy[how.over.outputs() * stride] = std::numeric_limits<T>::quiet_NaN(); // a corner of the second image
+  const auto x = made_up<T>(rows * in, 0.7, 0.5), w = made_up<T>(9 * in * out, 0.9), gamma = made_up<T>(in, 1.3),
+             beta = made_up<T>(in, 0.4);
   std::vector<A> of_x(2 * in), partial(2 * (in + out) * samples);
   detail::channel_statistics_reference(matrix<const T>{x.data(), rows, in}, of_x.data());
   const auto norm = channel_norm<T>::of_batch(of_x.data(), 1e-5, gamma.data(), beta.data());
@@ -76,6 +82,20 @@ TEST_CASE_TEMPLATE("normalized_conv2d: the formulas, for any size, and any numbe
     CHECK(relative_difference(quick.norm_bias, plain.norm_bias) < close);
     CHECK(relative_difference(quick.weight, plain.weight) < close);
     CHECK(run<T>(e.samples, how, 3, false) == quick);
+  }
+}
+
+TEST_CASE_TEMPLATE("normalized_conv2d: a gradient that is NaN reaches the weights that it is made of", T, float, double) {
+  for (const convolution& how : {convolution{{three(5), three(4)}, 16, 4, 1}, convolution{{three(5), three(40)}, 7, 5, 1}}) {
+    const auto quick = run<T>(3, how, 2, false, true), plain = run<T>(3, how, 1, true, true);
+    std::size_t spread = 0;
+    for (std::size_t i = 0; i < plain.weight.size(); ++i) {
+      const bool is_nan = std::isnan(plain.weight[i]);
+      spread += is_nan ? 1 : 0;
+      CHECK(std::isnan(quick.weight[i]) == is_nan);
+      if (!is_nan) CHECK(quick.weight[i] == doctest::Approx(plain.weight[i]).epsilon(1e-4));
+    }
+    CHECK(spread == 4 * how.in_channels); // four taps of one output meet pixels of the image
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/ops/normalized_product/normalized_product.hpp>
 
 #include <cairn/core/bfloat16.hpp>

@@ -9,7 +9,7 @@
 #include <cairn/data/xtensor.hpp>
 #endif
 #if HAS_safetensors
-#include <cairn/train/safetensors.hpp>
+#include <cairn/train/state/safetensors.hpp>
 #endif
 
 int main() {

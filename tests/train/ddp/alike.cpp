@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 // Ranks that would part are told before they do, and a step that fails is a step that was not made.
 #include <array>
 #include <cstddef>
@@ -6,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
-#include <cairn/train/adam.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"
@@ -130,6 +131,7 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
   for (const std::size_t check_every : {std::size_t{1}, std::size_t{4}}) {
     int steps = 0;
     const auto load = [&](auto& t, int rank, const samples<>& s) {
+      for (int k = 0; k < 4; ++k) t.step(s.x, s.y);
       if (rank == 2) t.parameters()[7] += 1;
       for (int k = 0; k < 8; ++k) {
         t.step(s.x, s.y);
@@ -141,7 +143,21 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
       CHECK(has(text, "the same parameters (as a number of their bits) on every rank"));
       CHECK(has(text, "on rank 2; something wrote to them on some ranks only"));
     }
-    CHECK(steps == (check_every == 1 ? 0 : 3)); // one has been made before
+    CHECK(steps == (check_every == 1 ? 0 : 3)); // five have been made before
+  }
+  // Ranks that part in the first steps are found there, and not after a hundred.
+  for (const int before : {0, 1, 3, 7}) {
+    int steps = 0;
+    const auto part = [&](auto& t, int rank, const samples<>& s) {
+      for (int k = 0; k < before; ++k) t.step(s.x, s.y);
+      if (rank == 2) t.parameters()[7] += 1;
+      for (int k = 0; k < 20; ++k) {
+        t.step(s.x, s.y);
+        if (rank == 0) ++steps;
+      }
+    };
+    for (const std::string& text : job(part, {.seed = 1}).texts) CHECK(has(text, "or the ranks run other builds of the program"));
+    CHECK(steps == 0); // one has been made before
   }
   for (const int root : {0, 2}) {
     const outcome mended = job(

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/adamw.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/device_bytes.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../apart_program.hpp"

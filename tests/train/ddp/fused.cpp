@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +9,9 @@
 #include <vector>
 
 #include <cairn/comm/fault_injecting.hpp>
-#include <cairn/comm/threads.hpp>
-#include <cairn/train/adam.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../order.hpp"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Training over processes. CTest runs these with one process, and under mpirun with several.
-#include <cairn/comm/mpi.hpp>
+#include <cairn/comm/mpi/mpi.hpp>
 
 #include <cstddef>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 
-#include "../../comm/started_mpi.hpp"
+#include "../../comm/mpi/started_mpi.hpp"
+#include "../../data/allocations.hpp"
 #include "../../long_tests.hpp"
-#include "../counted_allocations.hpp"
 #include "../training.hpp"
 #include "traces.hpp"
 

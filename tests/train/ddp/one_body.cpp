@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/comm/any_rank.hpp>
-#include <cairn/comm/chosen_ranks.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/loopback.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/data/tensor_dataset.hpp>

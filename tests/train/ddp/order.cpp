@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <chrono>
 #include <cstddef>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
+#include <cairn/layer/batch_norm.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -41,8 +43,16 @@ std::string meeting() {
 
 TEST_CASE("ddp: ranks that were built alike meet") {
   CHECK(meeting<replica_trainer<Net>, replica_trainer<Net>>() == "");
-  // When a bucket leaves is no concern of the other ranks.
+  // When a bucket leaves is no concern of the other ranks, as long as calls are in the same order.
   CHECK(meeting<replica_trainer<Net>, replica_trainer<Net, float, after_backward>>() == "");
+}
+
+TEST_CASE("ddp: ranks whose buckets and statistics would leave in another order refuse to start") {
+  using Summing = Sequential<Linear<testing::features, 8>, BatchNorm1d<8>, Linear<8, testing::classes>>;
+  const std::string order = meeting<replica_trainer<Summing, float, sync_batch_norm, bucket_bytes<1>>,
+                                    replica_trainer<Summing, float, sync_batch_norm, bucket_bytes<1>, after_backward>>();
+  CHECK(has(order, "the same order of calls on every rank, found buckets leave during the backward pass on rank 0 and buckets "
+                   "leave after the backward pass on rank 1"));
 }
 
 TEST_CASE("ddp: ranks that were built differently refuse to start and say what differs") {
@@ -85,7 +95,22 @@ TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
             "would make different steps: expected the same clipping on every rank, found clip.max_norm 0 on rank 0 and "
             "clip.max_norm 1"));
   CHECK(has(meet_with({.learning_rate = 0.1, .momentum = 0.9}, 0, step_rate{.learning_rate = 0.1, .step_size = 9}),
-            "the same schedule of rates on every rank, found none on rank 0 and one that begins with 0.1 on rank 1"));
+            "the same schedule of rates on every rank, found none on rank 0 and step_rate(0.1, 9, 0.1), which begins with 0.1 on "
+            "rank 1"));
+
+  const auto meet_as = [](int ranks, auto options_of) {
+    return text_of(
+        [&] { threads{ranks}.run([&](threads::rank& rank) { replica_trainer<Net>{rank, SGD{}, options_of(rank.rank())}; }); });
+  };
+  using options = replica_trainer<Net>::options;
+  CHECK(
+      has(meet_as(3, [](int rank) { return options{.seed = rank == 1 ? 12U : 10U}; }),
+          "rank 1 would make different steps from the others: expected the same seed on every rank, found 12 on rank 1 and 10 on "
+          "ranks 0 and 2"));
+  CHECK(has(meet_as(2, [](int rank) { return options{.check_every = rank == 0 ? 10U : 7U}; }),
+            "expected the same check_every on every rank, found 10 on rank 0 and 7 on rank 1"));
+  // What is a rank's own matter.
+  CHECK(meet_as(2, [](int rank) { return options{.threads = rank == 0 ? 1U : 2U, .check_loss = rank == 0}; }) == "");
 }
 
 TEST_CASE("ddp: a rank that throws ends the job with its message") {

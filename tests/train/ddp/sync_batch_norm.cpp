@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/net/frozen.hpp>

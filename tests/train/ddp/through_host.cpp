@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/any_rank.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
 #include <cairn/comm/loopback.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/sequential.hpp>
-#include <cairn/train/adamw.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../apart_program.hpp"

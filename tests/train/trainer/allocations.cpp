@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include <cairn/comm/any_rank.hpp>
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/dense_block.hpp>
-#include <cairn/train/adam.hpp>
+#include <cairn/net/with_all_outputs.hpp>
 #include <cairn/train/model.hpp>
+#include <cairn/train/optimizers/adam.hpp>
+#include <cairn/train/session.hpp>
 #include <cairn/train/trainer.hpp>
 
+#if __has_include(<nlohmann/json.hpp>)
+#include <new>
+#include <string>
+
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
+#include <cairn/layer/conv2d.hpp>
+#include <cairn/train/state/saved_state.hpp>
+
+#include "../../data/folder.hpp"
+#endif
+
+#include "../../data/allocations.hpp"
 #include "../../layer/several_layers.hpp"
-#include "../counted_allocations.hpp"
+#include "../at_once.hpp"
 #include "../training.hpp"
 
 namespace trainer_allocations_tests {
@@ -58,6 +75,37 @@ TEST_CASE("trainer: a step with a dense block allocates nothing") {
   const std::vector<int> y(4, 1);
   const std::size_t before = allocations;
   t.step(x, y);
+  CHECK(allocations == before);
+}
+
+TEST_CASE("trainer: a step by a function allocates nothing after the first") {
+  const samples a(6, 1), b(4, 2);
+  trainer<Net, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, {.seed = 3}};
+  const auto first_outputs = [](tensor_view<const float> outputs, tensor_view<float> gradient) {
+    gradient[0] = 1;
+    return static_cast<double>(outputs[0]);
+  };
+  t.accumulate_by(a.x, first_outputs);
+  const std::size_t before = allocations;
+  t.step_by(b.x, first_outputs);
+  t.accumulate_by(a.x, first_outputs);
+  t.step_by(a.x, first_outputs);
+  CHECK(allocations == before);
+}
+
+TEST_CASE("trainer: a step by a function of all outputs allocates nothing after the first") {
+  using Heads = Sequential<Linear<testing::features, 8>, testing::Split, Linear<8, 3>, testing::Swap>;
+  const samples a(6, 1), b(4, 2);
+  trainer<with_all_outputs<Heads>, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, {.seed = 3}};
+  const auto both = [](const auto& outputs, const auto& gradients) {
+    gradients[0][0] = gradients[1][1] = 1;
+    return static_cast<double>(outputs[0][0] + outputs[1][1]);
+  };
+  t.accumulate_by(a.x, both);
+  const std::size_t before = allocations;
+  t.step_by(b.x, both);
+  t.accumulate_by(a.x, both);
+  t.step_by(a.x, both);
   CHECK(allocations == before);
 }
 
@@ -133,7 +181,7 @@ TEST_CASE("trainer: a rank that joins the steps of another allocates nothing") {
 
 TEST_CASE("trainer: a step on several arrays allocates nothing") {
   using Masking = Sequential<Inputs<dims<10>, constant<10>>, Linear<10, 10>, testing::Masked<>,
-                             Residual<testing::Split, Linear<10, 10>, testing::Gated>, Linear<10, 4>>;
+                             Residual<testing::Split, Linear<10, 10>, testing::GatedPair>, Linear<10, 4>>;
   const samples a(6, 1);
   trainer<checkpoint<sqrt_n, Masking>, CrossEntropyLoss, Adam, batch<6>> t{Adam{}, {.seed = 3}};
   t.step(inputs(a.x, a.x), a.y);
@@ -163,6 +211,47 @@ TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluati
   CHECK(allocations == first);
   net.evaluate(s.x);
   CHECK(allocations == first + 1); // what it returns
+}
+
+TEST_CASE("session: it allocates the memory of an evaluation, no weights, and an evaluation nothing") {
+  using large = Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
+  const model<large, batch<64>> net{{.threads = 1}};
+  const std::size_t before = allocated_bytes;
+  session own{net};
+  const std::size_t taken = allocated_bytes - before;
+  constexpr std::size_t arena = model<large, batch<64>>::plan::evaluated::arena;
+  CHECK(taken >= arena);
+  CHECK(taken < arena + cpu::queue::scratch_bytes + 1024);
+  const samples s(64, 1);
+  std::array<float, 64 * testing::classes> outputs{};
+  const std::size_t first = allocations;
+  for (int i = 0; i < 3; ++i) {
+    own.evaluate(s.x);
+    own.evaluate(s.x, outputs);
+  }
+  CHECK(allocations == first);
+}
+
+TEST_CASE("model: calls at the same time allocate nothing once there have been as many") {
+  const model<Net, batch<6>> net{{.threads = 1}};
+  std::barrier gate(3);
+  std::atomic<std::size_t> found{0};
+  testing::on_threads(3, [&](std::size_t thread) {
+    const samples s(6, 1);
+    std::array<float, 6 * testing::classes> outputs{};
+    {
+      const auto own = detail::replica_access::of(net).hold_context();
+      gate.arrive_and_wait(); // each has one
+    }
+    gate.arrive_and_wait();
+    const std::size_t before = allocations;
+    gate.arrive_and_wait();
+    for (int i = 0; i < 1000; ++i) net.evaluate(s.x, outputs);
+    gate.arrive_and_wait();
+    if (thread == 0) found = allocations - before;
+    gate.arrive_and_wait();
+  });
+  CHECK(found == 0);
 }
 
 TEST_CASE("trainer: ranks allocate nothing in a step") {
@@ -207,5 +296,55 @@ TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
   });
   CHECK(found == 0);
 }
+
+#if __has_include(<nlohmann/json.hpp>)
+TEST_CASE("trainer: a state is taken whole where memory runs out, or not at all") {
+  // A weight that is turned in the file, buffers, and states of an optimizer.
+  using Images =
+      Sequential<Input<2, 5, 1>, Conv2d<1, 4, 2>, ReLU, Flatten, Linear<16, testing::classes>, BatchNorm1d<testing::classes>>;
+  using training = trainer<Images, CrossEntropyLoss, Adam, batch<6>>;
+  const folder here;
+  const std::string path = here.path / "run.state";
+  const samples s(6, 1);
+  const tensor_dataset<float, int> data(shape{testing::features}, s.x, 1, s.y);
+  loader batches{data, sequential_sampler{}, batch<6>{}, {.prefetch = 0}};
+  training saved{Adam{}, {.seed = 3}};
+  saved.step(s.x, s.y);
+  save_state(saved, batches, path);
+  const std::size_t before = allocations;
+  {
+    training loaded{Adam{}, {.seed = 4}};
+    const std::size_t made = allocations - before;
+    load_state(loaded, batches, path);
+    CHECK(loaded.checksum() == saved.checksum());
+    CHECK(allocations - before > made + 300);
+  }
+  // The last of them, behind which there is nothing but tensors to take.
+  std::size_t refused = 0, taken = 0, parted = 0;
+  training other{Adam{}, {.seed = 4}};
+  const std::uint64_t start = other.checksum();
+  const std::size_t first = allocations;
+  load_state(other, batches, path);
+  const std::size_t needed = allocations - first;
+  for (std::size_t n = needed - 60; n <= needed + 3; ++n) {
+    training train{Adam{}, {.seed = 4}};
+    bool thrown = false;
+    try {
+      const testing::memory_runs_out spent(n - 1, false);
+      load_state(train, batches, path);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    const bool is_new = train.checksum() == saved.checksum() && train.steps() == 1;
+    const bool is_old = train.checksum() == start && train.steps() == 0;
+    refused += thrown && is_old ? 1 : 0;
+    taken += !thrown && is_new ? 1 : 0;
+    parted += thrown == is_old ? 0 : 1;
+  }
+  CHECK(refused == 61);
+  CHECK(taken == 3);
+  CHECK(parted == 0);
+}
+#endif
 
 } // namespace trainer_allocations_tests

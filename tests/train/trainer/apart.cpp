@@ -13,11 +13,11 @@
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/adamw.hpp>
 #include <cairn/train/device_bytes.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/model.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../apart_ops.hpp"
@@ -178,6 +178,18 @@ TEST_CASE("trainer, memory apart: device_bytes is what is allocated, and nothing
   m.copy_parameters(b);
   CHECK(m.checksum() == a.checksum());
   CHECK(testing::copy_of(m.evaluate(s.x)) == testing::copy_of(a.evaluate(s.x)));
+}
+
+TEST_CASE("trainer, memory apart: one rank's own wish to stop is heard in its next step, and in no other") {
+  trainer<apart::Net, CrossEntropyLoss, SGD, batch<8>, float, apart::device> t{SGD{}};
+  const testing::samples<> s(8, 0);
+  t.step(s.x, s.y);
+  CHECK_FALSE(t.stop_requested());
+  t.request_stop();
+  t.step(s.x, s.y);
+  CHECK(t.stop_requested());
+  t.step(s.x, s.y);
+  CHECK_FALSE(t.stop_requested());
 }
 
 } // namespace trainer_apart_tests

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"

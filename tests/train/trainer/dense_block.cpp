@@ -15,7 +15,7 @@
 #include <cairn/net/dense_block.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/with_input_gradient.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../reference/differences.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <cairn/train/adam.hpp>
-#include <cairn/train/adamw.hpp>
+#include <cairn/train/optimizers/adam.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"
@@ -95,6 +95,34 @@ TEST_CASE("trainer: the optimizer's numbers and the loss can be changed while it
   t.step(s.x, s.y);
   other.step(s.x, s.y);
   CHECK(t.checksum() == other.checksum());
+}
+
+TEST_CASE("trainer: another optimizer brings its rate, and beside a schedule it may not") {
+  const samples s(6, 1);
+  const auto with_rate = [](double rate) { return SGD{.learning_rate = rate, .momentum = 0.9}; };
+  net_trainer t{with_rate(0.1), {.seed = 3}}, other{with_rate(0.5), {.seed = 3}};
+  t.optimizer(with_rate(0.5));
+  CHECK(t.learning_rate() == 0.5);
+  t.step(s.x, s.y);
+  other.step(s.x, s.y);
+  CHECK(t.checksum() == other.checksum());
+
+  t.learning_rate(0.25); // and the same rate in the optimizer changes nothing
+  t.optimizer(SGD{.learning_rate = 0.5, .momentum = 0.5});
+  CHECK(t.learning_rate() == 0.25);
+
+  // A run that is taken up has the rate.
+  net_trainer later{with_rate(0.1), {.seed = 3}};
+  t.optimizer(with_rate(0.125));
+  later.restore(t.state());
+  CHECK(later.learning_rate() == 0.125);
+
+  net_trainer falling{with_rate(0.1), {.seed = 3, .learning_rate = step_rate{.learning_rate = 0.1}}};
+  CHECK(has(text_of([&] { falling.optimizer(with_rate(0.5)); }),
+            "expected the learning_rate 0.1 of the optimizer before, as a schedule was given in the options, found 0.5"));
+  CHECK(falling.optimizer().learning_rate == 0.1);
+  falling.optimizer(SGD{.learning_rate = 0.1, .momentum = 0.5});
+  CHECK(falling.learning_rate() == 0.1);
 }
 
 TEST_CASE("trainer: an optimizer with more states than there can be is refused") {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <cairn/data/xtensor.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../training.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -8,8 +9,8 @@
 
 #include <cairn/layer/inputs.hpp>
 #include <cairn/plan/revolve.hpp>
-#include <cairn/train/adam.hpp>
-#include <cairn/train/adamw.hpp>
+#include <cairn/train/optimizers/adam.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../long_tests.hpp"

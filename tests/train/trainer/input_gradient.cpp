@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
@@ -15,7 +15,7 @@
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../layer/several_layers.hpp"
@@ -158,7 +158,7 @@ TEST_CASE("input_gradient: a frozen network computes it and nothing else") {
 }
 
 TEST_CASE("input_gradient: of several tensors each has its own, and it is the quotient of differences") {
-  using Two = Sequential<Inputs<dims<features>, dims<features>>, testing::Gated, Linear<features, classes>>;
+  using Two = Sequential<Inputs<dims<features>, dims<features>>, testing::GatedPair, Linear<features, classes>>;
   trainer<with_input_gradient<Two>, CrossEntropyLoss, SGD, batch<6>, double> t{testing::momentum, {.seed = 3}};
   samples<double> value(5, 1);
   samples<double> gate(5, 2);

@@ -13,10 +13,10 @@
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/with_input_gradient.hpp>
-#include <cairn/train/adamw.hpp>
 #include <cairn/train/device_bytes.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/optimizers/adamw.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 

@@ -10,7 +10,7 @@
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/plan/revolve.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../layer/several_layers.hpp"
@@ -27,7 +27,7 @@ namespace {
 // The network of make.py: blocks that pass (hidden, mask) along, then layers that pass (value, gate) along.
 using Block = Residual<LayerNorm<8>, Linear<8, 10>, GELU, Linear<10, 8>, testing::Masked<0>>;
 using Net = Sequential<Inputs<dims<6>, constant<8>, constant<8>>, Linear<6, 8>, testing::Positioned<1>, Repeat<2, Block>,
-                       testing::Split, Linear<8, 8>, Tanh, testing::Gated, Linear<8, 3>>;
+                       testing::Split, Linear<8, 8>, Tanh, testing::GatedPair, Linear<8, 3>>;
 
 // How far the output, the loss and every gradient are from PyTorch's, at most.
 template <class Model, class T>

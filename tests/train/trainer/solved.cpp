@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 // Schedules that are solved when the program runs: the same bits, in the bytes that were asked for.
 #include <algorithm>
 #include <cstddef>
@@ -6,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/memory_curve.hpp>
-#include <cairn/train/adam.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/adam.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 

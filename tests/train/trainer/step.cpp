@@ -14,7 +14,7 @@
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/tanh.hpp>
-#include <cairn/train/mse_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../../net/plain.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/threads.hpp>
+#include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/embedding.hpp>
@@ -20,11 +20,11 @@
 #include <cairn/net/residual.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/cross_entropy_loss.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/model.hpp>
-#include <cairn/train/mse_loss.hpp>
-#include <cairn/train/sgd.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 

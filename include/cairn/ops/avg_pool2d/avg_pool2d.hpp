@@ -31,8 +31,19 @@ CAIRN_HOST_DEVICE constexpr mean_range range_of(const window_axis& a, mean_of wh
   return {begin, end, which == mean_of::window ? last - first : end - begin};
 }
 
+// The outputs [begin, end) of an axis among which are all whose windows have this input.
+struct output_range {
+  std::size_t begin = 0, end = 0;
+};
+CAIRN_HOST_DEVICE constexpr output_range outputs_having(const window_axis& a, mean_of which, std::size_t input) {
+  if (which == mean_of::adaptive) return {input * a.out / a.in, ((input + 1) * a.out + a.in - 1) / a.in};
+  const std::size_t place = input + a.padding, end = place / a.stride + 1;
+  return {place < a.kernel ? 0 : (place - a.kernel) / a.stride + 1, end < a.out ? end : a.out};
+}
+
 // Images lie as (batch, height, width, channels). Every element of the output is the mean of its window, channel by channel, and
-// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d.
+// 0 is what the padding adds. As torch.nn.functional.avg_pool2d and adaptive_avg_pool2d. A window is added up row by row, in
+// chains of 16 pixels in the type of the elements; the chains are added in double. So are the windows of an input.
 template <class T>
 void avg_pool2d_forward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
                         std::size_t channels, T* output, const T* input) = delete;

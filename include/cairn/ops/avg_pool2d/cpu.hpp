@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
+#include <cairn/ops/elementwise/run_tile.hpp>
+#include <cairn/ops/elementwise/sums.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -22,12 +25,6 @@ struct add_share {
   T factor;
   [[gnu::always_inline]] inline void operator()(T& sum, T x) const { sum += x * factor; }
 };
-template <class T>
-struct scale_by {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
-};
-
 // The window of one output pixel of an image, and 1 / what its sum is divided by.
 struct mean_window {
   mean_range y, x;
@@ -40,31 +37,214 @@ struct mean_window {
   }
 };
 
+// A row of channels, and what it counts times.
+template <class T>
+struct weighted_row {
+  const T* x;
+  T factor;
+};
+
+// The sum of some rows of one chain (see sums.hpp), in their order; without `Weighted` every factor is 1. Rows that do not begin
+// the chain go on from `sum`, and those that do not end it leave it there. The only chain of a sum is left in `sum`, times a
+// factor. Of several the first begins the totals, others are added to them, and the last leaves their sum.
+template <class T, bool Weighted>
+struct row_chain {
+  const weighted_row<T>* rows;
+  std::size_t count, channels;
+  bool begins, ends;      // the chain
+  bool is_first, is_last; // of the chains
+  double factor;
+  T* sum;
+  double* totals;
+
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T block __attribute__((vector_size(64)));
+
+  // Rows of so many channels are added `few` at a time: each is a stretch of memory, and more would be in each other's way in
+  // the innermost cache.
+  static constexpr std::size_t wide = 1024, few = 4;
+
+  [[gnu::always_inline]] inline void run() const {
+    const row_chain own = *this; // nothing that is written can be part of it, so it stays in registers
+    own.add_up();
+  }
+
+private:
+  [[gnu::always_inline]] inline void add_up() const {
+    const std::size_t whole = channels / width * width;
+    if (count == few && channels >= wide) add_few(whole, std::make_index_sequence<few>{});
+    else add_all(whole);
+    for (std::size_t c = whole; c < channels; ++c) {
+      T own = begins ? T{0} : sum[c];
+      for (std::size_t r = 0; r < count; ++r) own += Weighted ? rows[r].x[c] * rows[r].factor : rows[r].x[c];
+      end(c, own);
+    }
+  }
+  // Asks for the rows that follow, if these lie behind one another, as those of an image do.
+  template <std::size_t... R>
+  [[gnu::always_inline]] inline void add_few(std::size_t whole, std::index_sequence<R...>) const {
+    const weighted_row<T> own[] = {rows[R]...};
+    for (std::size_t c = 0; c < whole; c += width) {
+      block only;
+      begin_block(c, only);
+      (__builtin_prefetch(own[R].x + few * channels + c, 0, 2), ...);
+      (add(only, own[R], c), ...);
+      end_block(c, only);
+    }
+  }
+  [[gnu::always_inline]] inline void add_all(std::size_t whole) const {
+    std::size_t c = 0;
+    for (; c + 2 * width <= whole; c += 2 * width) {
+      block first, second;
+      begin_block(c, first);
+      begin_block(c + width, second);
+      for (std::size_t r = 0; r < count; ++r) {
+        add(first, rows[r], c);
+        add(second, rows[r], c + width);
+      }
+      end_block(c, first);
+      end_block(c + width, second);
+    }
+    if (c == whole) return;
+    block only;
+    begin_block(c, only);
+    for (std::size_t r = 0; r < count; ++r) add(only, rows[r], c);
+    end_block(c, only);
+  }
+  // Copied, as rows may begin anywhere.
+  [[gnu::always_inline]] static void add(block& to, const weighted_row<T>& row, std::size_t c) {
+    block x;
+    __builtin_memcpy(&x, row.x + c, sizeof(block));
+    if constexpr (Weighted) x *= row.factor;
+    to += x;
+  }
+  [[gnu::always_inline]] inline void begin_block(std::size_t c, block& chain) const {
+    chain = block{};
+    if (!begins) __builtin_memcpy(&chain, sum + c, sizeof(block));
+  }
+  [[gnu::always_inline]] inline void end_block(std::size_t c, const block& chain) const {
+    if (!ends) return static_cast<void>(__builtin_memcpy(sum + c, &chain, sizeof(block)));
+    if (is_first && is_last) {
+      const block out = chain * static_cast<T>(factor);
+      __builtin_memcpy(sum + c, &out, sizeof(block));
+      return;
+    }
+    T values[width];
+    double sums[width];
+    __builtin_memcpy(values, &chain, sizeof(block));
+    for (std::size_t i = 0; i < width; ++i) sums[i] = static_cast<double>(values[i]);
+    if (!is_first)
+      for (std::size_t i = 0; i < width; ++i) sums[i] += totals[c + i];
+    if (!is_last) return static_cast<void>(__builtin_memcpy(totals + c, sums, sizeof sums));
+    for (std::size_t i = 0; i < width; ++i) sum[c + i] = static_cast<T>(sums[i] * factor);
+  }
+  [[gnu::always_inline]] inline void end(std::size_t c, T chain) const {
+    if (!ends) return static_cast<void>(sum[c] = chain);
+    if (is_first && is_last) return static_cast<void>(sum[c] = chain * static_cast<T>(factor));
+    const double total = (is_first ? 0 : totals[c]) + static_cast<double>(chain);
+    if (is_last) sum[c] = static_cast<T>(total * factor);
+    else totals[c] = total;
+  }
+};
+
+// Adds up rows of at most so many channels one after another, which leaves `sum`. The rows of a chain are read side by side; of
+// wide ones, which are a stretch of memory each, a few.
+template <class T, bool Weighted>
+class sum_of_rows {
+public:
+  static constexpr std::size_t most = 2048;
+
+  sum_of_rows(std::size_t channels, T* sum)
+      : channels_(channels), side_by_side_(channels < of::wide ? sum_chain : of::few), sum_(sum) {}
+
+  void add(const T* row, T factor) {
+    if (count_ == side_by_side_) add_rows(false, 1);
+    rows_[count_++] = {row, factor};
+  }
+  // Leaves the sum times a factor.
+  void finish(double factor) { add_rows(true, factor); }
+
+private:
+  using of = row_chain<T, Weighted>;
+  static_assert(sum_chain % of::few == 0);
+
+  void add_rows(bool is_last, double factor) {
+    const bool begins = chain_ == 0;
+    chain_ += count_;
+    const bool ends = is_last || chain_ == sum_chain;
+    run_tile(of{rows_, count_, channels_, begins, ends, is_first_, is_last, factor, sum_, totals_});
+    count_ = 0;
+    if (!ends) return;
+    chain_ = 0;
+    is_first_ = false;
+  }
+
+  std::size_t channels_, side_by_side_, count_ = 0;
+  std::size_t chain_ = 0; // rows of it before those
+  T* sum_;
+  bool is_first_ = true;
+  weighted_row<T> rows_[sum_chain];
+  double totals_[most]; // set by the first chain of several
+};
+// How many windows at most have one input.
+inline std::size_t most_windows(const window_axis& a, mean_of which) {
+  if (which == mean_of::adaptive) return (a.out + a.in - 1) / std::max<std::size_t>(1, a.in) + 1;
+  return (a.kernel + a.stride - 1) / a.stride;
+}
+
+// The gradient of some channels of one input, of the windows that it is in, in their order.
+template <class T>
+void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* gradients, std::size_t channels,
+                 std::size_t count, T* to) {
+  const std::size_t row = pixel / over.x.in, column = pixel % over.x.in;
+  const output_range rows = outputs_having(over.y, which, row), columns = outputs_having(over.x, which, column);
+  sum_of_rows<T, true> sum(count, to);
+  for (std::size_t p = rows.begin; p < rows.end; ++p) {
+    const mean_range y = range_of(over.y, which, p);
+    if (row < y.begin || row >= y.end) continue;
+    for (std::size_t q = columns.begin; q < columns.end; ++q) {
+      const mean_range x = range_of(over.x, which, q);
+      if (column >= x.begin && column < x.end)
+        sum.add(gradients + (p * over.x.out + q) * channels, static_cast<T>(1 / static_cast<double>(y.divisor * x.divisor)));
+    }
+  }
+  sum.finish(1);
+}
+
 } // namespace detail
 
 template <class T>
 void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                         T* output, const T* input) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using sum_of_pixels = detail::sum_of_rows<T, false>;
   const std::size_t each = std::max<std::size_t>(1, over.inputs() / std::max<std::size_t>(1, over.outputs()));
   detail::for_each_row(queue, samples * over.outputs(), channels * each, [&](std::size_t pixel) {
     const detail::mean_window of(over, which, pixel % over.outputs());
     const T* const image = input + pixel / over.outputs() * over.inputs() * channels;
-    T* const sum = output + pixel * channels;
-    std::fill_n(sum, channels, T{0});
-    for (std::size_t row = of.y.begin; row < of.y.end; ++row)
-      for (std::size_t column = of.x.begin; column < of.x.end; ++column)
-        detail::run_elements(set, detail::add_share<T>{T{1}}, channels, std::array{sum},
-                             std::array<const T*, 2>{sum, image + (row * over.x.in + column) * channels});
-    detail::run_elements(set, detail::scale_by<T>{static_cast<T>(of.share)}, channels, std::array{sum},
-                         std::array<const T*, 1>{sum});
+    for (std::size_t begin = 0; begin < channels; begin += sum_of_pixels::most) {
+      sum_of_pixels sum(std::min(sum_of_pixels::most, channels - begin), output + pixel * channels + begin);
+      for (std::size_t row = of.y.begin; row < of.y.end; ++row)
+        for (std::size_t column = of.x.begin; column < of.x.end; ++column)
+          sum.add(image + (row * over.x.in + column) * channels + begin, T{1});
+      sum.finish(of.share);
+    }
   });
 }
 
-// Windows overlap, so that an image is cut over its channels only.
+// Where an input is in few windows these are gone through once, and each is added to its inputs: windows overlap, so that an
+// image is cut over its channels only. Where it is in more than a chain has terms, each input goes through its own windows.
 template <class T>
 void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {
+  const std::size_t windows = detail::most_windows(over.y, which) * detail::most_windows(over.x, which);
+  if (windows > detail::sum_chain)
+    return detail::for_each_row(queue, samples * over.inputs(), channels * windows, [&](std::size_t pixel) {
+      const T* const gradients = output_gradient + pixel / over.inputs() * over.outputs() * channels;
+      for (std::size_t begin = 0; begin < channels; begin += detail::sum_of_rows<T, true>::most)
+        detail::sum_windows(over, which, pixel % over.inputs(), gradients + begin, channels,
+                            std::min(detail::sum_of_rows<T, true>::most, channels - begin),
+                            input_gradient + pixel * channels + begin);
+    });
   constexpr std::size_t most = 256; // channels at a time
   const detail::instruction_set set = detail::widest_for_elements();
   const std::size_t cuts = (channels + most - 1) / most;

@@ -10,6 +10,7 @@
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/elementwise/cuda_pixels.cuh>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
 
 namespace cairn {
 
@@ -20,6 +21,28 @@ CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
   const std::size_t divisor = y.divisor * x.divisor;
   return divisor == 0 ? T{0} : T{1} / static_cast<T>(divisor);
 }
+
+// The sum of quads one after another, in chains; see ops/elementwise/sums.hpp.
+template <class T>
+struct sum_of_quads {
+  double total[quad_width<T>] = {};
+  quad<T> chain{};
+  std::size_t in_chain = 0;
+
+  CAIRN_DEVICE void add(const quad<T>& v, T factor) {
+    for (std::size_t j = 0; j < quad_width<T>; ++j) chain.at[j] += v.at[j] * factor;
+    if (++in_chain < rows_of_chain) return;
+    for (std::size_t j = 0; j < quad_width<T>; ++j) total[j] += static_cast<double>(chain.at[j]);
+    chain = {};
+    in_chain = 0;
+  }
+  CAIRN_DEVICE quad<T> times(T factor) const {
+    quad<T> out;
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      out.at[j] = static_cast<T>(total[j] + static_cast<double>(chain.at[j])) * factor;
+    return out;
+  }
+};
 
 // One quad of the output each.
 template <class T>
@@ -33,29 +56,11 @@ struct avg_pool_output {
     const auto at = where.at(index);
     const mean_range y = range_of(over.y, which, at.row), x = range_of(over.x, which, at.column);
     const std::size_t image = at.image * over.inputs();
-    quad<T> sum{};
+    sum_of_quads<T> sum;
     for (std::size_t row = y.begin; row < y.end; ++row)
-      for (std::size_t column = x.begin; column < x.end; ++column) {
-        const quad<T> v = where.load(input, image + row * over.x.in + column, at.channel);
-        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += v.at[j];
-      }
-    const T share = share_of<T>(y, x);
-    for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] *= share;
-    where.store(output, sum, at.pixel, at.channel);
-  }
-};
-// The outputs [begin, end) of an axis among which are all whose windows have this input.
-struct outputs_having {
-  std::size_t begin, end;
-  CAIRN_DEVICE outputs_having(const window_axis& a, mean_of which, std::size_t input) {
-    if (which == mean_of::adaptive) {
-      begin = input * a.out / a.in;
-      end = ((input + 1) * a.out + a.in - 1) / a.in;
-    } else {
-      const std::size_t place = input + a.padding;
-      begin = place < a.kernel ? 0 : (place - a.kernel) / a.stride + 1;
-      end = place / a.stride + 1 < a.out ? place / a.stride + 1 : a.out;
-    }
+      for (std::size_t column = x.begin; column < x.end; ++column)
+        sum.add(where.load(input, image + row * over.x.in + column, at.channel), T{1});
+    where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
   }
 };
 // One quad of the input each: the windows that it is in, in their order.
@@ -68,19 +73,17 @@ struct avg_pool_input_gradient {
   const T* output_gradient;
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const auto at = where.at(index);
-    const outputs_having rows(over.y, which, at.row), columns(over.x, which, at.column);
-    quad<T> sum{};
+    const output_range rows = outputs_having(over.y, which, at.row), columns = outputs_having(over.x, which, at.column);
+    sum_of_quads<T> sum;
     for (std::size_t p = rows.begin; p < rows.end; ++p) {
       const mean_range y = range_of(over.y, which, p);
       for (std::size_t q = columns.begin; y.begin <= at.row && at.row < y.end && q < columns.end; ++q) {
         const mean_range x = range_of(over.x, which, q);
         if (at.column < x.begin || at.column >= x.end) continue;
-        const quad<T> dy = where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel);
-        const T share = share_of<T>(y, x);
-        for (std::size_t j = 0; j < quad_width<T>; ++j) sum.at[j] += dy.at[j] * share;
+        sum.add(where.load(output_gradient, at.image * over.outputs() + p * over.x.out + q, at.channel), share_of<T>(y, x));
       }
     }
-    where.store(input_gradient, sum, at.pixel, at.channel);
+    where.store(input_gradient, sum.times(T{1}), at.pixel, at.channel);
   }
 };
 

@@ -17,4 +17,11 @@ template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets) = delete;
 
+// The same with a weight for the targets of 1 in each of `columns`, the innermost extent: element i has weights[i % columns].
+//   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count
+//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count
+template <class T>
+void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
+
 } // namespace cairn

@@ -6,17 +6,77 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda.cuh>
+#include <cairn/device/cuda/division.cuh>
+#include <cairn/device/cuda/launch.cuh>
+#include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/elementwise/cuda_mean_of_terms.cuh>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
 
 namespace cairn {
+
+namespace detail {
+
+template <class T>
+struct weighted_logits {
+  std::size_t count;
+  divisor columns;
+  bool aligned;
+  const T *output, *targets, *weights;
+
+  // f of each element of a quad, its target and its weight.
+  template <class F>
+  CAIRN_DEVICE quad<T> made(std::size_t q, const F& f) const {
+    const std::size_t first = q * quad_width<T>;
+    quad<T> y = load_quad(output, first, count, aligned);
+    const quad<T> t = load_quad(targets, first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) {
+      if (first + j >= count) continue;
+      const std::size_t row = columns.of(first + j);
+      f(y.at[j], t.at[j], weights[columns.rest(first + j, row)]);
+    }
+    return y;
+  }
+};
+template <class T>
+struct weighted_logit_terms : weighted_logits<T> {
+  CAIRN_DEVICE void add(std::size_t q, T& sum) const {
+    const quad<T> terms = this->made(q, weighted_logit_error{});
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      if (q * quad_width<T> + j < this->count) sum += terms.at[j];
+  }
+};
+// One quad each; the gradient may lie on the output.
+template <class T>
+struct weighted_logit_gradients : weighted_logits<T> {
+  T* gradient;
+  weighted_logit_error_derivative<T> derivative;
+  CAIRN_DEVICE void operator()(std::size_t q) const {
+    store_quad(gradient, this->made(q, derivative), q * quad_width<T>, this->count, this->aligned);
+  }
+};
+
+} // namespace detail
 
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
   const T share = static_cast<T>(1.0 / static_cast<double>(count));
   detail::mean_of_terms(queue, "bce_with_logits", loss, output_gradient, count, output, targets, detail::logit_error{},
                         detail::logit_error_derivative<T>{share});
+}
+
+template <std::floating_point T>
+void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+                     const T* positive_weights, std::size_t columns) {
+  constexpr const char* op = "bce_with_logits";
+  using namespace detail;
+  const weighted_logits<T> all{count, columns, are_quads(output, targets), output, targets, positive_weights};
+  sum_then<T, T>(queue, op, count, weighted_logit_terms<T>{all}, store_mean{loss, count});
+  if (output_gradient == nullptr) return;
+  weighted_logit_gradients<T> gradients{all, output_gradient, {static_cast<T>(1.0 / static_cast<double>(count))}};
+  gradients.aligned = gradients.aligned && are_quads(output_gradient);
+  launch_each(queue, op, quads_for<T>(count), gradients);
 }
 
 } // namespace cairn

@@ -39,6 +39,9 @@ struct convolution {
 // as torch.nn.functional.conv2d, where x is 0 beside the image. The output is a matrix, one row a pixel, and rows may be apart
 // by any stride; `then` is applied to it as by matmul, its addend and mask are like the output.
 //
+// A NaN or an infinity of x reaches the outputs that read it and no others. One in the weight reaches those that multiply it, and
+// may reach others of its channel at the border: a kernel multiplies it with the 0 beside the image, or leaves that out.
+//
 // An element's bits depend on its operands and on where its pixel lies in its image, not on the other images, the threads or
 // what `then` does.
 template <class T>
@@ -47,7 +50,8 @@ void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::
                     const std::type_identity_t<epilogue<T>>& then) = delete;
 
 // dx(n, y, x, c) = sum over the outputs (p, q) and taps (i, j) that read this pixel, and o, of dy(n, p, q, o) w(o, i, j, c).
-// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing.
+// `then` has an addend or a mask like the input gradient, whose rows have no gap, or nothing. NaN and infinities reach as far as
+// in forward: those of dy the inputs that it was made of, those of the weight perhaps others at the border.
 template <class T>
 void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples, T* input_gradient,
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
@@ -55,7 +59,8 @@ void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how
 
 // dw(o, i, j, c) = sum over n, p, q of dy(n, p, q, o) x(n, p s + i d - padding, q s + j d - padding, c), and
 // db(o) = sum over n, p, q of dy(n, p, q, o) where bias_gradient is not null. Images are added in their order, and in each the
-// rows of the output: so the bits do not depend on the threads.
+// rows of the output: so the bits do not depend on the threads. Only pixels that meet count: a NaN or an infinity reaches the
+// weights of those taps that read it, or write it, and no others.
 template <class T>
 void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& how, std::size_t samples,
                             std::type_identity_t<accumulated<T>>* weight_gradient,

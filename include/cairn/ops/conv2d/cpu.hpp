@@ -157,6 +157,7 @@ bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& h
   if (all.tiles.columns == 0 || samples == 0) return false;
   for_each_stretch(queue, all.pieces(), operations, [&](std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
     sum_weights_for(isa, all, begin, end, scratch);
+    mend_weights(all, begin, end);
   });
   return true;
 }

@@ -68,6 +68,30 @@ struct weighted_sum {
     }
   }
 };
+// The same of more terms than a chain has: the chains are added up in double (see sums.hpp).
+inline constexpr std::size_t weighted_chain = 128;
+template <class T>
+[[gnu::noinline]] void sum_weighted_chains(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  constexpr std::size_t chain = weighted_chain, most = 64;
+  channel_term<T> own[chain];
+  for (std::size_t begin = 0; begin < channels; begin += most) {
+    const std::size_t columns = std::min(most, channels - begin);
+    double totals[most] = {};
+    for (std::size_t from = 0; from < count; from += chain) {
+      const std::size_t length = std::min(chain, count - from);
+      for (std::size_t t = 0; t < length; ++t) own[t] = {terms[from + t].x + begin, terms[from + t].weight + begin};
+      alignas(64) T sums[most];
+      run_tile(weighted_sum<T>{own, length, columns, sums});
+      for (std::size_t c = 0; c < columns; ++c) totals[c] += static_cast<double>(sums[c]);
+    }
+    for (std::size_t c = 0; c < columns; ++c) sum[begin + c] = static_cast<T>(totals[c]);
+  }
+}
+template <class T>
+void sum_weighted(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
+  if (count <= weighted_chain) run_tile(weighted_sum<T>{terms, count, channels, sum});
+  else sum_weighted_chains(terms, count, channels, sum);
+}
 
 // What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below: so there is no branch.
 template <class T>
@@ -123,7 +147,7 @@ bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> resul
       std::size_t count = 0;
       terms(row, [&](const T* x, std::size_t tap) { found[count++] = {x, turned + tap * channels}; });
       T* const to = result.data + row * result.stride;
-      run_tile(weighted_sum<T>{found, count, channels, is_finished(then) ? to : sums}); // an addend may be the result
+      sum_weighted(found, count, channels, is_finished(then) ? to : sums); // an addend may be the result
       if (!is_finished(then)) finish_pixel(set, channels, to, sums, then, row, zeros);
     }
   });
@@ -183,7 +207,7 @@ bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::s
         for (std::size_t q = 0; q < x.out; ++q)
           if (const std::size_t column = x.input(q, tap % x.kernel); column < x.in)
             found[terms++] = {image + (from * x.in + column) * channels, gradient + q * output_gradient.stride};
-        run_tile(weighted_sum<T>{found, terms, count, sums});
+        sum_weighted(found, terms, count, sums);
         for (std::size_t c = 0; c < count; ++c) totals[tap * most + c] += static_cast<double>(sums[c]);
       }
     }

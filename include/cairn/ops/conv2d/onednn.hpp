@@ -4,7 +4,7 @@
 #include <cairn/core/config.hpp>
 
 #if !CAIRN_WITH_ONEDNN
-#error "cairn/ops/conv2d/onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#error "onednn.hpp needs oneDNN: link the CMake target cairn::onednn, or compile with -DCAIRN_WITH_ONEDNN=1 -ldnnl"
 #elif defined(__CUDACC__)
 #error "nvcc 13 fails in oneDNN's header: what nvcc compiles cannot have cairn::onednn"
 #else

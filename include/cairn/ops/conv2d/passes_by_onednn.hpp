@@ -4,7 +4,7 @@
 #include <cairn/core/config.hpp>
 
 #if !CAIRN_WITH_ONEDNN
-#error "cairn/ops/conv2d/passes_by_onednn.hpp needs oneDNN: link the CMake target cairn::onednn"
+#error "passes_by_onednn.hpp needs oneDNN: link the CMake target cairn::onednn, or compile with -DCAIRN_WITH_ONEDNN=1 -ldnnl"
 #else
 
 #include <algorithm>

@@ -11,7 +11,9 @@
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/gather.hpp>
 #include <cairn/ops/conv2d/slab.hpp>
+#include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/matmul/product.hpp>
+#include <cairn/ops/window.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -129,6 +131,107 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
       }
     }
     piece = last;
+  }
+}
+
+// Zeros beside an image, and between rows of copied gradients, take part in the sums above, and 0 x NaN and 0 x inf are NaN.
+// A sum that is NaN is therefore taken again, over the pairs of pixels that there are: others cost one look each, and keep their
+// bits.
+
+// Finds out whether a number is infinite or NaN.
+template <class T>
+struct find_not_finite {
+  matrix<const T> in;
+  bool* found;
+
+  static constexpr std::size_t width = 64 / sizeof(T);
+  typedef T block __attribute__((vector_size(64)));
+
+  [[gnu::always_inline]] inline void run() const {
+    block zeros{};
+    T zero{};
+    for (std::size_t row = 0; row < in.rows; ++row) {
+      const T* const from = in.data + row * in.stride;
+      std::size_t i = 0;
+      for (; i + width <= in.columns; i += width) {
+        block x;
+        __builtin_memcpy(&x, from + i, sizeof x); // rows may begin anywhere
+        zeros += x - x;
+      }
+      for (; i < in.columns; ++i) zero += from[i] - from[i];
+    }
+    for (std::size_t i = 0; i < width; ++i) zero += zeros[i];
+    *found = zero != 0; // inf - inf and NaN are NaN
+  }
+};
+template <class T>
+bool has_not_finite(matrix<const T> in) {
+  bool found = false;
+  run_tile(find_not_finite<T>{in, &found});
+  return found;
+}
+
+// One weight, from the image `first` on and then from those before it, in double. NaN ends it.
+template <class T>
+T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
+  const window_axis &y = all.how.over.y, &x = all.how.over.x;
+  const std::size_t channel = o / all.how.group_out() * all.how.group_in() + c;
+  const auto seen = [&](T v) { // as fill_slab copies it
+    if (all.scales.mean == nullptr) return v;
+    v = (v - all.scales.mean[channel]) * all.scales.factor[channel] + all.scales.bias[channel];
+    return v < T{0} ? T{0} : v;
+  };
+  double sum = 0;
+  for (std::size_t n = 0; n < all.samples; ++n)
+    for (std::size_t p = 0; p < y.out; ++p) {
+      const std::size_t image = (first + n) % all.samples, row = y.input(p, tap / x.kernel);
+      if (row >= y.in) continue;
+      for (std::size_t q = 0; q < x.out; ++q) {
+        const std::size_t column = x.input(q, tap % x.kernel);
+        if (column >= x.in) continue;
+        sum += static_cast<double>(all.output_gradient((image * y.out + p) * x.out + q, o)) *
+               static_cast<double>(seen(all.input[((image * y.in + row) * x.in + column) * all.how.in_channels + channel]));
+      }
+      if (sum != sum) return static_cast<T>(sum);
+    }
+  return static_cast<T>(sum);
+}
+
+// The first image of which an output gradient or an input is not finite, or how many images there are.
+template <class T>
+std::size_t first_not_finite(const weight_sums<T>& all) {
+  const convolution& c = all.how;
+  const std::size_t outputs = c.over.outputs(), inputs = c.over.inputs(), stride = all.output_gradient.stride;
+  std::size_t image = 0;
+  while (image < all.samples &&
+         !has_not_finite<T>({all.output_gradient.data + image * outputs * stride, outputs, c.out_channels, stride}) &&
+         !has_not_finite<T>({all.input + image * inputs * c.in_channels, inputs, c.in_channels}))
+    ++image;
+  return image;
+}
+
+// Takes sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which lies in the first image
+// that is not finite, or soon behind it. Looks at the images before the sums where that is less.
+template <class T>
+void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end) {
+  const convolution& c = all.how;
+  const std::size_t of_group = all.stretches * all.cuts();
+  const std::size_t images = all.samples * (c.over.outputs() * c.out_channels + c.over.inputs() * c.in_channels);
+  bool looked = images < (end - begin) * std::min(all.cut, all.length) * c.group_out();
+  std::size_t first = looked ? first_not_finite(all) : 0;
+  for (std::size_t piece = begin; piece < end && first < all.samples; ++piece) {
+    const std::size_t within = piece % of_group, from = within % all.cuts() * all.cut;
+    const std::size_t place = within / all.cuts() * all.length + from; // in the weights of an output channel
+    const std::size_t o = piece / of_group * c.group_out();
+    const matrix<T> sums{all.weight_gradient + o * c.depth() + place, c.group_out(), std::min(all.cut, all.length - from),
+                         c.depth()};
+    if (!has_not_finite<T>(sums)) continue;
+    if (!looked) first = first_not_finite(all);
+    looked = true;
+    for (std::size_t row = 0; row < sums.rows && first < all.samples; ++row) // else finite numbers became too large
+      for (std::size_t i = 0; i < sums.columns; ++i)
+        if (T& sum = sums(row, i); sum != sum)
+          sum = sum_of_meetings(all, first, o + row, (place + i) / c.group_in(), (place + i) % c.group_in());
   }
 }
 

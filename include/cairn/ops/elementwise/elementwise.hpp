@@ -3,9 +3,21 @@
 
 #include <cstddef>
 
+#include <cairn/core/config.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+struct product_of_two {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+} // namespace detail
 
 // to_i = f(from_i, ...) for every i in [0, count), for a layer of one's own that runs on every device. All arrays have the same
 // element type T, and there is at least one to read; `to` may lie on any of them.

@@ -4,7 +4,7 @@
 #include <cairn/core/config.hpp>
 
 #if !CAIRN_WITH_BLAS
-#error "cairn/ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas"
+#error "ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas, or compile with -DCAIRN_WITH_BLAS=1 -lopenblas"
 #else
 
 #include <algorithm>

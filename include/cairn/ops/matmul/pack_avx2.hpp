@@ -193,10 +193,14 @@ struct column_sums {
   }
 };
 
-// to[j] = the sum over p of from[p * stride + j] for j in [0, columns).
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). Of no rows there may be no memory.
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
   constexpr std::size_t width = avx2_register<T>::width;
+  if (depth == 0) {
+    std::fill_n(to, columns, T(0));
+    return;
+  }
   std::size_t j = 0;
   for (; j + 4 * width <= columns; j += 4 * width) {
     column_sums<T, 4, false> sums;

@@ -53,9 +53,13 @@ struct cross_entropy {
   double share; // 1 / rows
   instruction_set set;
 
-  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
+  // The number of its target among those of a row.
+  template <class Number>
+  Number& of_target(Number* numbers, std::size_t row) const {
+    return numbers[static_cast<std::ptrdiff_t>(targets[row])];
+  }
   double distance(std::size_t row, T most) const {
-    return static_cast<double>(logits[row * classes + target(row)]) - static_cast<double>(most);
+    return static_cast<double>(of_target(logits + row * classes, row)) - static_cast<double>(most);
   }
 
   // The loss of one row, a piece of the row at a time.
@@ -75,7 +79,7 @@ struct cross_entropy {
     }
     if (result != nullptr) {
       run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
-      result[target(row)] -= static_cast<T>(share);
+      of_target(result, row) -= static_cast<T>(share);
     }
     return std::log(sum) - chosen;
   }
@@ -108,7 +112,7 @@ struct cross_entropy {
         T* const result = gradient + (begin + row) * classes;
         const T scale = static_cast<T>(share / sum);
         for (std::size_t c = 0; c < classes; ++c) result[c] = e[c] * scale;
-        result[target(begin + row)] -= static_cast<T>(share);
+        of_target(result, begin + row) -= static_cast<T>(share);
       }
     }
     return loss;

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <semaphore.h>
+
+#include <cairn/comm/first_failure.hpp>
+#include <cairn/comm/rank_call.hpp>
+#include <cairn/core/deadline.hpp>
+#include <cairn/core/error.hpp>
+
+namespace cairn::detail {
+
+// How the calls of a rank are served.
+struct message_options {
+  std::chrono::milliseconds deadline{30'000};
+  std::size_t max_in_flight = 4096;
+  bool in_any_order = false;
+  std::chrono::milliseconds long_deadline{600'000}; // where a rank works alone, and for the beginning; no less than `deadline`
+  std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies; the same
+  std::string told_place{};                               // "rank 2 of 4", if a launcher says so before the job has begun
+  std::function<std::string()> missing{}; // as long as it has not: the processes that are known to be missing, in words
+};
+
+// What became of a run on all ranks.
+struct run_outcome {
+  std::string late;               // the ranks whose body has not ended, empty if all have
+  int first_to_throw = -1;        // the lowest rank whose exception no other rank caused, or else the lowest that threw
+  bool this_rank_follows = false; // its own exception has another rank's as its cause
+  bool is_end_late = false;       // nothing failed, but the bodies of `late` have not ended within options::end_deadline
+};
+
+// What the thread of a rank and its communication thread share: the rank's calls, its first failure, and what either asks of the
+// other. Functions below are for the rank's thread, but where it says otherwise.
+class message_board {
+public:
+  using clock = std::chrono::steady_clock;
+  using fault_kind = detail::fault_kind;
+  // Which process of the job this is.
+  struct place {
+    std::string name{};
+    int rank = 0, size = 1, local_rank = 0, local_size = 1;
+  };
+
+  explicit message_board(const message_options& options)
+      : options_(options), entries_(std::make_unique<entry[]>(options.max_in_flight)) {
+    if (::sem_init(&bell_, 0, 0) != 0) throw error("cairn: sem_init failed");
+  }
+  message_board(const message_board&) = delete;
+  message_board& operator=(const message_board&) = delete;
+  ~message_board() { ::sem_destroy(&bell_); }
+
+  const message_options& options() const { return options_; }
+  const place& here() const { return here_; }
+  std::string whose() const { return here_.name + ": rank " + std::to_string(here_.rank) + " of " + std::to_string(here_.size); }
+  running_deadline<clock> deadline() const { return running_deadline<clock>(options_.deadline); }
+  // How long a wait for this call lasts, and one that others make late on purpose.
+  std::chrono::milliseconds limit_of(std::uint64_t call) const {
+    return entry_of(call).asked.purpose.may_take_long ? std::max(options_.deadline, options_.long_deadline) : options_.deadline;
+  }
+  bool failed() const { return failed_.load(); }
+  bool over(std::uint64_t call) const { return entry_of(call).over.load() > call; }
+
+  // Starts this rank's next call and returns its number, from 0. Texts count calls from 1.
+  std::uint64_t start(const rank_call& asked) {
+    const std::uint64_t call = started_.load();
+    if (failed()) throw_reason(prefix(call, asked) + "it cannot start, because ");
+    if (call >= options_.max_in_flight && !over(call - options_.max_in_flight))
+      throw input_error(prefix(call, asked) + "it cannot start, because " + std::to_string(options_.max_in_flight) +
+                        " calls are in flight; wait for some of them first, or raise options::max_in_flight");
+    entry& own = entry_of(call);
+    own.asked = asked;
+    own.started_at = clock::now();
+    if (here_.size == 1) {
+      if (asked.what == rank_call::kind::exchange && asked.count > 0) std::memcpy(asked.data, asked.own, asked.count);
+      own.over.store(call + 1);
+    }
+    started_.store(call + 1);
+    if (here_.size > 1 && asleep_.exchange(false)) ring();
+    return call;
+  }
+
+  // Returns when the call is over; throws on failure or after the deadline.
+  void wait(std::uint64_t call) {
+    if (!over(call) && !await(call)) throw_reason(prefix(call, entry_of(call).asked) + "it was not done, because ");
+  }
+  // The rank gives the memory of a call back to its owner without having waited for it, while an exception passes. Other
+  // ranks may still need what lies there: this returns when the call is over or given up, after the deadline at the latest.
+  void drop(std::uint64_t call) noexcept {
+    if (!over(call)) static_cast<void>(await(call));
+  }
+
+  // Throws if a call has failed, or is still open when its deadline is over. Waits for nothing: the communication thread finds
+  // out what is late, and a later check() throws it.
+  void check() {
+    while (oldest_open_ < started_.load() && over(oldest_open_)) ++oldest_open_;
+    if (oldest_open_ < started_.load()) {
+      const std::chrono::milliseconds limit = limit_of(oldest_open_);
+      if (watched_ != oldest_open_ + 1) watch_ = running_deadline<clock>(limit, entry_of(oldest_open_).started_at, limit / 2);
+      watched_ = oldest_open_ + 1;
+      if (watch_.is_over()) {
+        is_late_.store(true);
+        ring();
+      }
+    }
+    if (failed()) throw_reason(whose() + ": it cannot go on, because ");
+  }
+
+  // No call has more bytes than these: its memory is allocated now.
+  void reserve(std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    if (here_.size == 1 || bytes <= reserved_) return;
+    asked_memory_ = std::max(asked_memory_, bytes);
+    ring();
+    if (auto give_up = deadline(); !wait_within(give_up, told_rank_, lock, [&] { return reserved_ >= bytes || failed(); }))
+      throw deadline_error(whose() + ": reserve: expected all calls of this rank to be over, found open ones");
+  }
+
+  // This rank's body has ended, with this exception if there is a text. Returns when those of all others have, after
+  // options::end_deadline at the latest; if something has failed, after a while.
+  run_outcome leave(const std::string* threw) {
+    std::unique_lock lock(mutex_);
+    leaving_ = leaver{started_.load(), threw != nullptr, threw != nullptr && failed() && kind_ == fault_kind::lost,
+                      threw != nullptr ? *threw : std::string()};
+    ring();
+    if (!await_thread(lock, [&] { return !leaving_ || has_ended_; })) {
+      lock.unlock();
+      abort(whose() + ": " + stuck_text);
+    }
+    return outcome_;
+  }
+
+  // Asks the communication thread to end all processes of the job.
+  [[noreturn]] void abort(const std::string& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      abort_ = text;
+    }
+    ring();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::fprintf(stderr, "%s\n", text.c_str());
+    std::_Exit(1);
+  }
+
+  // Of both threads. The first failure wins.
+  void fail(fault_kind kind, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (failed()) return;
+    failure_ = text;
+    kind_ = kind;
+    failed_.store(true);
+  }
+  std::string prefix(std::uint64_t call, const rank_call& asked) const {
+    return whose() + ", call " + std::to_string(call + 1) + ", " + asked.text() + ": ";
+  }
+  [[noreturn]] void throw_reason(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (kind_ == fault_kind::late) throw deadline_error(what + failure_);
+    if (kind_ == fault_kind::different) throw input_error(what + failure_);
+    throw rank_lost(what + failure_);
+  }
+
+private:
+  template <class Transport>
+  friend class message_server;
+  template <class Transport>
+  friend class message_group;
+
+  // So long a rank looks again and again before it sleeps: about what falling asleep and waking up costs.
+  static constexpr std::chrono::microseconds spin{20};
+  // So much later than the communication thread it finds out itself that a call is late.
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  static constexpr const char* stuck_text = "the communication thread does not come back from a call of its library";
+
+  struct entry {
+    rank_call asked{};
+    clock::time_point started_at{};
+    std::atomic<std::uint64_t> over{0}; // 1 + the number of the last call in this place that is over
+  };
+  struct leaver {
+    std::uint64_t calls = 0;
+    bool threw = false;
+    bool follows = false;
+    std::string text{};
+  };
+
+  entry& entry_of(std::uint64_t call) const { return entries_[call % options_.max_in_flight]; }
+  void ring() { ::sem_post(&bell_); }
+
+  // True when the call is over; false when it has failed and its memory is not used any more.
+  bool await(std::uint64_t call) {
+    waits_since_.store(clock::now().time_since_epoch().count());
+    waits_before_.store(call + 1);
+    asleep_.store(false);
+    ring();
+    const auto sleep_at = clock::now() + spin;
+    while (!over(call) && !failed() && clock::now() < sleep_at) std::this_thread::yield();
+    if (!over(call)) {
+      std::unique_lock lock(mutex_);
+      if (!await_thread(lock, [&] { return over(call) || is_quiet_; })) {
+        lock.unlock();
+        fail(fault_kind::late, stuck_text);
+      }
+    }
+    waits_before_.store(0);
+    return over(call);
+  }
+
+  // Waits for what the communication thread tells. It is that thread which finds out what is late, so that this is false only if
+  // the thread has not come round for longer than the deadline.
+  template <class Condition>
+  bool await_thread(std::unique_lock<std::mutex>& lock, const Condition& holds) {
+    const auto longer = bounded_wait(options_.deadline) + patience;
+    std::uint64_t seen = rounds_.load();
+    for (running_deadline<clock> stuck(longer); !told_rank_.wait_until(lock, stuck.next_look(), holds);) {
+      const bool is_over = stuck.is_over();
+      if (const std::uint64_t now = rounds_.load(); now != seen) {
+        seen = now;
+        stuck = running_deadline<clock>(longer);
+      } else if (is_over) return false;
+    }
+    return true;
+  }
+
+  // By the communication thread, after it has written an atomic that the rank looks at.
+  void tell_rank() {
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    told_rank_.notify_all();
+  }
+
+  message_options options_;
+  place here_{}; // written before the rank can call anything
+  std::unique_ptr<entry[]> entries_;
+  // Of the rank's thread: calls before the first are over, and since when check() has seen that one.
+  std::uint64_t oldest_open_ = 0, watched_ = 0; // 1 + its number
+  running_deadline<clock> watch_{std::chrono::milliseconds(0)};
+  std::atomic<std::uint64_t> rounds_{0}; // of the communication thread's loop
+  std::atomic<std::uint64_t> started_{0};
+  std::atomic<std::uint64_t> waits_before_{0}; // the rank waits for all calls before this one; 0 if it does not wait
+  std::atomic<clock::rep> waits_since_{0};
+  std::atomic<bool> is_late_{false}; // a call is, for which the rank does not wait
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> asleep_{false}; // the communication thread is, or takes a nap
+  sem_t bell_{};                    // wakes it
+
+  std::mutex mutex_; // of what follows
+  std::condition_variable told_rank_;
+  std::string failure_;
+  fault_kind kind_ = fault_kind::lost;
+  bool is_quiet_ = false; // after a failure: no call uses its memory any more
+  bool is_ready_ = false; // the transport is there
+  bool has_ended_ = false;
+  bool stopping_ = false;
+  std::size_t asked_memory_ = 0;
+  std::size_t reserved_ = 0;
+  std::optional<leaver> leaving_; // until all have left
+  run_outcome outcome_{};
+  std::string abort_;
+};
+
+} // namespace cairn::detail

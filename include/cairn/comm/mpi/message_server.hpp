@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <semaphore.h>
+
+#include <cairn/comm/different_calls.hpp>
+#include <cairn/comm/long_wait.hpp>
+#include <cairn/comm/mpi/bell.hpp>
+#include <cairn/comm/mpi/message_board.hpp>
+#include <cairn/comm/mpi/message_call.hpp>
+#include <cairn/comm/mpi/message_news.hpp>
+#include <cairn/comm/mpi/message_transport.hpp>
+#include <cairn/comm/termination.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/device/cores.hpp>
+
+namespace cairn::detail {
+
+// What the communication thread does: it serves the calls of its rank, and makes all calls of the transport.
+//
+// Two calls are worked on at a time, and begin in the order in which they were started. The thread sleeps when none is open.
+// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. Where it does share
+// it and the spans lie in memory that all ranks reach, nothing is gained beside the rank's work: such calls begin when it waits.
+//
+// A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
+// looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
+template <class Transport>
+class message_server {
+  using clock = message_board::clock;
+
+public:
+  message_server(message_board& board, Transport& transport)
+      : board_(board), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())),
+        has_no_core_(usable_cores() <= static_cast<std::size_t>(transport.local_size())) {
+    for (std::size_t i = 0; i < worked_on; ++i) calls_.emplace_back(transport);
+  }
+
+  // Returns when the board says so, and nothing is open.
+  void serve() {
+    auto moved_at = clock::now(), looked_at = moved_at, round_at = moved_at;
+    for (;;) {
+      board_.rounds_.fetch_add(1);
+      const bool moved = work();
+      const auto now = clock::now();
+      if (const auto gap = now - round_at;
+          gap > away) // while something is waited for, a round takes no more than some milliseconds
+        for (auto* const since : {&left_at_, &terminated_at_})
+          if (*since) **since += gap;
+      round_at = now;
+      if (moved) moved_at = now;
+      if (!moved && (now - looked_at > slow_look || !any_open())) {
+        looked_at = now;
+        look_around(now);
+      }
+      if (board_.failed()) give_up();
+      if (!answer_rank(now)) return;
+      if (!moved) rest(now - moved_at);
+    }
+  }
+
+private:
+  static constexpr std::size_t worked_on = 2;
+  static constexpr std::chrono::microseconds eager{300};   // so long a rank that waits is worth a busy thread
+  static constexpr std::chrono::microseconds nap{100};     // between two looks otherwise
+  static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at what is seldom
+  static constexpr std::chrono::milliseconds put_off{5};   // so long at most a call that has not begun, as the rank computes
+  static constexpr std::chrono::milliseconds farewell{1000};
+  static constexpr std::chrono::milliseconds tells_calls{250}; // so long for all to tell which calls they make
+  static constexpr std::chrono::milliseconds away{350};        // a longer round: the process did not run
+  static constexpr std::chrono::milliseconds last_words{300};  // after SIGTERM
+  // So much longer waits a rank for the sums of others: the owner of a part knows which rank is late, and says so.
+  static constexpr std::chrono::milliseconds by_hearsay{250};
+
+  // What another rank has said about itself.
+  struct other_rank {
+    std::uint64_t runs = 0;                  // in so many its body has ended
+    std::uint64_t calls = ~std::uint64_t{0}; // the calls from this one on will never be over
+    std::optional<rank_news> failed{}, left{};
+  };
+
+  bool any_open() const {
+    return std::ranges::any_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
+  }
+
+  // Moves calls on; whether anything moved.
+  bool work() {
+    if (board_.failed()) return false;
+    if (others_.size() == 1) { // calls are over when they start
+      next_ = board_.started_.load();
+      return false;
+    }
+    bool moved = false;
+    try {
+      for (message_call<Transport>& call : calls_) {
+        if (call.is_open()) {
+          if (!call.progress()) continue;
+        } else if (next_ < board_.started_.load() && may_begin() && !is_put_off() && others_allow(next_)) {
+          begin_next(call);
+        } else {
+          continue;
+        }
+        moved = true;
+        if (!call.is_open()) finish(call);
+      }
+    } catch (const input_error& thrown) {
+      board_.fail(fault_kind::different, std::string("the ranks make different calls: ") + thrown.what());
+    } catch (const std::exception& thrown) {
+      board_.fail(fault_kind::lost, thrown.what());
+    }
+    return moved;
+  }
+
+  void begin_next(message_call<Transport>& call) {
+    const rank_call& asked = board_.entry_of(next_).asked;
+    call_stretch stretch = call_stretch::next_of(asked, others_.size(), next_element_);
+    stretch.call = next_;
+    stretch.turn = turns_++;
+    call.begin(asked, stretch, board_.options_.in_any_order);
+    next_element_ = stretch.is_last ? 0 : next_element_ + stretch.count;
+    if (stretch.is_last) ++next_;
+  }
+  // Should the next call wait until the rank does?
+  bool is_put_off() {
+    if (!has_no_core_ || next_element_ > 0 || board_.waits_before_.load() != 0 || board_.entry_of(next_).asked.reached == nullptr)
+      return false;
+    const auto now = clock::now();
+    if (put_off_call_ != next_ + 1) put_off_call_ = next_ + 1, put_off_at_ = now;
+    return now - put_off_at_ < put_off;
+  }
+  bool may_begin() const {
+    return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.may_be_followed(); });
+  }
+
+  // Marks the call as over if this was the last of it, unless a rank has meanwhile said that it will not be.
+  void finish(const message_call<Transport>& call) {
+    const auto has_more = [&](const message_call<Transport>& one) { return one.is_open() && one.number() == call.number(); };
+    if (next_ == call.number() || std::ranges::any_of(calls_, has_more)) return;
+    hear();
+    if (!others_allow(call.number())) return;
+    board_.entry_of(call.number()).over.store(call.number() + 1);
+    if (board_.waits_before_.load() > call.number()) board_.tell_rank();
+  }
+
+  // Takes what other ranks have said about themselves.
+  void hear() {
+    while (const auto found = news_.look()) {
+      other_rank& one = others_[static_cast<std::size_t>(found->rank)];
+      if (found->news.what == rank_news::kind::failed) {
+        one.failed = found->news;
+      } else {
+        one.left = found->news;
+        ++one.runs;
+      }
+      one.calls = std::min(one.calls, found->news.calls);
+    }
+  }
+  // Whether all ranks make this call. One that counts on a rank which does not has failed.
+  bool others_allow(std::uint64_t call) {
+    for (std::size_t rank = 0; rank < others_.size(); ++rank) {
+      const other_rank& one = others_[rank];
+      if (one.calls > call) continue;
+      const std::string name = "rank " + std::to_string(rank);
+      was_asked_ = was_asked_ || (one.failed && one.failed->asks != 0);
+      if (one.failed)
+        board_.fail(one.failed->differs != 0 ? fault_kind::different : fault_kind::lost,
+                    name + " failed: " + one.failed->text.data());
+      else if (one.left->threw != 0) board_.fail(fault_kind::lost, name + " threw: " + one.left->text.data());
+      else
+        board_.fail(fault_kind::lost, name + " returned after " + std::to_string(one.calls) + " calls, but rank " +
+                                          std::to_string(transport_.rank()) + " has started call " + std::to_string(call + 1));
+      return false;
+    }
+    return true;
+  }
+
+  // What is seldom: news, calls that are late or differ, SIGTERM.
+  void look_around(clock::time_point now) {
+    hear();
+    for (message_call<Transport>& call : calls_) {
+      if (!call.is_open() || board_.failed() || !others_allow(call.number())) continue;
+      if (const std::size_t rank = call.one_that_differs(); rank < others_.size())
+        board_.fail(fault_kind::different, "the ranks make different calls: rank " + std::to_string(rank) +
+                                               " sends what is no part of this rank's " + call.asked().text_with_purpose());
+      const auto hearsay = call.lacks_shares() ? clock::duration(0) : clock::duration(by_hearsay);
+      const bool is_late =
+          board_.waits_before_.load() > call.number() &&
+          awaited().is_over(
+              [&] { return board_.whose() + " waits in " + call.asked().text_with_purpose() + ": " + late_text(call); }, hearsay);
+      if (is_late || board_.is_late_.load())
+        board_.fail(fault_kind::late,
+                    late_text(call) + " within " + std::to_string(board_.limit_of(call.number()).count()) + " ms");
+    }
+    if (termination_notice::arrived()) meet_termination(now);
+  }
+  // The wait of the rank's thread, from its beginning.
+  long_wait& awaited() {
+    const auto since = clock::time_point(clock::duration(board_.waits_since_.load()));
+    if (!awaited_ || awaited_since_ != since) {
+      awaited_since_ = since;
+      awaited_.emplace(board_.options_.deadline, board_.limit_of(board_.waits_before_.load() - 1), since);
+    }
+    return *awaited_;
+  }
+  std::string late_text(const message_call<Transport>& call) const {
+    std::string late;
+    for (std::size_t rank = 0; rank < others_.size(); ++rank)
+      if (rank != static_cast<std::size_t>(transport_.rank()) &&
+          (call.lacks_shares() ? call.lacks_share_of(rank) : call.waits_for(rank)))
+        late += (late.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    return "call " + std::to_string(call.number() + 1) + " still waited for " + late;
+  }
+
+  void meet_termination(clock::time_point now) {
+    if (!terminated_at_) terminated_at_ = now;
+    const std::string told = "it was told to end (SIGTERM)";
+    const std::string why = "; a launcher does that when a rank is lost, or when the job is cancelled";
+    for (const message_call<Transport>& call : calls_)
+      if (call.is_open() && board_.waits_before_.load() > call.number())
+        board_.fail(fault_kind::lost, told + " while " + late_text(call) + why);
+    if (now - *terminated_at_ < (board_.failed() ? farewell : last_words)) return;
+    std::fprintf(stderr, "%s: %s after %llu calls%s\n", board_.whose().c_str(), told.c_str(),
+                 static_cast<unsigned long long>(board_.started_.load()), why.c_str());
+    std::fflush(stderr);
+    termination_notice::end_process();
+  }
+
+  // After a failure: tells all ranks from which call on this one's are given up, and then gives the memory back.
+  void give_up() {
+    if (has_given_up_) return;
+    has_given_up_ = true;
+    std::uint64_t sound = next_;
+    for (const message_call<Transport>& call : calls_)
+      if (call.is_open()) sound = std::min(sound, call.number());
+    for (std::uint64_t call = next_; call-- > 0 && next_ - call <= worked_on;)
+      if (!board_.over(call)) sound = std::min(sound, call);
+    try {
+      rank_news own;
+      own.what = rank_news::kind::failed;
+      own.calls = sound;
+      if (sound < board_.started_.load()) own.name_call(board_.entry_of(sound).asked.text_with_purpose());
+      {
+        const std::lock_guard lock(board_.mutex_);
+        own.differs = board_.kind_ == fault_kind::different ? 1 : 0;
+        own.asks = board_.kind_ != fault_kind::lost || was_asked_ ? 1 : 0;
+        own.say(board_.failure_);
+      }
+      news_.send(own);
+      if (own.asks != 0) name_odd_one(own);
+      for (message_call<Transport>& call : calls_) call.give_up();
+    } catch (const std::exception& thrown) {
+      transport_.abort(board_.whose() + ": " + thrown.what());
+    }
+    {
+      const std::lock_guard lock(board_.mutex_);
+      board_.is_quiet_ = true;
+    }
+    board_.told_rank_.notify_all();
+  }
+
+  // Ranks make different calls, or may do so, as one waits in vain: they tell each other which, and each knows the odd one.
+  // A rank that computes is not waited for: it learns of the failure with its next call.
+  void name_odd_one(const rank_news& own) {
+    const auto me = static_cast<std::size_t>(transport_.rank());
+    const auto is_told = [&](std::size_t rank) { return rank == me || others_[rank].failed; };
+    const auto all_told = [&] {
+      for (std::size_t rank = 0; rank < others_.size(); ++rank)
+        if (!is_told(rank)) return false;
+      return true;
+    };
+    running_deadline<clock> give_up(tells_calls);
+    for (hear(); !all_told() && !give_up.is_over(); hear()) sleep_for(nap);
+    std::vector<told_call> told(others_.size());
+    bool any_other = false;
+    for (std::size_t rank = 0; rank < told.size(); ++rank) {
+      if (!is_told(rank)) continue;
+      const rank_news& news = rank == me ? own : *others_[rank].failed;
+      told[rank] = {news.calls, news.call.data()};
+      const bool is_same_number = own.differs != 0 || news.calls == own.calls;
+      any_other =
+          any_other || (!told[rank].text.empty() && own.call[0] != 0 && is_same_number && told[rank].text != own.call.data());
+    }
+    if (!any_other) return;
+    const std::lock_guard lock(board_.mutex_);
+    board_.failure_ = text_of_different_calls(told);
+    board_.kind_ = fault_kind::different;
+  }
+
+  // What the rank asks for besides calls. False when it asks for no more.
+  bool answer_rank(clock::time_point now) {
+    std::unique_lock lock(board_.mutex_);
+    if (!board_.abort_.empty()) transport_.abort(board_.abort_);
+    if (any_open()) return true;
+    if (board_.asked_memory_ > board_.reserved_) {
+      for (message_call<Transport>& call : calls_) call.reserve(board_.asked_memory_);
+      board_.reserved_ = board_.asked_memory_;
+      board_.told_rank_.notify_all();
+    }
+    if (board_.leaving_ && next_ == board_.started_.load()) leave(now);
+    else if (board_.leaving_ && board_.failed()) leave(now);
+    return !board_.stopping_;
+  }
+
+  // Says that this rank's body has ended, and finds out whether all others have.
+  void leave(clock::time_point now) {
+    const message_board::leaver& own = *board_.leaving_;
+    const auto me = static_cast<std::size_t>(transport_.rank());
+    if (!left_at_) {
+      left_at_ = now;
+      end_.emplace(board_.options_.deadline, board_.options_.end_deadline, now);
+      ++runs_;
+      rank_news said;
+      said.calls = own.calls;
+      said.threw = own.threw ? 1 : 0;
+      said.follows = own.follows ? 1 : 0;
+      said.say(own.text);
+      news_.send(said);
+    }
+    run_outcome out;
+    bool any_threw = own.threw || board_.failed();
+    for (std::size_t rank = 0; rank < others_.size(); ++rank)
+      if (rank != me && others_[rank].runs < runs_) out.late += (out.late.empty() ? "rank " : ", rank ") + std::to_string(rank);
+      else if (rank != me) any_threw = any_threw || others_[rank].left->threw != 0;
+    const bool was_late = board_.failed() && board_.kind_ == fault_kind::late;
+    const auto patience = termination_notice::arrived() ? std::chrono::milliseconds(0)
+                          : was_late                    ? farewell
+                                                        : std::chrono::milliseconds(board_.options_.deadline) + farewell;
+    const auto waits = [&] { return board_.whose() + ": its body has ended, and waits for that of " + out.late; };
+    out.is_end_late = !out.late.empty() && !any_threw && end_->is_over(waits);
+    if (!out.late.empty() && !out.is_end_late && !(any_threw && now - *left_at_ > patience)) return;
+    for (const bool of_others : {false, true}) // whose exception no other rank caused, or else any
+      for (std::size_t rank = 0; rank < others_.size() && out.first_to_throw < 0; ++rank) {
+        const bool threw = rank == me ? own.threw : others_[rank].left && others_[rank].left->threw != 0;
+        const bool follows = rank == me ? own.follows : others_[rank].left && others_[rank].left->follows != 0;
+        if (threw && follows == of_others) out.first_to_throw = static_cast<int>(rank);
+      }
+    out.this_rank_follows = own.follows;
+    news_.settle(out.late.empty() ? farewell : std::chrono::milliseconds(10));
+    for (other_rank& one : others_) // another run may follow, and be over already on a rank
+      if (!one.failed) one.calls = one.runs > runs_ ? one.left->calls : ~std::uint64_t{0};
+    left_at_.reset();
+    board_.outcome_ = out;
+    board_.leaving_.reset();
+    board_.told_rank_.notify_all();
+  }
+
+  void rest(clock::duration idle) {
+    if (any_open() && board_.waits_before_.load() != 0 && idle < eager) return std::this_thread::yield();
+    board_.asleep_.store(true);
+    // Either this sees the call that was started, or who starts it sees that this sleeps.
+    if (!board_.failed() && next_ < board_.started_.load() && !all_taken() && may_begin()) {
+      board_.asleep_.store(false); // more calls that are put off need not wake it
+      if (is_put_off()) sleep_for(any_open() ? nap : slow_look);
+      return;
+    }
+    if (any_open() || left_at_ || terminated_at_) sleep_for(left_at_ && idle > slow_look ? slow_look : nap);
+    else
+      while (::sem_wait(&board_.bell_) != 0) continue;
+    board_.asleep_.store(false);
+  }
+  bool all_taken() const {
+    return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
+  }
+  void sleep_for(std::chrono::nanoseconds time) { sleep_until_rung(board_.bell_, time); }
+
+  message_board& board_;
+  Transport& transport_;
+  message_news<Transport> news_;
+  std::vector<message_call<Transport>> calls_;
+  std::vector<other_rank> others_;
+  std::uint64_t next_ = 0;         // call to begin, or to go on with
+  std::size_t next_element_ = 0;   // of it
+  std::uint64_t turns_ = 0;        // stretches that have begun
+  std::uint64_t runs_ = 0;         // that this rank has left
+  const bool has_no_core_;         // of its own: as many ranks as cores, or more
+  std::uint64_t put_off_call_ = 0; // 1 + its number
+  clock::time_point put_off_at_{};
+  bool has_given_up_ = false;
+  bool was_asked_ = false; // which call this rank makes
+  std::optional<clock::time_point> left_at_{}, terminated_at_{};
+  std::optional<long_wait> awaited_{}, end_{}; // the rank's wait for a call, and that for the other bodies
+  clock::time_point awaited_since_{};
+};
+
+} // namespace cairn::detail

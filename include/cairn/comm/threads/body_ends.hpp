@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <cairn/comm/long_wait.hpp>
+
+namespace cairn::detail {
+
+// The bodies of ranks that are threads: which have ended. Bodies may end at different times, as one saves or evaluates alone, so
+// that only a line on stderr tells of the wait for the others, until a limit of its own.
+class body_ends {
+public:
+  explicit body_ends(int ranks) : has_ended_(static_cast<std::size_t>(ranks), 0), open_(ranks) {}
+
+  void mark(int rank) {
+    {
+      const std::lock_guard lock(mutex_);
+      char& has_ended = has_ended_[static_cast<std::size_t>(rank)];
+      if (has_ended == 0) --open_;
+      has_ended = 1;
+    }
+    told_.notify_all();
+  }
+
+  // By rank 0, whose body has ended: whether all have before the limit. why() is added to the lines on stderr: what has failed,
+  // if something has. A line for which no memory is left is left out.
+  template <class Why>
+  bool wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, const Why& why) {
+    long_wait end(deadline, limit);
+    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + late() + why(); };
+    std::unique_lock lock(mutex_);
+    while (!told_.wait_until(lock, end.next_look(), [&] { return open_ == 0; })) {
+      try {
+        if (end.is_over(waits)) return false;
+      } catch (const std::exception&) {
+      }
+    }
+    return true;
+  }
+
+  // The ranks whose bodies have not ended; by one thread, when wait() is over.
+  std::string late() const {
+    std::string names;
+    for (std::size_t rank = 0; rank < has_ended_.size(); ++rank)
+      if (has_ended_[rank] == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    return names;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable told_;
+  std::vector<char> has_ended_;
+  int open_;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/config.hpp>
+
+namespace cairn {
+
+// Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
+struct loader_options {
+  std::size_t rows = 0;                      // samples in a batch, at most its capacity; 0: its capacity
+  bool drop_last = false;                    // leave out a last batch that is not full
+  std::size_t prefetch = 2;                  // batches made ahead by a thread; 0: no thread
+  std::uint64_t seed = 0;                    // of the transform's random numbers
+  std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
+};
+
+// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
+// each reads its own share.
+struct loader_place {
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+
+  bool operator==(const loader_place&) const = default;
+};
+
+} // namespace cairn

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/core/shape.hpp>
+#include <cairn/core/tensor.hpp>
+
+// The joint of two layers that do not fit: the most usual mistake in a network, as the diagnostic of an error.
+namespace cairn::detail {
+
+// Why a layer does not accept what arrives.
+enum class refusal { unexplained, no_image, channels_first, other_channels, small_image };
+
+template <class L>
+constexpr bool accepts_shape(const shape& extents) {
+  const tensor one(extents);
+  const tensor_list none{};
+  const arguments in{&one, 1, none};
+  if constexpr (requires { L::accepts(in); }) return L::accepts(in);
+  else return true;
+}
+
+// The layer is asked about other shapes, which takes no word of its own: whether it wants images, (height, width, channels), is
+// seen by its refusing the channels alone, which a Linear or a LayerNorm takes.
+template <class L>
+constexpr refusal why_refused(const shape& found) {
+  constexpr std::size_t large = 1024, most_channels = 4096;
+  const bool is_image = found.rank == 3;
+  if (is_image && accepts_shape<L>({found[1], found[2], found[0]}) && !accepts_shape<L>({found[0]}))
+    return refusal::channels_first;
+  if (is_image && accepts_shape<L>({found[0] + large, found[1] + large, found[2]})) return refusal::small_image;
+  for (std::size_t channels = 1; channels <= most_channels; ++channels)
+    if (accepts_shape<L>({large, large, channels})) {
+      if (accepts_shape<L>({channels})) return refusal::unexplained;
+      return is_image ? refusal::other_channels : refusal::no_image;
+    }
+  return refusal::unexplained;
+}
+
+struct joint_message {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(Joint::why != refusal::no_image,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: it takes images, "
+                  "of three extents (height, width, channels); see joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::channels_first,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: images are "
+                  "(height, width, channels), so that PyTorch's (3, 32, 32) is Input<32, 32, 3>; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::other_channels,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: it is for "
+                  "another number of channels, the last extent of (height, width, channels); see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::small_image,
+                  "Sequential: the layer at this position does not accept what the layer before it produces: its kernel "
+                  "is larger than the image, (height, width, channels), with its padding; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    static_assert(Joint::why != refusal::unexplained,
+                  "Sequential: the layer at this position does not accept what the layer before it produces; see "
+                  "joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+// What stands before the first layer of a network.
+struct network_input {};
+
+// The joint between two stages that do not fit. Inside a block the position is that in the block.
+template <std::size_t Position, class Producer, class Produces, class Consumer>
+struct joint : joint_message {
+  static constexpr refusal why = [] {
+    if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
+    else return refusal::unexplained; // of several tensors
+  }();
+};
+
+} // namespace cairn::detail

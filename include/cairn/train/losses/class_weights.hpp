@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/core/config.hpp>
+
+namespace cairn {
+
+// One weight for each class, in the element type of any network: none is converted during a step.
+class class_weights {
+public:
+  class_weights() = default;
+  class_weights(std::initializer_list<double> weights) : class_weights(std::span(weights.begin(), weights.size())) {}
+  explicit class_weights(std::span<const double> weights)
+      : doubles_(weights.begin(), weights.end()), floats_(weights.begin(), weights.end()) {}
+
+  std::size_t size() const { return doubles_.size(); }
+  const std::vector<double>& values() const { return doubles_; }
+  template <class T>
+  const T* data() const {
+    if constexpr (std::is_same_v<T, double>) return doubles_.data();
+    else return floats_.data();
+  }
+
+private:
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
+};
+
+} // namespace cairn

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+#include <cairn/train/losses/class_weights.hpp>
+#include <cairn/train/losses/loss.hpp>
+
+namespace cairn {
+
+// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
+// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
+// target of its own.
+//
+// An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
+// -100 without being asked; here nothing is ignored without being asked.) Probabilities of classes as targets, which torch takes
+// too, are SoftCrossEntropyLoss's: they take as much room as the outputs.
+struct CrossEntropyLoss {
+  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
+  double label_smoothing = 0;                  // how much of a target, 0 … 1, is spread evenly over all classes
+  class_weights weight{};                      // one for each class [all are 1]
+
+  static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
+
+  template <class, class Target>
+  static constexpr bool takes = std::integral<Target>;
+
+  // What ranks of a job compare before they begin.
+  std::vector<double> settings() const {
+    std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
+    all.insert(all.end(), weight.values().begin(), weight.values().end());
+    return all;
+  }
+
+  template <std::integral Target>
+  void check_targets(const Target* targets, std::size_t rows, const shape& output) const {
+    if (has_options()) check(output.last());
+    detail::check_classes(targets, rows * targets_per_sample(output), output.last(),
+                          ignore_index == ignores_nothing ? nullptr : &ignore_index);
+  }
+
+  // The class weights.
+  static constexpr std::size_t most_constants(const shape& output) { return output.last(); }
+  template <class T>
+  std::span<const T> constants() const {
+    return {weight.data<T>(), weight.size()};
+  }
+
+  template <class Queue, class T, class Target>
+  void run(Queue& queue, const loss_call<T, Target>& call) const {
+    const std::size_t classes = call.output_shape->last();
+    const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
+    const matrix<const T> logits{call.output, rows, classes};
+    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    check(classes);
+    const accumulated<T>* const weights =
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
+    const cross_entropy_options<T> options{.ignore_index = ignore_index,
+                                           .label_smoothing = label_smoothing,
+                                           .class_weights = weight.size() == 0 ? nullptr : weights};
+    softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
+  }
+
+private:
+  bool has_options() const { return ignore_index != ignores_nothing || label_smoothing != 0 || weight.size() != 0; }
+  void check(std::size_t classes) const {
+    if (weight.size() != 0 && weight.size() != classes)
+      throw input_error("CrossEntropyLoss: expected a weight for each of " + std::to_string(classes) + " classes, found " +
+                        std::to_string(weight.size()));
+    if (!(label_smoothing >= 0 && label_smoothing <= 1))
+      throw input_error("CrossEntropyLoss: expected a label_smoothing from 0 to 1, found " + std::to_string(label_smoothing));
+  }
+};
+
+static_assert(loss<CrossEntropyLoss>);
+
+} // namespace cairn

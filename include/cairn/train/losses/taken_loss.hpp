@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/shape.hpp>
+#include <cairn/train/checked_training.hpp>
+#include <cairn/train/losses/loss.hpp>
+#include <cairn/train/samples.hpp>
+
+namespace cairn::detail {
+
+// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
+// `rows` samples as the loss wants, of which there are at most `most`.
+template <class Loss, class T, numbers Targets>
+void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
+  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
+  if (found != rows)
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
+  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
+    function.check_targets(first_number(targets), rows, output);
+}
+
+// The numbers of a loss that its ops read, and the most there are.
+template <class T, class Loss>
+std::span<const T> constants_of(const Loss& function) {
+  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
+  else return {};
+}
+template <class Loss>
+constexpr std::size_t most_constants(const shape& output) {
+  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
+  else return 0;
+}
+
+// Where ops find what a step is judged by, and write the loss.
+struct judged_at {
+  const void* targets = nullptr;
+  const void* constants = nullptr;
+  double* loss = nullptr;
+};
+
+// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
+template <class Loss, class T, class Queue, class Target>
+void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
+               const judged_at& at, const T* output, T* gradient) {
+  loss_call<T, Target> call;
+  call.rows = rows;
+  call.output_shape = &output_shape;
+  call.output = output;
+  call.targets = targets;
+  call.output_gradient = gradient;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
+} // namespace cairn::detail

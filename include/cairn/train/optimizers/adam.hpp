@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <cairn/ops/adam/adam.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
+#include <cairn/train/settings.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// As torch.optim.Adam and AdamW refuse them.
+template <class Optimizer>
+void check_adam(const Optimizer& o) {
+  constexpr double below_1 = 1 - std::numeric_limits<double>::epsilon() / 2;
+  for (const double beta : o.betas) check_number("Adam, AdamW: expected betas of 0 or more and below 1", beta, 0, below_1);
+  check_number("Adam, AdamW: expected an eps of 0 or more", o.eps);
+  check_number("Adam, AdamW: expected a weight_decay of 0 or more", o.weight_decay);
+}
+
+// What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
+// first.
+template <class Queue, class T>
+void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
+                 double shrink) {
+  const auto step = static_cast<double>(call.step);
+  const double mean_bias = 1 - std::pow(betas[0], step);
+  const double square_bias = 1 - std::pow(betas[1], step);
+  const adam_coefficients<T> c{.scale = call.scale,
+                               .keep_mean = static_cast<T>(betas[0]),
+                               .fresh_mean = static_cast<T>(1 - betas[0]),
+                               .keep_square = static_cast<T>(betas[1]),
+                               .fresh_square = static_cast<T>(1 - betas[1]),
+                               .correction = static_cast<T>(1 / std::sqrt(square_bias)),
+                               .eps = static_cast<T>(eps),
+                               .rate = static_cast<T>(call.learning_rate / mean_bias),
+                               .weight_decay = static_cast<T>(decay),
+                               .shrink = static_cast<T>(shrink),
+                               .factor = call.factor};
+  adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
+}
+
+} // namespace detail
+
+// Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
+// formula. See ops/adam/adam.hpp. Two states: the running means of the gradient and of its square.
+struct Adam {
+  double learning_rate = 1e-3;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0;
+
+  constexpr std::size_t states() const { return 2; }
+  std::array<double, 5> settings() const { return {learning_rate, betas[0], betas[1], eps, weight_decay}; }
+
+  void check() const { detail::check_adam(*this); }
+
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    detail::update_adam(queue, call, betas, eps, weight_decay, 1);
+  }
+};
+
+static_assert(optimizer<Adam>);
+
+} // namespace cairn

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cairn/core/error.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
+#include <cairn/train/settings.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+// Is a parameter, as "1.0.weight", that of a path, or does it lie under it? It lies under "1.0" and "1", not under "1.0.w".
+inline bool lies_under(std::string_view name, std::string_view path) {
+  return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
+}
+
+} // namespace detail
+
+// An optimizer for parts of a network, by the names of their parameters: a group updates those that lie under its path, the first
+// that fits counts, and `others` updates the rest. For a pretrained body that is to move less than a new head:
+//
+//   using Groups = layer_groups<AdamW>;
+//   Groups chosen{.others = {.learning_rate = 1e-5}, .groups = {{"4", {.learning_rate = 1e-3}}}};
+//   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{chosen};
+//
+// A learning rate schedule speaks of `others`, and of the first group that learns where the rate of `others` is 0; every other
+// rate keeps its ratio to that. A rate of 0 leaves parameters as they are, and costs what learning them costs; frozen<> does not.
+template <optimizer Each>
+struct layer_groups {
+  struct group {
+    std::string path{};
+    Each optimizer{};
+  };
+  Each others{};
+  std::vector<group> groups{};
+  double learning_rate = base_rate();
+
+  std::size_t states() const {
+    std::size_t most = others.states();
+    for (const group& g : groups) most = std::max(most, g.optimizer.states());
+    return most;
+  }
+  // The rates, the paths and all other numbers.
+  std::vector<double> settings() const {
+    std::vector<double> all{static_cast<double>(groups.size())};
+    const auto add = [&](const Each& o) {
+      all.push_back(o.learning_rate);
+      if constexpr (detail::has_settings<Each>)
+        for (const double number : o.settings()) all.push_back(number);
+    };
+    add(others);
+    for (const group& g : groups) {
+      for (const char c : g.path) all.push_back(c);
+      add(g.optimizer);
+    }
+    return all;
+  }
+  void check() const {
+    check_one(others);
+    for (const group& g : groups) check_one(g.optimizer);
+  }
+
+  // The group of a parameter: its number in `groups`, or their size for `others`.
+  std::size_t group_of(std::string_view name) const {
+    std::size_t i = 0;
+    while (i < groups.size() && !detail::lies_under(name, groups[i].path)) ++i;
+    return i;
+  }
+  std::size_t group_count() const { return groups.size(); }
+  std::string_view group_path(std::size_t i) const { return groups[i].path; }
+
+  // Of a span whose parameters are all of one group: see update_call.
+  template <class Queue, class T>
+  void update(Queue& queue, const update_call<T>& call) const {
+    const Each& own = call.group < groups.size() ? groups[call.group].optimizer : others;
+    update_call<T> its = call;
+    if (const double base = base_rate(); base != 0) its.learning_rate *= own.learning_rate / base;
+    own.update(queue, its);
+  }
+
+  // The rate of which a schedule speaks.
+  double base_rate() const {
+    double found = others.learning_rate;
+    for (const group& g : groups)
+      if (found == 0) found = g.optimizer.learning_rate;
+    return found;
+  }
+
+private:
+  static void check_one(const Each& o) {
+    detail::check_number("layer_groups: expected a learning rate of 0 or more", o.learning_rate);
+    if constexpr (requires { o.check(); }) o.check();
+  }
+};
+
+} // namespace cairn

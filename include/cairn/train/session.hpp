@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/view.hpp>
+#include <cairn/device/cores.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/replica_owner.hpp>
+
+namespace cairn {
+
+// Options of a session, by name: session own{net, {.threads = 2}}.
+struct session_options {
+  std::size_t threads = 1; // inside one operation, on a device that has a choice; 0 is one for each core
+};
+
+namespace detail {
+
+template <class Plan, class Net, class T, class Device>
+std::true_type is_model(const replica_owner<Plan, Net, T, Device, false>*);
+std::false_type is_model(const void*);
+template <class Model>
+inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
+
+} // namespace detail
+
+// One thread's way to evaluate a model: the weights are the model's, and the arena, the queue and its threads are the session's,
+// made by the constructor. Nothing is shared with other threads, and no call allocates or takes a lock: the lowest latency,
+// and the steadiest.
+//
+//   const model<Net, batch<1>> net;                         // shared by all threads
+//   session own{net};                                       // in each of them
+//   const tensor_view<const float> outputs = own.evaluate(image);
+//
+// A session belongs to one thread at a time. The model has to live longer, and what is written to its weights, while no session
+// evaluates, is what the next evaluation computes with. On a device other than a cpu, sessions have memory of their own and take
+// turns on the model's queue, and `threads` is the device's.
+template <class Model, bool Right = detail::can_have_sessions<Model>>
+class session {
+  using replica_type = std::remove_cvref_t<decltype(detail::replica_access::of(std::declval<const Model&>()))>;
+
+public:
+  using number = typename Model::number; // the type of inputs and of outputs
+
+  explicit session(const Model& net, const session_options& given = {})
+      : replica_(&detail::replica_access::of(net)), context_(replica_->make_context(detail::threads_for(given.threads, 1))) {
+    if constexpr (Model::is_apart)
+      here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
+  }
+  explicit session(const Model&&, const session_options& = {}) = delete; // it would be gone
+
+  // The network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory until its
+  // next evaluation. The second writes it to memory of the caller's.
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs) {
+    [[maybe_unused]] const auto turn = replica_->turn();
+    const tensor_view<const number> there = replica_->evaluate_in(*context_, inputs, its_inputs);
+    if constexpr (Model::is_apart) {
+      context_->fetch(there.size(), here_.get(), there.data(), context_->wait());
+      return {here_.get(), there.rows(), there.sample_shape()};
+    } else {
+      return there;
+    }
+  }
+  template <step_inputs Inputs>
+  tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
+    [[maybe_unused]] const auto turn = replica_->turn();
+    return replica_->evaluate_in(*context_, inputs, into, its_inputs);
+  }
+
+  // How many threads work inside one operation; 1 on a device that has no choice.
+  std::size_t threads() const { return context_->threads(); }
+
+private:
+  static constexpr const char* its_inputs = "session::evaluate, inputs";
+
+  const replica_type* replica_;
+  std::unique_ptr<typename replica_type::context> context_;
+  std::unique_ptr<number[]> here_; // of outputs, where the host cannot read the device's memory
+};
+
+template <class Model>
+class session<Model, false> {
+  static_assert(
+      detail::can_have_sessions<Model>,
+      "session: expected a model<...>, found another type; a trainer evaluates in the memory of its steps, which belongs "
+      "to one thread: give a session a model that took its parameters, net.copy_parameters(train)");
+
+public:
+  explicit session(const Model&, const session_options& = {}) {}
+  void evaluate(const auto&...) {} // so that there is one error
+};
+
+template <class Model>
+session(const Model&, const session_options& = {}) -> session<Model>;
+
+} // namespace cairn

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <vector>
+
+#include <cairn/comm/exchange.hpp>
+#include <cairn/data/safetensors.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/state/safetensors.hpp>
+
+namespace cairn::detail {
+
+// The buffers of the ranks behind rank 0, as rank 0 writes and reads them. Running statistics are each rank's own, and one that
+// goes on with those of another does not make what it would have made. There are none of one rank alone, or without such layers.
+class buffers_of_others {
+public:
+  buffers_of_others() = default;
+  // Makes room for them on rank 0, and for its own on every other rank.
+  template <class Trainer>
+  explicit buffers_of_others(Trainer& train)
+      : type_(safetensors_type_of<typename Trainer::number>), element_(sizeof(typename Trainer::number)) {
+    own_ = copied(train);
+    rank_has_buffers = !own_.empty();
+    auto& ranks = replica_access::comm(train);
+    if (!rank_has_buffers || ranks.size() == 1) return;
+    if (ranks.rank() == 0) of_ranks_.assign(static_cast<std::size_t>(ranks.size()) - 1, std::vector<std::byte>(own_.size()));
+  }
+
+  bool rank_has_buffers = false;
+
+  // Every rank's go to rank 0. All ranks call it.
+  template <class Trainer>
+  void gather(Trainer& train) {
+    auto& ranks = replica_access::comm(train);
+    if (!rank_has_buffers) return;
+    std::vector<std::byte> passing;
+    for (int rank = 1; rank < ranks.size(); ++rank) {
+      passing = own_;
+      broadcast_on_host(ranks, replica_access::compute(train), std::span(passing), rank);
+      if (ranks.rank() == 0) of_ranks_[static_cast<std::size_t>(rank) - 1] = passing;
+    }
+  }
+  // Every rank takes its own from rank 0. All ranks call it.
+  template <class Trainer>
+  void scatter(Trainer& train) {
+    auto& ranks = replica_access::comm(train);
+    if (!rank_has_buffers || ranks.size() == 1) return;
+    std::vector<std::byte> passing(own_.size());
+    for (int rank = 1; rank < ranks.size(); ++rank) {
+      if (ranks.rank() == 0) passing = of_ranks_[static_cast<std::size_t>(rank) - 1];
+      broadcast_on_host(ranks, replica_access::compute(train), std::span(passing));
+      if (ranks.rank() == rank) own_ = passing;
+    }
+    if (ranks.rank() != 0) give_back(train);
+  }
+  // What a file has of them: "rank/1/buffers", one after another in the order of for_each_buffer().
+  void add_to(std::vector<safetensors_source>& tensors) const {
+    for (std::size_t i = 0; i < of_ranks_.size(); ++i)
+      tensors.push_back({std::string(rank_prefix) + std::to_string(i + 1) + "/buffers",
+                         type_,
+                         {of_ranks_[i].size() / element_},
+                         std::span<const std::byte>(of_ranks_[i])});
+  }
+
+private:
+  template <class Trainer>
+  static std::vector<std::byte> copied(Trainer& train) {
+    std::vector<std::byte> out;
+    auto all = replica_access::weights(train);
+    all.for_each_buffer([&](const auto& q) {
+      const auto bytes = std::as_bytes(q.numbers);
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    });
+    return out;
+  }
+  template <class Trainer>
+  void give_back(Trainer& train) {
+    auto all = replica_access::weights(train);
+    const std::byte* from = own_.data();
+    all.for_each_buffer([&](const auto& q) {
+      std::memcpy(q.numbers.data(), from, q.numbers.size_bytes());
+      from += q.numbers.size_bytes();
+    });
+    all.give_back();
+  }
+
+  std::string type_;
+  std::size_t element_ = 1;
+  std::vector<std::byte> own_;
+  std::vector<std::vector<std::byte>> of_ranks_; // on rank 0: those of rank 1, 2, …
+};
+
+} // namespace cairn::detail

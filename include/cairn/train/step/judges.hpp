@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/explain.hpp>
+#include <cairn/core/memory.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/ops/convert/convert.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/train/input_arrays.hpp>
+#include <cairn/train/losses/taken_loss.hpp>
+#include <cairn/train/network_outputs.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/samples.hpp>
+
+// What may judge the output of a step, as training_step::take_step wants it: rows(inputs) checks all that is given and says how
+// many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss; write(bytes) copies
+// targets to where ops can read them.
+namespace cairn::detail {
+
+struct own_loss_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>,
+                  "trainer::step_by: expected a function that takes the outputs and their gradient and returns the loss: "
+                  "double f(tensor_view<const T> outputs, tensor_view<T> gradient), where T is the trainer's element type, "
+                  "float where that is one of 16 bits; see wrong_own_loss<function, T>");
+    return false;
+  }
+};
+template <class F, class T>
+struct wrong_own_loss : own_loss_message {};
+
+struct own_loss_of_all_message {
+  template <class Found>
+  static constexpr bool right() {
+    static_assert(is_right<Found>,
+                  "trainer::step_by: of a with_all_outputs expected a function that takes all outputs and their gradients and "
+                  "returns the loss: double f(const std::array<tensor_view<const T>, N>& outputs, const "
+                  "std::array<tensor_view<T>, N>& gradients), where T is the trainer's element type, float where that is one of "
+                  "16 bits; see wrong_own_loss_of_all<function, T, N>");
+    return false;
+  }
+};
+template <class F, class T, std::size_t Outputs>
+struct wrong_own_loss_of_all : own_loss_of_all_message {};
+
+struct judged_by_first_message {
+  template <class Trainer>
+  static constexpr bool right() {
+    static_assert(is_right<Trainer>,
+                  "trainer: step(), accumulate(), step_from() and accumulate_from() judge a network by its first output, and a "
+                  "with_all_outputs is judged by all; call step_by() or accumulate_by(), with a function that takes the outputs "
+                  "and their gradients, or leave with_all_outputs out; see judged_by_first<model>");
+    return false;
+  }
+};
+// A network that is trained by all outputs, and a step that knows the first alone.
+template <class Model>
+struct judged_by_first : judged_by_first_message {};
+
+template <class Trainer>
+struct judge {
+  using plan = typename Trainer::plan;
+  using T = typename plan::element;
+  using sum = accumulated<T>;
+
+  Trainer& own;
+
+  auto& replica() const { return replica_access::of(own); }
+  auto& queue() const { return replica_access::compute(own); }
+  auto waiting() const { return replica_access::waiting(own); }
+  // Numbers of the host become the gradient of output k. They are read when the queue gets there.
+  void give(std::size_t count, T* gradient, const sum* given, std::size_t k = 0) const {
+    if constexpr (is_narrow<T>) {
+      sum* const there = replica().working().given_output(k);
+      upload(queue(), count, there, given);
+      convert(queue(), count, gradient, static_cast<const sum*>(there));
+    } else upload(queue(), count, gradient, given);
+  }
+};
+
+// The trainer's loss and these targets.
+template <class Trainer, class Targets>
+struct judged_by_loss : judge<Trainer> {
+  using base = judge<Trainer>;
+  using base::own;
+  using typename base::plan, typename base::T;
+
+  const Targets& targets;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, where);
+    check_targets<std::remove_cvref_t<decltype(own.loss())>, T>(own.loss(), rows, targets, plan::output_shape, plan::batch);
+    return rows;
+  }
+  void write(std::size_t rows, std::byte* to) const {
+    std::memcpy(to, first_number(targets), rows * Trainer::targets_per_sample * sizeof(target));
+  }
+  void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
+    const auto* const first = Trainer::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss(own.loss(), base::queue(), rows, plan::output_shape, first, at, output, gradient);
+  }
+
+private:
+  using target = number_of<Targets>;
+};
+
+// A gradient that the program has made.
+template <class Trainer, class Gradient>
+struct given_gradient : judge<Trainer> {
+  using base = judge<Trainer>;
+  using typename base::plan, typename base::T, typename base::sum;
+
+  const Gradient& given;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs) const {
+    static_assert(std::is_same_v<number_of<Gradient>, sum>,
+                  "trainer::step_from: expected a gradient of the same type of numbers as the network's outputs");
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_from, inputs");
+    const std::size_t found = count_rows(given, plan::output_shape, plan::batch, "trainer::step_from, gradient");
+    if (found != rows)
+      throw input_error("trainer::step_from: expected the gradient of " + std::to_string(rows) +
+                        " outputs, as many as there are inputs, found that of " + std::to_string(found));
+    return rows;
+  }
+  void write(std::size_t, std::byte*) const {}
+  // The program's array may be gone when this returns, so a device whose work is done later is waited for.
+  void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
+    if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
+    else base::give(rows * plan::output_shape.size(), gradient, first_number(given));
+    if constexpr (Trainer::is_apart) base::waiting()(base::queue().record());
+  }
+};
+
+// A function of the program, which sees the outputs and writes their gradients. On every device it runs on the host, in the
+// middle of the step; the device waits for it.
+//
+// The gradients may have the memory of the outputs, which the function may read at any time: so it writes to memory of its own,
+// which goes to the device from there. The next use waits for that: it begins by waiting for outputs that are made later.
+template <class Trainer, class F>
+struct judged_by_function : judge<Trainer> {
+  using base = judge<Trainer>;
+  using typename base::plan, typename base::T, typename base::sum;
+  using shown = network_outputs<plan, T>;
+  using read = typename shown::template given<tensor_view<const sum>>;
+  using written = typename shown::template given<tensor_view<sum>>;
+  // The loss, the gradients, and where the host cannot read them the outputs.
+  static constexpr std::size_t gradients_at = alignment, outputs_at = gradients_at + shown::sums.size,
+                               bytes = outputs_at + (Trainer::is_apart ? shown::sums.size : 0);
+  static constexpr bool is_right = requires(F& f, const read& outputs, const written& gradients) {
+    { f(outputs, gradients) } -> std::convertible_to<double>;
+  };
+  using wrong = std::conditional_t<plan::all_outputs, wrong_own_loss_of_all<F, sum, shown::count>, wrong_own_loss<F, sum>>;
+
+  F& function;
+
+  template <step_inputs Inputs>
+  std::size_t rows(const Inputs& inputs) const {
+    if constexpr (!is_right) wrong::template right<wrong>();
+    const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_by, inputs");
+    auto& memory = replica_access::own_loss_memory(base::own);
+    if (memory.size() == 0) memory = base::replica().device().staging(bytes);
+    return rows;
+  }
+  void write(std::size_t, std::byte*) const {}
+  void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
+    std::byte* const memory = replica_access::own_loss_memory(base::own).data();
+    auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);
+    std::array<tensor_view<const sum>, shown::count> outputs;
+    std::array<tensor_view<sum>, shown::count> gradients;
+    for (std::size_t k = 0; k < shown::count; ++k) {
+      outputs[k] = base::replica().shown(shown::view(output, k, rows, shown::values), k);
+      if constexpr (Trainer::is_apart) {
+        const tensor_view<sum> here = shown::view(read_here, k, rows, shown::sums);
+        base::replica().fetch(here.size(), here.data(), outputs[k].data(), base::waiting());
+        outputs[k] = here;
+      }
+      gradients[k] = shown::view(reinterpret_cast<sum*>(memory + gradients_at), k, rows, shown::sums);
+      std::fill(gradients[k].begin(), gradients[k].end(), sum{0});
+    }
+    auto* const loss = reinterpret_cast<double*>(memory);
+    const auto until_it_returns = base::replica().in_half_step();
+    if constexpr (is_right) // else there has been an error
+      *loss = static_cast<double>(function(shown::give(outputs), shown::give(gradients)));
+    upload(base::queue(), 1, at.loss, static_cast<const double*>(loss));
+    for (std::size_t k = 0; k < shown::count; ++k)
+      base::give(gradients[k].size(), shown::view(gradient, k, rows, shown::values).data(), gradients[k].data(), k);
+  }
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/plan/step/step_op.hpp>
+#include <cairn/train/parameters.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/step/training_step.hpp>
+
+namespace cairn {
+
+// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. They are the program's to read
+// and, before they leave or are used, to change; every rank has to do it alike.
+//
+// After a backward they are this rank's own of that stage, before the ranks have met and without the mean over them (of a fused
+// update there are none); before a reduce this rank's own of a bucket; after its wait, and around its update, the sums over all
+// ranks and micro-batches. At other ops there are none.
+template <class Trainer>
+class step_moment {
+public:
+  using number = accumulated<typename Trainer::plan::element>;
+
+  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
+    const auto [begin, all] = detail::replica_access::gradients_at(trainer, o);
+    begin_ = begin;
+    gradients = all;
+  }
+
+  const step_op& op;
+  // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
+  std::span<number> gradients{};
+
+  auto& queue() const { return detail::replica_access::compute(trainer_); }
+  // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
+  template <class F>
+  void for_each_gradient(F&& f) const {
+    if (gradients.empty()) return;
+    const auto take = [&](named_parameter<number> q) {
+      if (q.is_frozen || q.place < begin_ || q.place >= begin_ + gradients.size()) return;
+      q.numbers = gradients.subspan(q.place - begin_, q.numbers.size());
+      f(std::as_const(q));
+    };
+    detail::replica_access::for_each_parameter(trainer_, take);
+  }
+
+private:
+  Trainer& trainer_;
+  std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
+};
+
+namespace detail {
+
+template <step_op_kind Kind, class F>
+struct op_hook {
+  F function;
+  bool is_before;
+
+  static constexpr step_op_kind kind = Kind;
+};
+
+} // namespace detail
+
+// A callable at a named moment of a step: before or after each op of a kind.
+//
+//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
+//
+// It is a type, so that a step without hooks has no instruction for them. What it throws comes out of the step, as what fails
+// in a step does. A step or an evaluation of the trainer that it asks for is an input_error.
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> before_op(F f) {
+  return {std::move(f), true};
+}
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> after_op(F f) {
+  return {std::move(f), false};
+}
+
+namespace detail {
+
+template <class H>
+concept step_hook = requires(const H& h) {
+  { h.function };
+  { h.is_before } -> std::convertible_to<bool>;
+  { H::kind } -> std::convertible_to<step_op_kind>;
+};
+
+// What watches a step for its hooks.
+template <class Trainer, class... Hooks>
+class hooked_step : public unwatched_step {
+public:
+  hooked_step(Trainer& trainer, const Hooks&... hooks) : trainer_(trainer), hooks_(hooks...) {}
+
+  void before(const step_op& o) const { call(o, true); }
+  void after(const step_op& o) const { call(o, false); }
+
+private:
+  void call(const step_op& o, bool is_before) const {
+    std::apply([&](const auto&... hook) { (call_one(hook, o, is_before), ...); }, hooks_);
+  }
+  template <class Hook>
+  void call_one(const Hook& hook, const step_op& o, bool is_before) const {
+    if (o.kind != Hook::kind || hook.is_before != is_before) return;
+    const auto until_it_returns = replica_access::of(trainer_).in_half_step();
+    hook.function(step_moment<Trainer>(trainer_, o));
+  }
+
+  Trainer& trainer_;
+  std::tuple<const Hooks&...> hooks_;
+};
+
+} // namespace detail
+
+} // namespace cairn

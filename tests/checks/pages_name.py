@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""Every name that a user may type stands on a page: in code on README.md or on a page of examples/.
+
+A name is a type, a function, a variable or a concept of the namespace cairn. Of structs in the rooms that people tell things,
+their fields are names too, as `{.seed = 7}` types them; and so are the members of what a program holds, HELD. What lives in
+cairn::detail is no user's. Headers for nvcc are not looked at. And what stands beside PyTorch's names on SIDE_BY_SIDE is there:
+it is a word of a header, outside of comments and texts.
+"""
+import re
+
+from house import SPDX, cuda_headers, headers, room, run
+
+# Rooms whose structs have fields that a program names.
+TOLD = ("comm", "data", "train", "report")
+# Types whose members a program calls.
+HELD = ("trainer", "session", "loader", "fit_run", "fit_result", "progress", "memory_curve", "safetensors_file", "loaded_weights",
+        "table", "network_summary", "step_prediction", "stop_signals")
+# Names that are no user's, and cannot be moved away.
+EXCEPTIONS = {
+    "fit_run::trainer_type": "for callbacks that are templates", "fit_run::loader_type": "the same",
+    "loader::value_type": "as containers have it", "loader::iterator": "as containers have it",
+    "loader::most_rows": "asked by fit", "loader::readers": "asked by fit", "loader::share_of_steps": "asked by a state",
+    "named_parameter::leaf": "a place in the network", "named_parameter::index": "a place in the network",
+    "named_parameter::place": "a place in the network",
+    "trainer::on_discard": "for tests",
+    "training_state::micro_batches_are_told": "asked by a resume", "training_state::rate_was_set": "asked by a resume",
+    "training_state::words": "asked by a resume",
+}
+
+SIDE_BY_SIDE = "examples/from_pytorch.md"
+
+NOISE = re.compile(r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)+\'|'  # texts
+                   r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.S | re.M)   # comments, and what the preprocessor reads
+TOKEN = re.compile(r"[A-Za-z_]\w*|[0-9][\w.']*|::|<=|>=|==|!=|->|&&|\|\||\S")
+NAME = re.compile(r"[A-Za-z_]\w*$")
+CODE = re.compile(r"^```cpp\n(.*?)^```$|`([^`\n]+)`", re.M | re.S)
+NO_NAME = {"friend", "static_assert", "extern", "typedef", "namespace"}
+BEFORE_A_BRACKET = {"decltype", "noexcept", "explicit", "alignas", "requires", "if"}
+
+
+def tokens_of(text):
+    return TOKEN.findall(NOISE.sub(lambda found: " " if found[0][0] in "/#\t " else '"', text))
+
+
+def statements(tokens, at, end):
+    """(the words of a declaration, where its braces begin and end) one after another; of one without braces two None."""
+    head, depth = [], 0
+    while at < end:
+        token = tokens[at]
+        depth += (token in "([") - (token in ")]")
+        if token == "{":
+            close, open_braces = at + 1, 1
+            while open_braces:
+                open_braces += (tokens[close] == "{") - (tokens[close] == "}")
+                close += 1
+            if depth == 0 and not opens_template(head):
+                yield head, at + 1, close - 1
+                head = []
+            at = close
+            continue
+        if token == ";" and depth == 0:
+            yield head, None, None
+            head = []
+        else:
+            head.append(token)
+        at += 1
+
+
+def opens_template(head):
+    """Whether the words end inside of a list of template parameters, whose defaults may have braces."""
+    depth = 0
+    for at, token in enumerate(head[1:] if head[:1] == ["template"] else []):
+        depth += (token == "<") - (token == ">")
+        if depth == 0:
+            return opens_template(head[at + 2:])
+    return depth > 0
+
+
+def without_template(head):
+    while head and head[0] == "template":
+        depth, at = 0, 1
+        while at < len(head):
+            depth += (head[at] == "<") - (head[at] == ">")
+            at += 1
+            if depth == 0:
+                break
+        head = head[at:]
+        if head and head[0] == "requires":  # the constraint ends where a declaration can begin
+            starts = ("struct", "class", "using", "inline", "constexpr", "concept", "void", "auto", "friend", "template")
+            head = head[next((i for i, word in enumerate(head) if word in starts), len(head)):]
+    return head
+
+
+def declared(head):
+    """(kind, name) of a declaration, or None where it declares no new name."""
+    while head[:1] == ["["]:
+        depth = 0
+        for at, token in enumerate(head):
+            depth += (token == "[") - (token == "]")
+            if depth == 0:
+                break
+        head = head[at + 1:]
+    if not head or head[0] in NO_NAME or "operator" in head:
+        return None
+    if head[0] in ("struct", "class", "enum", "union"):
+        words = [word for word in head[1:] if word not in ("class", "final")]
+        if not words or not NAME.match(words[0]) or words[1:2] == ["<"]:
+            return None  # a specialization, or a class without a name
+        return head[0], words[0]
+    if head[0] == "concept":
+        return "concept", head[1]
+    if head[0] == "using":
+        return ("using", head[1]) if "=" in head else None
+    depth, name = 0, None
+    for at, token in enumerate(head):
+        before = head[at - 1] if at else ""
+        if token == "<" and NAME.match(before):
+            if depth == 0:
+                name = before
+            depth += 1
+        elif token == ">" and depth:
+            depth -= 1
+        elif depth == 0 and token == "(" and NAME.match(before) and before not in BEFORE_A_BRACKET:
+            return "function", before
+        elif depth == 0 and token == "=":
+            return None if before == ">" else ("variable", name_before(head, at))
+    return None if head[-1] == ">" or len(head) < 2 else ("variable", name_before(head, len(head)))
+
+
+def name_before(head, at):
+    """What is declared before this place: the last name outside of brackets."""
+    depth = 0
+    for token in reversed(head[:at]):
+        depth += (token == "]") - (token == "[")
+        if depth == 0 and NAME.match(token):
+            return token
+    return ""
+
+
+def members(tokens, begin, end, whose, is_public):
+    """(kind, name) of the public members, but constructors."""
+    for head, _, _ in statements(tokens, begin, end):
+        while len(head) >= 2 and head[0] in ("public", "private", "protected") and head[1] == ":":
+            is_public, head = head[0] == "public", head[2:]
+        if not is_public:
+            continue
+        several = "(" not in head and "<" not in head and "," in head and "struct" not in head
+        found = declared(without_template(head))
+        if not found or not found[1] or found[1].endswith("_") or found[1] == whose:
+            continue
+        kind = "static" if head[0] == "static" or "static" in head[:3] else found[0]
+        yield kind, found[1]
+        if several:  # double a = 0, b = 0
+            for at, token in enumerate(head):
+                if token == ",":
+                    yield kind, head[at + 1]
+
+
+def names_of(text, place):
+    """The names that a header gives to users; those of fields and members as told::first."""
+    tokens = tokens_of(text)
+
+    def walk(begin, end, space):
+        for head, at, until in statements(tokens, begin, end):
+            if "namespace" in head[:2]:
+                if at is not None:
+                    yield from walk(at, until, space + "".join(head[head.index("namespace") + 1:]))
+                continue
+            if space != "cairn":
+                continue
+            found = declared(without_template(head))
+            if not found or not found[1]:
+                continue
+            kind, name = found
+            yield name
+            if at is None or kind not in ("struct", "class"):
+                continue
+            for its_kind, member in members(tokens, at, until, name, kind == "struct"):
+                if name in HELD or (kind == "struct" and place in TOLD and its_kind == "variable"):
+                    yield f"{name}::{member}"
+            nested = [(h, b, e) for h, b, e in statements(tokens, at, until) if h[-2:] == ["struct", "options"]]
+            for _, b, e in nested:
+                for its_kind, member in members(tokens, b, e, "options", True):
+                    if its_kind == "variable":
+                        yield f"{name}::options::{member}"
+
+    yield from walk(0, len(tokens), "")
+
+
+def words_of_pages(root):
+    words = set()
+    for page in [root / "README.md", *sorted((root / "examples").glob("*.md"))]:
+        if page.exists():
+            for block, span in CODE.findall(page.read_text()):
+                words.update(re.findall(r"[A-Za-z_]\w*", block or span))
+    return words
+
+
+def beside(root):
+    """The words of the second column of the page from PyTorch, each with its line."""
+    page = root / SIDE_BY_SIDE
+    for number, line in enumerate(page.read_text().splitlines() if page.exists() else [], 1):
+        cells = re.split(r" \| |^\| | \|$", line)
+        if line.startswith("| ") and len(cells) > 2:
+            for code in re.findall(r"`([^`]+)`", cells[2]):
+                yield from ((number, word) for word in re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", code)))
+
+
+def faults(root, _options=None):
+    words, seen, known, found = words_of_pages(root), set(), set(), []
+    for header in headers(root):
+        text = (root / "include" / header).read_text()
+        known.update(tokens_of(text))
+        for name in names_of(text, room(header)):
+            seen.add(name)
+            if name.split("::")[-1] not in words and name not in EXCEPTIONS:
+                found.append(f"include/{header}: {name} stands on no page; say in examples/ what it is for, or move it to "
+                             "cairn::detail")
+    for header in cuda_headers(root):
+        known.update(tokens_of((root / "include" / header).read_text()))
+    found += [f"{SIDE_BY_SIDE}:{line}: {word} is in no header" for line, word in beside(root) if word not in known]
+    if len(seen) > 100:  # a house that is large enough to have them
+        found += [f"tests/checks/pages_name.py: {name} is an exception, and is not there"
+                  for name in EXCEPTIONS if name not in seen]
+    return found
+
+
+if __name__ == "__main__":
+    header = SPDX + """#pragma once
+namespace cairn {
+template <class T>
+  requires (sizeof(T) > 1)
+struct rest {
+  int hidden = 0;
+};
+namespace detail {
+struct inner {};
+} // namespace detail
+// struct talk {};
+struct told {
+  double first = 1, second = 2; // "struct text {};"
+  std::array<double, 2> third{1, 2};
+  static constexpr int most = 3;
+  int own() const { return 0; }
+};
+class table {
+public:
+  table();
+  int rows() const { return n_; }
+
+private:
+  int n_ = 0;
+  int unseen() const;
+};
+template <class T, int N>
+inline constexpr int count_of<T[N]> = N;
+template <class T = double, fraction Default = fraction{1, 2}>
+inline constexpr int width_of = sizeof(T);
+std::vector<int> make(int n = 0);
+} // namespace cairn
+"""
+    page = ("`size()` `pair` `rest` `told` `first`, `second` `table` `rows` `width_of` `make`\n\n"
+            "```cpp\ntold{.third = {1}};\n```\n")
+    name = "include/cairn/plan/rest.hpp"
+    small = {"include/cairn/train/told.hpp": header.replace("int hidden = 0;", ""), "examples/pair.md": page,
+             SIDE_BY_SIDE: "| PyTorch | Cairn | |\n|---|---|---|\n| `nn.Told` | `told` | |\n"}
+    told = "include/cairn/train/told.hpp"
+    run(faults, [
+        ({"examples/pair.md": page.replace("`pair`", "pair")}, r"net/pair.hpp: pair stands on no page"),
+        ({"README.md": "# Small\n", "examples/pair.md": page.replace("`size()` ", "")}, r"core/size.hpp: size stands"),
+        *(({"examples/pair.md": page.replace(word, "")}, rf"train/told.hpp: {full} stands on no page")
+          for word, full in (("`rest`", "rest"), ("`first`", "told::first"), ("`second`", "told::second"),
+                             (".third", "told::third"), ("`rows`", "table::rows"), ("`width_of`", "width_of"),
+                             ("`make`", "make"))),
+        ({told: header}, r"told.hpp: rest::hidden stands"),
+        ({SIDE_BY_SIDE: "| a told talk | `told`, `talk<2>` | |\n"}, r"from_pytorch.md:1: talk is in no header"),
+        ({name: header.replace("struct told", "enum class told").replace("struct rest", "using fresh = int; struct rest")},
+         r"plan/rest.hpp: fresh stands"),
+        ({told: header.replace("// struct talk", "struct talk")}, r"told.hpp: talk stands"),
+        ({told: header.replace("struct inner {};", "} struct inner {}; namespace detail {")}, r"told.hpp: inner stands"),
+        ({told: header.replace("int n_ = 0", "struct options { int late = 1; }; int n_").replace("private:", "")},
+         r"told.hpp: table::options::late stands"),
+    ], small=small)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// A loss where the optimizer belongs.
+// expect: error: .*trainer: expected an optimizer and {options}
+// expect: refused_arguments<6, SGD, CrossEntropyLoss, SGD>
+#include <cairn/layer/linear.hpp>
+#include <cairn/train/losses/cross_entropy_loss.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
+#include <cairn/train/trainer.hpp>
+
+using namespace cairn;
+
+using Net = Sequential<Linear<784, 10>>;
+using training = trainer<Net, CrossEntropyLoss, SGD, batch<32>>;
+
+#ifdef EXPECT_SUCCESS
+void train() { training made{SGD{.learning_rate = 0.1}}; }
+#else
+void train() { training made{CrossEntropyLoss{}, SGD{.learning_rate = 0.1}}; }
+#endif
