@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 
-from house import report
+from house import report, spread
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEFT_OUT = 77
@@ -238,13 +238,16 @@ def check(options):
     found = []
     with tempfile.TemporaryDirectory() as name:
         program = compiled(pathlib.Path(name), options)
-        for fault in options.fault or ["none", *FAULTS]:
-            for processes in options.processes or [2, 4]:
-                seconds, status, text = run(program, fault, processes)
-                print(f"{fault}, {processes} processes: {seconds:.2f} s, exit status {status}", flush=True)
-                if options.show:
-                    print(text)
-                found += faults_of(fault, processes, seconds, status, text)
+
+        def job(of):
+            fault, processes = of
+            seconds, status, text = run(program, fault, processes)
+            print(f"{fault}, {processes} processes: {seconds:.2f} s, exit status {status}" + (f"\n{text}" if options.show else ""), flush=True)
+            return faults_of(fault, processes, seconds, status, text)
+
+        jobs = [(fault, processes) for fault in options.fault or ["none", *FAULTS] for processes in options.processes or [2, 4]]
+        for faults in spread(job, jobs, options.jobs):
+            found += faults
     return found
 
 
@@ -268,6 +271,7 @@ def main():
     parser.add_argument("--with", action="append", default=[], dest="components")
     parser.add_argument("--fault", action="append", help="only this one")
     parser.add_argument("--processes", action="append", type=int, help="only so many")
+    parser.add_argument("--jobs", type=int, default=3, help="so many jobs at a time; most of their time they wait")
     parser.add_argument("--show", action="store_true", help="what each job prints")
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
