@@ -3,6 +3,7 @@
 #include <cairn/train/state/saved_states.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -285,7 +286,10 @@ TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is 
   plain train{adamw, {.seed = 1}};
   auto batches = reading(d);
   saved_states states{here.path, {.keep = 2}};
+  const auto begin = std::chrono::steady_clock::now();
   states.save(train, batches);
+  const auto one_save = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+  const auto longest = static_cast<unsigned>(6000 + 4 * one_save.count()); // some are done in it
   std::uint64_t newest = 0;
   for (unsigned kill_after = 0; kill_after < 200; ++kill_after) {
     const pid_t child = ::fork();
@@ -296,7 +300,7 @@ TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is 
           states.save(train, batches);
         }
     }
-    ::usleep(kill_after * 41 % 6000);
+    ::usleep(kill_after * 41'041 % longest);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     const auto found = states.load_latest(train, batches);
