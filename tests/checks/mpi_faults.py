@@ -242,7 +242,8 @@ def check(options):
         def job(of):
             fault, processes = of
             seconds, status, text = run(program, fault, processes)
-            print(f"{fault}, {processes} processes: {seconds:.2f} s, exit status {status}" + (f"\n{text}" if options.show else ""), flush=True)
+            shown = f"\n{text}" if options.show else ""
+            print(f"{fault}, {processes} processes: {seconds:.2f} s, exit status {status}{shown}", flush=True)
             return faults_of(fault, processes, seconds, status, text)
 
         jobs = [(fault, processes) for fault in options.fault or ["none", *FAULTS] for processes in options.processes or [2, 4]]
@@ -259,6 +260,11 @@ def self_test():
     assert faults_of("throw", 2, 1, 1, right + " the cup is broken"), "a text that is told twice"
     assert faults_of("throw", 3, 1, 1, right), "a rank that says nothing"
     assert faults_of("sleep", 2, 4, 1, "error: something"), "no step, no bucket, no call"
+    step = "trainer, step 12: bucket 1 of 2: mpi: rank 0 of 4, call 26, all_reduce of 4464 float: it was not done, because "
+    told, gone = "it was told to end (SIGTERM) while call 26 still waited for rank 1", "process rank 1 exited on signal 9"
+    assert not faults_of("kill", 4, 1, 137, f"{step}{told}\n{gone}")
+    assert not faults_of("kill", 4, 1, 137, f"{step}rank 3 failed: {told}\n{gone}"), "another rank says it first"
+    assert faults_of("kill", 4, 1, 137, f"{step}rank 3 failed: a disk is full\n{gone}"), "another reason"
     assert faults_of("none", 2, 1, 1, ""), "a job that should train"
     return []
 
