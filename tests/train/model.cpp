@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // long to compile
 #include <cstddef>
 #include <cstdint>

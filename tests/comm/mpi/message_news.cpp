@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 #include <chrono>
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // Ranks on devices whose memory the host cannot read, and whose work is done later.
 //
 // long to compile

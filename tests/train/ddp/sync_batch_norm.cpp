@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // BatchNorm whose statistics are those of all ranks: N ranks are one rank with the whole batch, within rounding.
 //
 // long to compile

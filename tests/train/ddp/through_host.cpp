@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // Ranks that add up in the host's memory, on devices whose memory is apart.
 //
 // long to compile

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 #include <cairn/train/fit/fit_run.hpp>
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // long to compile
 // Ranks with different numbers of batches: those that are finished take part in the steps of the others.
 #include <algorithm>

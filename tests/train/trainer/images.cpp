@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// under the thread sanitizer
 // long to compile
 // A network with every layer for images, in training.
 #include <cmath>
