@@ -281,17 +281,17 @@
 #include <cairn/train/parameters.hpp>                     // the parameters of a network by name
 #include <cairn/train/predicted_step.hpp>                 // how long a step takes on many machines
 #include <cairn/train/replica.hpp>                        // what a model and a trainer have in common
-#include <cairn/train/replica_owner.hpp>                  // what a model and a trainer offer alike
 #include <cairn/train/samples.hpp>                        // what a step takes as inputs and targets
 #include <cairn/train/session.hpp>                        // one thread's way to evaluate a model
 #include <cairn/train/settings.hpp>                       // the numbers of a loss or an optimizer that ranks compare
-#include <cairn/train/shared_replica.hpp>                 // weights that several threads evaluate at the same time
+#include <cairn/train/shared_weights.hpp>                 // weights that several threads evaluate at the same time
 #include <cairn/train/staging_slots.hpp>                  // how batches get to a device whose memory is apart
 #include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
 #include <cairn/train/state/weights_in_files.hpp>         // how parameters lie in files
 #include <cairn/train/trainer.hpp>                        // parameters, gradients, arena: one step after another
 #include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
 #include <cairn/train/training_options.hpp>               // what a trainer is told besides its types
+#include <cairn/train/weights_interface.hpp>              // what a model and a trainer offer alike
 #include <cairn/train/weights_on_host.hpp>                // parameters by name, where the host may use them
 #include <cairn/train/working_copy.hpp>                   // parameters, inputs and outputs between float and 16 bits
 #include <cairn/train/wrong_arguments.hpp>                // what a trainer is called with that does not fit
@@ -323,3 +323,4 @@
 #include <cairn/report/timed_summary.hpp>    // where the time of a step goes, layer by layer
 #include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
 #include <cairn/report/trace_events.hpp>     // slices and counts, as Chrome and Perfetto read them
+#include <cairn/report/watched_layers.hpp>   // tells of each call of a layer in a step

@@ -161,7 +161,6 @@
 #include <type_traits>
 #include <unistd.h>
 #include <utility>
-#include <variant>
 #include <vector>
 
 // cairn/core/accumulated.hpp
@@ -27291,7 +27290,7 @@ namespace detail {
 
 // How a trainer sees its model: a plain one is the only rank of a job of its own.
 template <class Model>
-struct replica {
+struct distribution {
   using model = Model;
   using communicator_type = loopback::rank;
   using options = ddp_options<>;
@@ -27302,16 +27301,17 @@ struct replica {
   static constexpr bool once = true;
 };
 template <class Policy, class Model, class Communicator, class... Options>
-struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
+struct distribution<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
+    : distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
 template <template <class> class Way, class Model, class Communicator, class... Options> // fused_update, with_input_gradient
-struct replica<Way<ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
+struct distribution<Way<ddp<Model, Communicator, Options...>>> : distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool way_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
-struct replica<ddp<Model, Communicator, Options...>> {
-  static constexpr bool once = !replica<Model>::distributed;
+struct distribution<ddp<Model, Communicator, Options...>> {
+  static constexpr bool once = !distribution<Model>::distributed;
   using model = Model;
   using communicator_type = Communicator;
   using options = ddp_options<Options...>;
@@ -27908,21 +27908,21 @@ struct callable {
 // What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 struct training_diagnostic {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
   using net = typename without_ways<model>::type;
 
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, accumulated<T>>;
-    using communicator = checked_communicator<typename replica::communicator_type, Queue>;
+    using communicator = checked_communicator<typename distribution::communicator_type, Queue>;
     if constexpr (missing_ops<Queue, T>() != 0) return type_of<device_ops<Queue, T>>{};
     else if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (!communicator::is_right) return type_of<communicator>{};
-    else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
+    else return between<blueprint_of<model, Batch::size, T, typename distribution::update>>();
   }
   template <class Plan>
   static auto between() {
@@ -27937,10 +27937,10 @@ struct training_diagnostic {
   }
   template <class Whole>
   static auto diagnostic() {
-    if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
-    else if constexpr (replica::way_outside) return type_of<way_around_ddp<Whole>>{};
-    else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
-    else if constexpr (whole<model>::fused && !replica::options::overlaps) return type_of<update_after_backward<Whole>>{};
+    if constexpr (!distribution::once) return type_of<replicated_again<Whole>>{};
+    else if constexpr (distribution::way_outside) return type_of<way_around_ddp<Whole>>{};
+    else if constexpr (distribution::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
+    else if constexpr (whole<model>::fused && !distribution::options::overlaps) return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};
@@ -29528,99 +29528,6 @@ void copy_averages(Trainer& train, Model& to) {
 
 } // namespace cairn
 
-// cairn/plan/step/step_op.hpp
-
-namespace cairn {
-
-// What happens at one place of a training step. The first six are the schedule's ops; the others are what a trainer does
-// besides.
-enum class step_op_kind : unsigned char {
-  forward,     // of a stage
-  recompute,   // a forward that ran before in this step
-  loss,        // and its gradient
-  backward,    // of a stage
-  discard,     // of what is not read any more: it does no work
-  take_inputs, // inputs and targets come to where ops read them
-  facts,       // what ranks compare of their steps is written down; it leaves with the first bucket, or at once
-  statistics,  // a layer's sums over the ranks leave, and are waited for: inside the op before
-  reduce,      // a bucket of gradients leaves to be summed over the ranks
-  wait,        // for the sums of a bucket
-  compare,     // the facts of all ranks are there: they make the same step, or all of them throw
-  find,        // a rank without samples sees whether the others make a step
-  norm,        // of all gradients
-  clip,        // the factor by which gradients are too long
-  update,      // of the parameters whose gradients are in a bucket
-};
-
-// One op of a step. `index`: of a schedule's op its place in the schedule; of statistics the layer's number among those that
-// sum over the ranks; of reduce, wait and update the bucket; else 0.
-struct step_op {
-  step_op_kind kind = step_op_kind::forward;
-  std::uint32_t index = 0;
-  std::uint32_t stage = 0; // of forward, recompute and backward: the stage of the network; of discard that of the schedule's op
-  // It begins inside the schedule's op before it, as soon as so many elements of the flat gradient buffer are complete. (A block
-  // is one op, and its layers finish their gradients one after another.)
-  bool is_inside = false;
-  std::size_t complete = 0;
-
-  // Is it in the schedule?
-  constexpr bool is_scheduled() const { return kind <= step_op_kind::discard; }
-  // Do all ranks take part in it?
-  constexpr bool is_call() const {
-    return kind == step_op_kind::facts || kind == step_op_kind::statistics || kind == step_op_kind::reduce;
-  }
-  constexpr bool operator==(const step_op&) const = default;
-};
-
-namespace detail {
-
-inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_kind::update) + 1;
-
-} // namespace detail
-
-// The field's word for a kind: "recompute".
-constexpr const char* name_of(step_op_kind kind) {
-  constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
-                                                        "take inputs", "facts",     "statistics", "reduce",   "wait",
-                                                        "compare",     "find",      "norm",       "clip",     "update"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-// What a trainer can do, each a list of ops of its own.
-enum class step_kind : unsigned char {
-  step,          // the last micro-batch, or the only one, and the update
-  micro_batch,   // one whose gradients are kept for a step
-  forward_alone, // the forward pass of the next micro-batch
-  evaluation,
-  joined, // a step of the other ranks, in which this one has no samples
-};
-
-namespace detail {
-
-inline constexpr std::size_t step_kinds = static_cast<std::size_t>(step_kind::joined) + 1;
-
-// The ops of a step in order. `Capacity` is an upper bound, or at_run_time.
-template <std::size_t Capacity>
-struct step_list {
-  plain_array<step_op, Capacity> storage{};
-  std::size_t count = 0;
-
-  constexpr std::span<const step_op> ops() const { return {storage.data(), count}; }
-};
-
-// A number of the calls in a list, in their order: ranks whose lists have the same one meet in every call of a step. What else
-// they do, and when, may differ.
-constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
-  hash64 h;
-  for (const step_op& o : list)
-    if (o.is_call()) h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.index} << 8);
-  return h.value();
-}
-
-} // namespace detail
-
-} // namespace cairn
-
 // cairn/train/host_copy.hpp
 
 namespace cairn::detail {
@@ -29988,7 +29895,7 @@ private:
 
 // Weights that are trained: one arena for the passes of a step and for evaluation, which belongs to one thread.
 template <class Plan, class Net, class T, class Device>
-class replica_of : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
+class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
   using learnt = weights_of<Plan, Net, T, Device, true>;
   using context = execution_context<Plan, T, Device>;
   using working_weights_type = working_weights<Plan, T, Device>;
@@ -29997,7 +29904,7 @@ public:
   using learnt::device, learnt::threads;
   using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
 
-  replica_of(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
+  replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
       : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
     if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
   }
@@ -30012,13 +29919,13 @@ public:
   // While it lives, a function of the program reads the outputs of a step that is half made, and the arena stays as it is.
   class half_step {
   public:
-    explicit half_step(replica_of& of) : of_(of) { of_.is_half_made_ = true; }
+    explicit half_step(replica& of) : of_(of) { of_.is_half_made_ = true; }
     half_step(const half_step&) = delete;
     half_step& operator=(const half_step&) = delete;
     ~half_step() { of_.is_half_made_ = false; }
 
   private:
-    replica_of& of_;
+    replica& of_;
   };
   half_step in_half_step() { return half_step(*this); }
   // Throws if the caller is that function.
@@ -30066,104 +29973,18 @@ private:
   bool is_half_made_ = false;
 };
 
-// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
-// its steps.
-struct replica_access {
-  template <class Owner>
-  static auto& of(Owner& owner) {
-    return owner.replica_;
-  }
-  // Its numbers where the host may use them: of a model, or of a trainer with its optimizer's states.
-  template <class Owner>
-  static auto weights(Owner& owner) {
-    return owner.on_host();
-  }
-  template <class Trainer>
-  static auto weights_and_states(Trainer& trainer) {
-    return trainer.states_on_host();
-  }
-  template <class Trainer>
-  static auto& comm(Trainer& trainer) {
-    return trainer.comm();
-  }
-  template <class Trainer>
-  static auto& compute(Trainer& trainer) {
-    return trainer.compute();
-  }
-  template <class Trainer>
-  static auto waiting(Trainer& trainer) {
-    return trainer.waiting();
-  }
-  template <class Trainer>
-  static auto& own_loss_memory(Trainer& trainer) {
-    return trainer.own_loss_memory_;
-  }
-  template <class Trainer>
-  static const auto& options(const Trainer& trainer) {
-    return trainer.options_;
-  }
-  // How many micro-batches fit() makes of each step; 0: nobody says it.
-  template <class Trainer>
-  static void tell_micro_batches(Trainer& trainer, std::size_t count) {
-    trainer.told_micro_batches_ = count;
-  }
-  // One step of the others, of a rank without samples: see joined_step.hpp.
-  template <class Trainer>
-  static bool take_part(Trainer& trainer) {
-    return trainer.take_part();
-  }
-  template <class Trainer>
-  static auto on_discard(const Trainer& trainer) {
-    return trainer.discarded_;
-  }
-  // What steps of a trainer change: numbers of the host, and memory of the device. See kept_training.hpp.
-  template <class Trainer>
-  static auto numbers_of_steps(Trainer& t) {
-    return std::tie(t.steps_, t.micro_batches_, t.last_micro_batches_, t.micro_batches_before_, t.last_samples_, t.rows_,
-                    t.learning_rate_, t.rate_was_set_, t.gradient_norm_, t.applied_scale_, t.is_scale_late_, t.late_scale_,
-                    t.wants_to_stop_, t.stops_);
-  }
-  template <class Trainer>
-  static std::vector<std::span<std::byte>> memory_of_steps(Trainer& t) {
-    std::vector<std::span<std::byte>> out{std::as_writable_bytes(t.replica_.parameters()),
-                                          std::as_writable_bytes(t.replica_.buffers()),
-                                          {t.input_gradient_.data(), t.input_gradient_.size()}};
-    for (std::size_t i = 0; i < t.updates_.states(); ++i) out.push_back(std::as_writable_bytes(t.updates_.state(i)));
-    if constexpr (!Trainer::fused) out.push_back(std::as_writable_bytes(t.gradients_.all()));
-    return out;
-  }
-  // The gradients that an op of a step has made or is about to use, and where they begin among all.
-  template <class Trainer>
-  static auto gradients_at(Trainer& t, const step_op& o) {
-    using plan = typename Trainer::plan;
-    using sum = accumulated<typename plan::element>;
-    std::pair<std::size_t, std::span<sum>> found{};
-    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
-      found = {Trainer::buckets[o.index].begin, t.gradients_.on_the_way().span_of(o.index)};
-    } else if (!Trainer::fused && o.kind == step_op_kind::backward) {
-      const auto& begin = plan::parameter_begin; // from the last stage to the first
-      const std::size_t first = begin[o.stage], end = o.stage > 0 ? begin[o.stage - 1] : plan::parameter_block;
-      found = {first, t.gradients_.all().subspan(first, end - first)};
-    }
-    return found;
-  }
-  template <class Trainer, class F>
-  static void for_each_parameter(Trainer& t, F& f) {
-    const flat_buffers<accumulated<typename Trainer::plan::element>> all{.parameters = t.replica_.parameters(),
-                                                                         .buffers = t.replica_.buffers()};
-    walk_parameters<false>(t.replica_.code(), all, f);
-  }
-  // How many samples its last micro-batch had.
-  template <class Trainer>
-  static std::size_t rows(const Trainer& trainer) {
-    return trainer.rows_;
-  }
-  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
-  template <class Trainer, class Inputs, class Targets, class Watch>
-  static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
-    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{{trainer}, targets}, watch);
-  }
-};
+// The weights of a model or a trainer, and their numbers where the host may use them: of a trainer with its optimizer's states.
+template <class Owner>
+auto& weights_in(Owner& owner) {
+  if constexpr (requires { owner.inside().replica; }) return owner.inside().replica;
+  else return owner.inside();
+}
+template <class Owner>
+auto on_host(Owner& owner) {
+  auto& weights = weights_in(owner);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // they may be
+  return weights.on_host();
+}
 
 } // namespace detail
 
@@ -30178,14 +29999,14 @@ namespace cairn::detail {
 
 template <class Trainer>
 int rank_of(Trainer& train) {
-  return replica_access::comm(train).rank();
+  return train.inside().comm().rank();
 }
 
 // Replaces the text by that of rank 0.
 template <class Trainer>
 void take_from_first_rank(Trainer& train, std::string& text) {
-  auto& ranks = replica_access::comm(train);
-  auto& queue = replica_access::compute(train);
+  auto& ranks = train.inside().comm();
+  auto& queue = train.inside().compute();
   std::uint64_t size = text.size();
   broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
   text.resize(static_cast<std::size_t>(size));
@@ -30197,7 +30018,7 @@ void take_from_first_rank(Trainer& train, std::string& text) {
 // done.
 template <class Trainer, class F>
 void on_first_rank(Trainer& train, const char* word, F&& f) {
-  const calls_for now(replica_access::comm(train), {.word = word, .may_take_long = true});
+  const calls_for now(train.inside().comm(), {.word = word, .may_take_long = true});
   std::string failure;
   if (rank_of(train) == 0) {
     std::exception_ptr thrown;
@@ -30225,10 +30046,10 @@ void on_first_rank(Trainer& train, F&& f) {
 // communicator's own order is. Every rank receives the numbers of all ranks.
 template <class Trainer>
 void sum_over_ranks(Trainer& train, std::span<double> numbers) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   if (ranks.size() == 1 || numbers.empty()) return;
   std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
-  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
+  exchange(ranks, train.inside().compute(), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = all[i];
     for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];
@@ -30424,8 +30245,7 @@ private:
   friend class detail::fit_loop;
 
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
-      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
-        ranks_(detail::replica_access::comm(train).size()) {}
+      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)), ranks_(train.inside().comm().size()) {}
 
   // Where the loader of a rank stands, and how much it gives in an epoch.
   struct standing {
@@ -30450,7 +30270,7 @@ private:
     standing own{at.epoch, at.batch, batches_.size()};
     if constexpr (requires { batches_.samples(); }) own.samples = batches_.samples();
     if (!made_a_step_ && ranks_ > 1 && !options_.same_samples && !is_shared()) own.order = batches_.fingerprint(at.epoch) | 1U;
-    all_ranks_ = detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    all_ranks_ = detail::of_all_ranks(train_.inside().comm(), train_.inside().compute(), own);
     compares_samples_ = !made_a_step_ && has_twin_orders();
     is_uneven_ = false;
     steps_in_epoch_ = 0;
@@ -30505,8 +30325,7 @@ private:
   // first batches are compared: `own` is a number of this rank's, 0 if it has none.
   void compare_samples(std::uint64_t own) {
     compares_samples_ = false;
-    const std::vector<std::uint64_t> all =
-        detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    const std::vector<std::uint64_t> all = detail::of_all_ranks(train_.inside().comm(), train_.inside().compute(), own);
     const detail::rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) {
       return all[a] != 0 && all[a] == all[b] && all_ranks_[a].order != 0 && all_ranks_[a].order == all_ranks_[b].order;
     });
@@ -30588,6 +30407,2830 @@ private:
   detail::callback<state_notes&> write_notes_{};
   detail::callback<const state_notes&> read_notes_{};
 };
+
+} // namespace cairn
+
+// cairn/plan/step/step_op.hpp
+
+namespace cairn {
+
+// What happens at one place of a training step. The first six are the schedule's ops; the others are what a trainer does
+// besides.
+enum class step_op_kind : unsigned char {
+  forward,     // of a stage
+  recompute,   // a forward that ran before in this step
+  loss,        // and its gradient
+  backward,    // of a stage
+  discard,     // of what is not read any more: it does no work
+  take_inputs, // inputs and targets come to where ops read them
+  facts,       // what ranks compare of their steps is written down; it leaves with the first bucket, or at once
+  statistics,  // a layer's sums over the ranks leave, and are waited for: inside the op before
+  reduce,      // a bucket of gradients leaves to be summed over the ranks
+  wait,        // for the sums of a bucket
+  compare,     // the facts of all ranks are there: they make the same step, or all of them throw
+  find,        // a rank without samples sees whether the others make a step
+  norm,        // of all gradients
+  clip,        // the factor by which gradients are too long
+  update,      // of the parameters whose gradients are in a bucket
+};
+
+// One op of a step. `index`: of a schedule's op its place in the schedule; of statistics the layer's number among those that
+// sum over the ranks; of reduce, wait and update the bucket; else 0.
+struct step_op {
+  step_op_kind kind = step_op_kind::forward;
+  std::uint32_t index = 0;
+  std::uint32_t stage = 0; // of forward, recompute and backward: the stage of the network; of discard that of the schedule's op
+  // It begins inside the schedule's op before it, as soon as so many elements of the flat gradient buffer are complete. (A block
+  // is one op, and its layers finish their gradients one after another.)
+  bool is_inside = false;
+  std::size_t complete = 0;
+
+  // Is it in the schedule?
+  constexpr bool is_scheduled() const { return kind <= step_op_kind::discard; }
+  // Do all ranks take part in it?
+  constexpr bool is_call() const {
+    return kind == step_op_kind::facts || kind == step_op_kind::statistics || kind == step_op_kind::reduce;
+  }
+  constexpr bool operator==(const step_op&) const = default;
+};
+
+namespace detail {
+
+inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_kind::update) + 1;
+
+} // namespace detail
+
+// The field's word for a kind: "recompute".
+constexpr const char* name_of(step_op_kind kind) {
+  constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
+                                                        "take inputs", "facts",     "statistics", "reduce",   "wait",
+                                                        "compare",     "find",      "norm",       "clip",     "update"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+// What a trainer can do, each a list of ops of its own.
+enum class step_kind : unsigned char {
+  step,          // the last micro-batch, or the only one, and the update
+  micro_batch,   // one whose gradients are kept for a step
+  forward_alone, // the forward pass of the next micro-batch
+  evaluation,
+  joined, // a step of the other ranks, in which this one has no samples
+};
+
+namespace detail {
+
+inline constexpr std::size_t step_kinds = static_cast<std::size_t>(step_kind::joined) + 1;
+
+// The ops of a step in order. `Capacity` is an upper bound, or at_run_time.
+template <std::size_t Capacity>
+struct step_list {
+  plain_array<step_op, Capacity> storage{};
+  std::size_t count = 0;
+
+  constexpr std::span<const step_op> ops() const { return {storage.data(), count}; }
+};
+
+// A number of the calls in a list, in their order: ranks whose lists have the same one meet in every call of a step. What else
+// they do, and when, may differ.
+constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
+  hash64 h;
+  for (const step_op& o : list)
+    if (o.is_call()) h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.index} << 8);
+  return h.value();
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/plan/step/step_walk.hpp
+
+namespace cairn::detail {
+
+// What makes ops of one kind.
+using step_row = void (*)(void* self, const step_op&);
+
+// Walks a list of ops: calls the row of each in a table of functions, and knows no more of it. It can be left after any op and
+// gone on with.
+class step_walk {
+public:
+  constexpr step_walk() = default;
+  // List and rows, one for each kind of op, stay with the caller. Rows are called with `self`.
+  constexpr step_walk(std::span<const step_op> list, const std::array<step_row, step_op_kinds>& rows, void* self)
+      : list_(list), rows_(rows.data()), self_(self) {}
+
+  constexpr bool is_over() const { return begun_ == list_.size(); }
+  // The op that comes next.
+  constexpr const step_op& next() const { return list_.data()[begun_]; }
+  constexpr void run_one() {
+    const step_op& o = list_.data()[begun_++];
+    rows_[static_cast<std::size_t>(o.kind)](self_, o);
+  }
+  constexpr void run() {
+    while (!is_over()) run_one();
+  }
+  // Inside of the op that is at work, the gradients below `complete` are: the ops that wait for no more begin.
+  constexpr void finished(std::size_t complete) {
+    while (!is_over() && next().is_inside && next().complete <= complete) run_one();
+  }
+  // Leaves the rest out.
+  constexpr void stop() { list_ = list_.first(begun_); }
+
+  constexpr std::span<const step_op> list() const { return list_; }
+  // How many ops have begun: while an exception passes, the last of them is the one in which it came.
+  constexpr std::size_t begun() const { return begun_; }
+
+private:
+  std::span<const step_op> list_{};
+  std::size_t begun_ = 0;
+  const step_row* rows_ = nullptr;
+  void* self_ = nullptr;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/losses/taken_loss.hpp
+
+namespace cairn::detail {
+
+// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
+// `rows` samples as the loss wants, of which there are at most `most`.
+template <class Loss, class T, numbers Targets>
+void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
+  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
+  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
+  if (found != rows)
+    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
+                      std::to_string(found));
+  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
+    function.check_targets(first_number(targets), rows, output);
+}
+
+// The numbers of a loss that its ops read, and the most there are.
+template <class T, class Loss>
+std::span<const T> constants_of(const Loss& function) {
+  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
+  else return {};
+}
+template <class Loss>
+constexpr std::size_t most_constants(const shape& output) {
+  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
+  else return 0;
+}
+
+// Where ops find what a step is judged by, and write the loss.
+struct judged_at {
+  const void* targets = nullptr;
+  const void* constants = nullptr;
+  double* loss = nullptr;
+};
+
+// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
+template <class Loss, class T, class Queue, class Target>
+void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
+               const judged_at& at, const T* output, T* gradient) {
+  loss_call<T, Target> call;
+  call.rows = rows;
+  call.output_shape = &output_shape;
+  call.output = output;
+  call.targets = targets;
+  call.output_gradient = gradient;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/reduction.hpp
+
+namespace cairn::detail {
+
+// Throws the exception that is being handled again, with a text that begins with what it was about.
+[[noreturn]] inline void throw_with_name(const std::string& name) {
+  try {
+    throw;
+  } catch (const rank_lost& thrown) {
+    throw rank_lost(name + thrown.what());
+  } catch (const deadline_error& thrown) {
+    throw deadline_error(name + thrown.what());
+  } catch (const input_error& thrown) {
+    throw input_error(name + thrown.what());
+  }
+}
+
+// The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
+// copied into it or out of it. Buckets leave in order, each when the list of the step says so (plan/step/). With the
+// first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
+// be.
+template <class Communicator, class T, class Queue, std::size_t Most>
+class reduction {
+public:
+  // All of these stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way. The
+  // facts are those of all ranks; none if there is only one.
+  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory, std::span<T> facts = {})
+      : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
+
+  std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
+
+  // The most bytes that leave in one call.
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const bucket& b : buckets_) most = std::max(most, b.size());
+    return (facts_.size() + most) * sizeof(T);
+  }
+
+  // A new step: nothing has left yet. The queue has been given what writes the facts.
+  void begin(Communicator& comm, Queue& queue) {
+    next_ = 0;
+    if (!compares() || go_together()) return;
+    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
+  }
+
+  // The gradients of the next bucket are complete, and it leaves.
+  void send_next(Communicator& comm, Queue& queue) {
+    std::span<T> sent = span_of(next_);
+    if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
+    naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
+    ++next_;
+  }
+  // So many have left in this step.
+  std::size_t left() const { return next_; }
+
+  // What is put into the queue afterwards sees the sums of bucket b over all ranks.
+  void wait(Queue& queue, std::size_t b) {
+    naming(b, [&] { pending_[b].wait(queue); });
+  }
+  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
+  bool is_back(std::size_t b) const {
+    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
+    else return false;
+  }
+
+  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
+  void wait_for_facts(Queue& queue) {
+    if (go_together()) wait(queue, 0);
+    else facts_pending_.wait(queue);
+  }
+  std::span<T> facts() const { return facts_; }
+  // Whether there are facts to compare: not of one rank, and not without gradients.
+  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
+
+  // Gives up what is on its way, while an exception passes.
+  void abandon() {
+    for (auto& p : pending_) static_cast<void>(pending_type(std::move(p)));
+    static_cast<void>(pending_type(std::move(facts_pending_)));
+    next_ = 0;
+  }
+
+private:
+  using pending_type = pending_of<Communicator, T, Queue>;
+
+  // A call for bucket b: what fails says which bucket it was.
+  template <class Call>
+  void naming(std::size_t b, const Call& call) const {
+    try {
+      call();
+    } catch (...) {
+      throw_with_name("bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets_.size()) + ": ");
+    }
+  }
+  bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
+
+  std::span<const bucket> buckets_;
+  std::span<const std::size_t> places_;
+  T* memory_;
+  std::span<T> facts_;
+  std::size_t next_ = 0;
+  std::array<pending_type, Most> pending_{};
+  pending_type facts_pending_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/rank_sums.hpp
+
+namespace cairn::detail {
+
+// What is being run when layers sum over the ranks.
+enum class summed_run : unsigned char { nothing, micro_batch, last_micro_batch, forward_alone };
+
+// Writes one number, whatever was there.
+struct one_number {
+  double number = 0;
+  CAIRN_HOST_DEVICE double operator()(double) const { return number; }
+};
+
+// The layers' sums over the ranks (layer/layer_sums.hpp) in a trainer with sync_batch_norm: their memory, and the calls of the
+// communicator. A call is waited for where it is made, as the layer goes on with its result; buckets of gradients may be on
+// their way meanwhile. Which calls there are, and between which buckets, is a constant of the type.
+//
+// With the first call of each forward goes one number more, which adds up how many ranks run what: a rank that is finished with
+// its samples reads it, and makes the same calls with zeros.
+template <class Plan, class Communicator, class T, class Device>
+class rank_sums {
+  using layers = summed_layers<Plan>;
+
+public:
+  using queue = typename Device::queue;
+  static constexpr std::size_t bytes = layers::elements * sizeof(double);
+  static constexpr std::size_t calls = layers::calls; // in a step
+  static constexpr std::size_t most_bytes = [] {      // that leave in one call
+    std::size_t most = 0;
+    for (std::size_t k = 0; k < layers::count; ++k)
+      most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;
+    return (most + 1) * sizeof(double);
+  }();
+
+  rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
+      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
+    if (comm.size() < 2) return; // nothing is lent, and there is no memory for it
+    for (std::size_t k = 0; k < layers::count; ++k)
+      lent_[k] = layer_sums{.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
+  }
+  rank_sums(const rank_sums&) = delete;
+  rank_sums& operator=(const rank_sums&) = delete;
+
+  // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
+  const sums_of_layers* begin(summed_run what) {
+    if (comm_.size() < 2) return nullptr;
+    begin();
+    put_run(what);
+    return &callback_;
+  }
+
+  // A rank without samples, with zeros: the calls of a forward of the others, and what it is. If all ranks have none, there is
+  // one call and no more. `wait` waits for an event.
+  template <class Wait>
+  summed_run join_forward(const Wait& wait) {
+    begin();
+    put_zeros();
+    put_run(summed_run::nothing);
+    sum(0, layers::of[0].numbers.forward);
+    const summed_run found = run_of_others(wait);
+    if (found == summed_run::nothing) return found;
+    for (std::size_t k = 1; k < layers::count; ++k) sum(k, layers::of[k].numbers.forward);
+    return found;
+  }
+  // Before the calls of their backward; and one of them, of layer k.
+  void begin_join_backward() { put_zeros(); }
+  void join_backward(std::size_t k) { sum(k, layers::of[k].numbers.backward); }
+
+private:
+  void begin() {
+    for (layer_sums& layer : lent_) layer.are_made = false;
+  }
+  double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
+  double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
+
+  // One rank has at most 65,535 others, and a double is exact up to 2^53.
+  static constexpr double weight_of(summed_run what) {
+    constexpr std::array<double, 4> weights{0, 1, 65536, 65536.0 * 65536.0};
+    return weights[static_cast<std::size_t>(what)];
+  }
+  void put_run(summed_run what) {
+    elementwise(device_.compute(), 1, one_number{weight_of(what)}, run(), static_cast<const double*>(run()));
+  }
+  void put_zeros() {
+    double* const all = numbers(0);
+    elementwise(device_.compute(), layers::elements, one_number{}, all, static_cast<const double*>(all));
+  }
+  template <class Wait>
+  summed_run run_of_others([[maybe_unused]] const Wait& wait) {
+    double sum = 0;
+    if constexpr (shares_memory<Device>) sum = *run();
+    else {
+      download(device_.compute(), 1, &sum, static_cast<const double*>(run()));
+      wait(device_.compute().record());
+    }
+    for (const summed_run what : {summed_run::forward_alone, summed_run::last_micro_batch, summed_run::micro_batch})
+      if (sum >= weight_of(what)) return what;
+    return summed_run::nothing;
+  }
+
+  void sum(std::size_t k, std::size_t count) {
+    const bool is_first = !std::exchange(lent_[k].are_made, true);
+    const std::span<double> sent{numbers(k), count + (is_first && k == 0 ? 1U : 0U)};
+    try {
+      auto pending = comm_.all_reduce(device_.compute(), sent);
+      pending.wait(device_.compute());
+    } catch (...) {
+      throw_with_name("statistics of layer " + place_of_layer(code_, layers::of[k].leaf) + ": ");
+    }
+  }
+
+  static void sum_for(void* self, std::size_t k, std::size_t count) { static_cast<rank_sums*>(self)->sum(k, count); }
+  static const layer_sums* of(const void* self, std::uint32_t leaf) {
+    const std::size_t k = index_of[leaf];
+    return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
+  }
+  static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
+    std::array<std::size_t, Plan::leaves + 1> index{};
+    for (std::size_t& k : index) k = layers::count;
+    for (std::size_t k = 0; k < layers::count; ++k) index[layers::of[k].leaf] = k;
+    return index;
+  }();
+
+  Device& device_;
+  Communicator& comm_;
+  const program<T, queue>& code_;
+  typename Device::memory memory_;
+  std::array<layer_sums, layers::count> lent_{};
+  sums_of_layers callback_{.function = &of, .self = this};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/step_facts.hpp
+
+namespace cairn::detail {
+
+// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part; but a rank
+// that has joined has no micro-batches, whatever the others have.
+//
+// What is applied is the sum of the gradients over the ranks, each a sum of its micro-batches' means, divided by micro-batches
+// times the number of ranks that have samples in this step. (So ranks stay alike where they have different numbers of samples:
+// it is a mean of their means, as in PyTorch.)
+struct step_facts {
+  std::uint64_t steps = 0;         // updates so far
+  std::uint64_t micro_batches = 0; // 0: this rank has no samples in this step
+  double learning_rate = 0;
+  std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
+  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
+  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
+
+  static constexpr std::size_t count = 5;
+  std::array<std::uint64_t, count> words() const {
+    return {steps, micro_batches, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
+  }
+};
+
+// The ranks that have samples in a step, as all of them see it.
+struct ranks_with_samples {
+  std::size_t count = 0;
+  std::size_t first = 0;           // the lowest of them
+  std::uint64_t micro_batches = 0; // of each
+};
+
+// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
+// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
+template <class T>
+class facts_of_ranks {
+public:
+  // How many numbers: whole cache lines, so that what lies behind them is aligned.
+  static constexpr std::size_t compared = step_facts::count * 4;
+  static constexpr std::size_t each = compared + 1;
+  static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
+
+  static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
+    for (T& number : all) number = 0;
+    T* at = all.data() + rank * each;
+    for (const std::uint64_t word : own.words()) {
+      write_as_numbers(at, word);
+      at += 4;
+    }
+    *at = own.asks_to_stop ? T(1) : T(0);
+  }
+  // Where the micro-batches of rank 0 are; those of the next rank are `each` numbers further.
+  static constexpr std::size_t place_of_micro_batches = 4;
+  // Where the number of a rank's parameters is: the op checksum writes it there.
+  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
+
+  static ranks_with_samples samples_of(std::span<const T> all, std::size_t ranks) {
+    ranks_with_samples found;
+    for (std::size_t rank = ranks; rank-- > 0;)
+      if (has_samples(all, rank)) ++found.count, found.first = rank;
+    if (found.count > 0) found.micro_batches = word(all, found.first, micro_batches);
+    return found;
+  }
+
+  // Throws on every rank if the facts of one differ from those of rank 0, or the micro-batches of two that have some.
+  static void compare(std::span<const T> all, std::size_t ranks) {
+    const auto is_like_first = [&](std::size_t rank) {
+      return std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) == 0;
+    };
+    std::size_t alike = 1; // nearly always all
+    while (alike < ranks && is_like_first(alike)) ++alike;
+    if (alike == ranks) return;
+    for (std::size_t fact = 0; fact < step_facts::count; ++fact)
+      if (differs(all, ranks, fact)) refuse(all, ranks, fact);
+  }
+  // Does any rank ask to stop?
+  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (all[rank * each + compared] != T(0)) return true;
+    return false;
+  }
+
+private:
+  static constexpr std::size_t micro_batches = 1; // its place in step_facts::words
+
+  static bool has_samples(std::span<const T> all, std::size_t rank) {
+    const T* const at = all.data() + rank * each + micro_batches * 4;
+    return at[0] != T(0) || at[1] != T(0) || at[2] != T(0) || at[3] != T(0);
+  }
+  // The rank with which the others are compared, and whether one is: of micro-batches only where there are some.
+  static std::size_t first_of(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    return fact == micro_batches ? samples_of(all, ranks).first : 0;
+  }
+  static bool counts(std::span<const T> all, std::size_t rank, std::size_t fact) {
+    return fact != micro_batches || has_samples(all, rank);
+  }
+  static bool differs(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    const T* const first = all.data() + first_of(all, ranks, fact) * each + fact * 4;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      if (counts(all, rank, fact) && std::memcmp(first, all.data() + rank * each + fact * 4, 4 * sizeof(T)) != 0) return true;
+    return false;
+  }
+  static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
+    std::uint64_t w = 0;
+    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
+    return w;
+  }
+  static std::string text(std::size_t fact, std::uint64_t w) {
+    return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
+  }
+
+  // Names the fact that differs, with its values and the ranks that have each.
+  [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks, std::size_t fact) {
+    static constexpr std::array<const char*, step_facts::count> names{
+        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
+        "parameters (as a number of their bits)"};
+    static constexpr std::array<const char*, step_facts::count> advice{
+        "call step() equally often on every rank, or join() where one is finished; synchronize() makes the ranks alike again",
+        "call accumulate() equally often on every rank before each step()",
+        "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
+        "change them on every rank alike",
+        "something wrote to them on some ranks only, or the ranks run other builds of the program; call synchronize(root) on "
+        "every "
+        "rank after loading"};
+    std::string found;
+    const std::size_t first = first_of(all, ranks, fact);
+    std::size_t named = 0; // a job may have a thousand ranks
+    for (std::size_t rank = first; rank < ranks && named < 8; ++rank) {
+      if (!counts(all, rank, fact) || (rank > first && word(all, rank, fact) == word(all, first, fact))) continue;
+      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
+    }
+    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
+                      advice[fact]);
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/step/left_behind.hpp
+
+namespace cairn::detail {
+
+// What an exception leaves behind that comes out of a step.
+struct left_behind {
+  bool gradients = false; // there are some: the step is given up, and so are the micro-batches before it
+  bool is_final = false;  // other ranks have seen part of it, or parameters may have changed: no step may follow it
+  bool by_all = false;    // it came where the ranks compare: what they differ in they all see, and can set right
+};
+
+// The ranks of a job, as far as it matters here.
+struct other_ranks {
+  bool wait_for_step = false;       // gradients are reduced: a ddp
+  bool wait_for_statistics = false; // and there are others
+};
+
+// What it is follows from the ops that have begun, in the last of which the exception came. Before gradients are made, nothing
+// has happened. From the facts on the other ranks wait for this step's calls, and with sync_batch_norm from its first statistics
+// on. Behind the comparison parameters are updated.
+constexpr left_behind left_behind_by(std::span<const step_op> list, std::size_t begun, const other_ranks& others) {
+  left_behind out;
+  for (std::size_t i = 0; i < begun; ++i) {
+    const bool is_over = i + 1 < begun;
+    switch (list[i].kind) {
+    case step_op_kind::loss: out.gradients = out.gradients || is_over; break;
+    case step_op_kind::facts:
+      out.gradients = true;
+      out.is_final = out.is_final || others.wait_for_step;
+      break;
+    case step_op_kind::compare:
+      out.by_all = !is_over;
+      out.is_final = out.is_final || is_over;
+      break;
+    case step_op_kind::find: out.by_all = !is_over; break;
+    default: break;
+    }
+  }
+  // Statistics are made inside of the op before them.
+  std::size_t made = begun;
+  while (begun > 0 && made < list.size() && list[made].is_inside) ++made;
+  for (std::size_t i = 0; i < made; ++i)
+    if (list[i].kind == step_op_kind::statistics && others.wait_for_statistics) out.gradients = out.is_final = true;
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/train/optimizers/learning_rate.hpp
+
+namespace cairn {
+
+// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
+// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first. One that also has
+// settings(), its numbers as a range of double, is known by them when a run is taken up again; another one by its bytes.
+template <class S>
+concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
+  { s.at(step) } -> std::same_as<double>;
+};
+
+// The same rate all the time.
+struct constant_rate {
+  double learning_rate = 1e-3;
+
+  double at(std::uint64_t) const { return learning_rate; }
+  std::array<double, 1> settings() const { return {learning_rate}; }
+};
+
+// Multiplied by gamma every `step_size` steps, as torch's StepLR.
+struct step_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t step_size = 1;
+  double gamma = 0.1;
+
+  double at(std::uint64_t step) const {
+    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
+    return learning_rate * std::pow(gamma, static_cast<double>(times));
+  }
+  std::array<double, 3> settings() const { return {learning_rate, static_cast<double>(step_size), gamma}; }
+};
+
+// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
+// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
+// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
+// SGDR. arXiv:1608.03983, without restarts).
+struct cosine_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 1;
+  std::uint64_t warm_up = 0;
+  double start_factor = 1.0 / 3; // torch's default
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    if (step < warm_up) {
+      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
+      return learning_rate * (start_factor + (1 - start_factor) * done);
+    }
+    if (step >= total_steps) return min_rate;
+    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+  std::array<double, 5> settings() const {
+    return {learning_rate, static_cast<double>(total_steps), static_cast<double>(warm_up), start_factor, min_rate};
+  }
+};
+
+// From learning_rate x start_factor in a straight line to learning_rate x end_factor at step `total_steps`, where it stays, as
+// torch's LinearLR: a warm-up, or with factors of 1 and 0 a decay.
+struct linear_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t total_steps = 5;
+  double start_factor = 1.0 / 3;
+  double end_factor = 1;
+
+  double at(std::uint64_t step) const {
+    const double done = step < total_steps ? static_cast<double>(step) / static_cast<double>(total_steps) : 1;
+    return learning_rate * (start_factor + (end_factor - start_factor) * done);
+  }
+};
+
+// Multiplied by gamma after every step, as torch's ExponentialLR.
+struct exponential_rate {
+  double learning_rate = 1e-3;
+  double gamma = 0.99;
+
+  double at(std::uint64_t step) const { return learning_rate * std::pow(gamma, static_cast<double>(step)); }
+};
+
+// Falls along half a cosine to min_rate during a period, and begins again with the next one, as torch's
+// CosineAnnealingWarmRestarts (SGDR. arXiv:1608.03983). The first period is `period` steps, and each further one
+// `period_factor` times as long as the one before.
+struct cosine_restarts_rate {
+  double learning_rate = 1e-3;
+  std::uint64_t period = 1;
+  std::uint64_t period_factor = 1;
+  double min_rate = 0;
+
+  double at(std::uint64_t step) const {
+    std::uint64_t length = std::max<std::uint64_t>(period, 1), inside = step;
+    if (period_factor < 2) inside = step % length;
+    while (inside >= length) { // at most 64 times
+      inside -= length;
+      const bool is_endless = length > std::numeric_limits<std::uint64_t>::max() / period_factor;
+      length = is_endless ? std::numeric_limits<std::uint64_t>::max() : length * period_factor;
+    }
+    const double done = static_cast<double>(inside) / static_cast<double>(length);
+    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+// One cycle, as torch's OneCycleLR (Smith, Topin: Super-Convergence. arXiv:1708.07120): rises along half a cosine from
+// max_rate / div_factor to max_rate during the first rise_fraction of `total_steps`, then falls along another one to max_rate /
+// div_factor / final_div_factor in the last of them, and stays there. The momentum is the optimizer's all the time: torch
+// changes it too unless cycle_momentum=False.
+struct one_cycle_rate {
+  double max_rate = 1e-2;
+  std::uint64_t total_steps = 1;
+  double rise_fraction = 0.3; // torch's pct_start
+  double div_factor = 25;
+  double final_div_factor = 1e4;
+
+  double at(std::uint64_t step) const {
+    const double first = max_rate / div_factor, last = first / final_div_factor;
+    const double top = rise_fraction * static_cast<double>(total_steps) - 1, end = static_cast<double>(total_steps) - 1;
+    const double now = static_cast<double>(step);
+    if (now >= end) return last;
+    if (now <= top) return between(first, max_rate, top > 0 ? now / top : 1);
+    return between(max_rate, last, (now - top) / (end - top));
+  }
+
+private:
+  static double between(double from, double to, double done) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  }
+};
+
+// A table of rates: each holds from its step on, the first one also before. With `interpolated` the rate moves in a straight
+// line from each to the next. For milestones of one's own, where torch has MultiStepLR, PolynomialLR or LambdaLR.
+//
+//   rate_table{{0, 0.1}, {30'000, 0.01}, {60'000, 0.001}}
+//
+// It holds at most 15 rates, so that it is copied byte by byte and a trainer's state compares it; a schedule of more is a type
+// of one's own with at(step).
+class rate_table {
+public:
+  struct entry {
+    std::uint64_t step = 0;
+    double learning_rate = 0;
+  };
+  static constexpr std::size_t most = 15;
+
+  rate_table(std::initializer_list<entry> entries, bool interpolated = false)
+      : rate_table(std::span(entries.begin(), entries.size()), interpolated) {}
+  explicit rate_table(std::span<const entry> entries, bool interpolated = false)
+      : count_(entries.size()), interpolated_(interpolated ? 1 : 0) {
+    if (entries.empty() || entries.size() > most)
+      throw input_error("rate_table: expected 1 to " + std::to_string(most) + " rates, found " + std::to_string(entries.size()) +
+                        "; write a schedule of your own with at(step) for more");
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (i > 0 && entries[i].step <= entries[i - 1].step)
+        throw input_error("rate_table: expected steps in ascending order, found step " + std::to_string(entries[i].step) +
+                          " after step " + std::to_string(entries[i - 1].step));
+      detail::check_number("rate_table: expected rates of 0 or more", entries[i].learning_rate);
+      entries_[i] = entries[i];
+    }
+  }
+
+  std::span<const entry> entries() const { return {entries_.data(), static_cast<std::size_t>(count_)}; }
+
+  double at(std::uint64_t step) const {
+    std::size_t i = 0; // the entry that holds
+    while (i + 1 < count_ && entries_[i + 1].step <= step) ++i;
+    const entry& from = entries_[i];
+    if (interpolated_ == 0 || i + 1 == count_ || step <= from.step) return from.learning_rate;
+    const entry& to = entries_[i + 1];
+    const double done = static_cast<double>(step - from.step) / static_cast<double>(to.step - from.step);
+    return from.learning_rate + (to.learning_rate - from.learning_rate) * done;
+  }
+
+private:
+  std::array<entry, most> entries_{};
+  std::uint64_t count_ = 0, interpolated_ = 0; // of 8 bytes each: there is no padding, whose bytes could differ
+};
+
+static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate> &&
+              learning_rate_schedule<linear_rate> && learning_rate_schedule<exponential_rate> &&
+              learning_rate_schedule<cosine_restarts_rate> && learning_rate_schedule<one_cycle_rate> &&
+              learning_rate_schedule<rate_table>);
+
+} // namespace cairn
+
+// cairn/train/optimizers/rate_schedule.hpp
+
+namespace cairn {
+
+namespace detail {
+
+struct rate_message {
+  template <class Rate>
+  static constexpr bool right() {
+    static_assert(is_right<Rate>, "trainer: the option learning_rate takes a number or a schedule such as cosine_rate{...}: a "
+                                  "type with double at(std::uint64_t step) const; see wrong_rate<found>");
+    return false;
+  }
+};
+template <class Found>
+struct wrong_rate : rate_message {};
+
+} // namespace detail
+
+// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
+// small value that can be copied byte by byte, so none is ever allocated. A number is the same rate in every step. Without
+// either, the optimizer's rate holds.
+//
+// A run that is taken up again has to have the same schedule, and the rates of steps to come are not asked for: a schedule may
+// know none but those of the steps that are taken. So it is known by its settings(), or else by its type and bytes. One that
+// points at its numbers therefore has settings().
+class rate_schedule {
+public:
+  rate_schedule() noexcept {} // not defaulted: g++ 12 fails on a default argument that holds one, in a member of a class
+  rate_schedule(double rate) : rate_schedule(constant_rate{rate}) {}
+  template <class S>
+    requires(!std::is_same_v<S, rate_schedule> && !std::is_arithmetic_v<S>)
+  rate_schedule(const S& schedule) {
+    if constexpr (!learning_rate_schedule<S>) detail::refuse<detail::wrong_rate<S>>();
+    else {
+      static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
+                    "rate_schedule: a learning rate schedule is a value of at most 256 bytes that can be copied byte by byte");
+      at_ = [](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); };
+      text_ = [](const void* self, bool by_bytes) { return text_of(*static_cast<const S*>(self), by_bytes); };
+      if constexpr (sizeof(S) <= room) clear_padding(::new (static_cast<void*>(bytes_)) S(schedule));
+    }
+  }
+
+  explicit operator bool() const { return at_ != nullptr; }
+  double at(std::uint64_t step) const { return at_(bytes_, step); }
+  // cosine_rate(0.1, 1000, 0, 0.33, 0): its type and its numbers; of a schedule that shows none a number of its bytes, if they
+  // are wanted.
+  std::string text(bool by_bytes = true) const { return at_ == nullptr ? "none" : text_(bytes_, by_bytes); }
+
+private:
+  template <class S>
+  static std::string text_of(const S& schedule, bool by_bytes) {
+    std::string out = detail::with_numbers(schedule);
+    if (!detail::has_settings<S> && by_bytes)
+      out += " of bytes " + std::to_string(detail::quick_checksum(std::as_bytes(std::span{&schedule, 1})));
+    return out;
+  }
+  // Bytes between members may have any value. (Where the compiler cannot clear them, a schedule that has some needs settings().)
+  template <class S>
+  static void clear_padding([[maybe_unused]] S* schedule) {
+#if defined(__has_builtin) && !defined(__CUDACC__)
+#if __has_builtin(__builtin_clear_padding)
+    __builtin_clear_padding(schedule);
+#endif
+#endif
+  }
+
+  static constexpr std::size_t room = 256;
+
+  alignas(double) unsigned char bytes_[room]{};
+  double (*at_)(const void*, std::uint64_t) = nullptr;
+  std::string (*text_)(const void*, bool) = nullptr;
+};
+
+namespace detail {
+
+// Whether another optimizer changes the learning rate. Beside a schedule, whose rates are its own, that is an error.
+inline bool is_another_rate(bool is_scheduled, double before, double rate) {
+  if (rate == before) return false;
+  if (is_scheduled)
+    throw input_error("trainer::optimizer: expected the learning_rate " + shortest_text(before) +
+                      " of the optimizer before, as a schedule was given in the options, found " + shortest_text(rate) +
+                      "; call learning_rate(...) to leave the schedule");
+  return true;
+}
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/ranks/rank_texts.hpp
+
+namespace cairn::detail {
+
+// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
+// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
+// that is too long is cut.
+struct rank_texts {
+  static constexpr std::size_t parts = shared_settings; // of run_settings
+  static constexpr std::size_t longest = 255;
+
+  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
+
+  static constexpr const char* name(std::size_t part) { return run_settings[part].name; }
+  void write(std::size_t part, std::string text) {
+    text = without_namespace(std::move(text));
+    texts[part] = {};
+    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
+  }
+  std::string read(std::size_t part) const { return texts[part].data(); }
+
+  // The first part from `begin` on whose words differ, or `parts`.
+  std::size_t differs(const rank_texts& other, std::size_t begin) const {
+    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
+    return begin;
+  }
+};
+
+// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
+// groups apart. Of long texts there is a line, from a little before where two of them part.
+template <class Marks>
+std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
+  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
+  const std::size_t shown = std::min(groups.size(), most);
+  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
+  const std::string first = text_of(0);
+  std::size_t longest = first.size(), same = rank_texts::longest;
+  bool told = true; // by the words
+  for (std::size_t a = 0; a < shown; ++a) {
+    const std::string text = text_of(a);
+    longest = std::max(longest, text.size());
+    const std::size_t shorter = std::min(text.size(), first.size());
+    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
+    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
+    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
+  }
+  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
+  std::vector<std::string> items;
+  for (std::size_t group = 0; group < shown; ++group) {
+    const std::string text = text_of(group);
+    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
+                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
+  }
+  if (shown < groups.size()) items.push_back("others on the other ranks");
+  return "found " + rank_groups::joined(items);
+}
+
+// What those words are made of.
+struct rank_setup {
+  std::size_t stages, parameters, batch;
+  std::string_view body, policy, element;
+  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
+  std::size_t buckets, bucket_bytes;
+  std::size_t summed; // layers with statistics over all ranks
+  const char* order;  // of calls
+  std::array<std::string, run_settings.size()> given;
+};
+
+inline rank_texts texts_of(const rank_setup& s) {
+  rank_texts out;
+  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
+  const std::string body(s.body);
+  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
+  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  const std::string policy =
+      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
+  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
+  out.write(2, std::string(s.element));
+  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
+  out.write(4, text_of_statistics(s.summed));
+  out.write(5, s.order);
+  out.write(6, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
+  out.write(7, text_of_build());
+  for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) out.write(part, s.given[part]);
+  return out;
+}
+
+inline const char* text_of_order(bool overlaps) {
+  return overlaps ? "buckets leave during the backward pass" : "buckets leave after the backward pass";
+}
+
+// The words of a trainer with these lists of steps (train/step/step_lists.hpp) and these options.
+template <class Lists, class Options, class Optimizer>
+rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
+  using plan = typename Lists::plan;
+  using around = whole<typename Lists::network>;
+  const auto& solved = given.schedule.plan;
+  const rank_setup setup{.stages = plan::size,
+                         .parameters = plan::parameters,
+                         .batch = plan::batch,
+                         .body = type_name<typename around::body>(),
+                         .policy = type_name<typename around::policy>(),
+                         .element = type_name<typename plan::element>(),
+                         .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
+                         .buckets = Lists::buckets.size(),
+                         .bucket_bytes = Lists::most_bucket_bytes,
+                         .summed = Lists::summed,
+                         .order = text_of_order(Lists::overlaps),
+                         .given = words_of_given(given, optimizer, plan::fused, false)};
+  return texts_of(setup);
+}
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/handshake.hpp
+
+namespace cairn::detail {
+
+// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
+// numbers, how its gradients are cut, and as numbers what layers sum over the ranks and the calls of a step (hash_of_calls). The
+// build is asked for when it runs, as an instruction set is a part of it: see with_build().
+template <class Blueprint, class T>
+constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0, std::uint64_t calls = 0) {
+  hash64 cut;
+  for (const bucket& b : buckets) cut.add(b.end);
+  fingerprint f;
+  f.words = {Blueprint::network_hash,
+             Blueprint::schedule_hash,
+             hash64{}.add(type_name<T>()).value(),
+             cut.value(),
+             sums,
+             calls,
+             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value(),
+             0};
+  return f;
+}
+inline fingerprint with_build(fingerprint f) {
+  f.words[setting("build of the program")] = hash_of_build();
+  return f;
+}
+
+// The same with another schedule, which was solved when the program ran, and the calls of its step.
+inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::uint64_t calls) {
+  hash64 h;
+  h.add(f.words[setting("checkpoint policy")]);
+  add_ops(h, ops);
+  f.words[setting("checkpoint policy")] = h.value();
+  f.words[setting("order of calls")] = calls;
+  return f;
+}
+
+// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
+// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
+template <class Loss, class Optimizer>
+std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
+                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
+  hash64 h;
+  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
+  h.add(std::uint64_t{fused});
+  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
+  if constexpr (has_settings<Loss>)
+    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  if constexpr (has_settings<Optimizer>)
+    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
+  h.add(std::uint64_t{rates ? 1u : 0u});
+  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0))).add(rates.text(false));
+  return h.add(seed).add(check_every).value();
+}
+
+// Replaces these bytes, which the device reaches, by those of rank `root`.
+template <class Communicator, class Queue>
+void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
+  if (bytes.empty()) return;
+  auto sent = comm.broadcast(queue, bytes, root);
+  sent.wait(queue);
+}
+
+// What a rank compares with the others before it begins.
+struct rank_build {
+  fingerprint built;
+  std::uint64_t settings = 0;
+  bool operator==(const rank_build&) const = default;
+};
+
+// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
+// rank. The ranks that are named first are those that the others outnumber, or all of them.
+inline std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
+    const std::vector<std::size_t> odd = groups.outnumbered();
+    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
+           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
+           " on every rank, " + found;
+  };
+  std::size_t part = fingerprint::parts;
+  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
+  if (part < fingerprint::parts) {
+    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
+    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
+    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
+    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
+                     found_texts(part, groups, texts, mark)) +
+           "; start every rank from the same program" +
+           (part == setting("build of the program")
+                ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
+                : "");
+  }
+  constexpr const char* what = " would make different steps";
+  constexpr const char* advice = "; start every rank from the same program with the same arguments";
+  part = rank_texts::parts;
+  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
+  if (part < rank_texts::parts) {
+    const rank_groups groups(texts.size(),
+                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
+    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
+  }
+  // Words that say too little.
+  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
+  return differing(groups, what, part, "found others") + advice;
+}
+
+// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
+// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
+template <class Communicator, class Queue>
+void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
+  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
+  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
+  throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_counters.hpp
+
+namespace cairn::detail {
+
+// What a trainer counts and remembers of its steps, in the host's memory. Who copies it can put it back.
+struct step_counters {
+  std::uint64_t steps = 0;              // updates so far
+  std::size_t micro_batches = 0;        // since the last step
+  std::size_t last_micro_batches = 1;   // of the last step
+  std::size_t micro_batches_before = 1; // of the step before that
+  ranks_with_samples last_samples{};    // of the last step since the ranks began, or have joined
+  std::size_t rows = 0;                 // samples of the last micro-batch
+  double learning_rate = 0;             // of the last step, or as the program has set it
+  bool rate_was_set = false;            // by the program, whatever the schedule says
+  double gradient_norm = 0;             // of the last step, over all ranks and micro-batches, before clipping
+  double scale = 1;                     // by which that step multiplied its gradients
+  bool is_scaled = false;               // the gradients are those that it applied
+  bool wants_to_stop = false;           // this rank asks to, from the next step on
+  bool tells_stop = false;              // the step that is made carries that wish
+  bool stops = false;                   // a rank asked to in the last step
+
+  // A state, or another rank, says where training stands: nothing is left of what was here.
+  void begin_at(std::uint64_t step) {
+    steps = step;
+    micro_batches = 0;
+    is_scaled = false;
+  }
+  // A step is given up.
+  void give_up() {
+    micro_batches = 0;
+    wants_to_stop = wants_to_stop || tells_stop;
+    tells_stop = false;
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/one_thread.hpp
+
+namespace cairn::detail {
+
+// An object that one thread at a time may be inside of. A second thread is an error before it has touched anything; the same
+// thread may come in again, as a callback does. It costs one exchange of an atomic and a store.
+class one_thread {
+public:
+  // While it lives, this thread is inside.
+  class visit {
+  public:
+    visit(one_thread& place, const char* what) : place_(place) {
+      const void* nobody = nullptr;
+      if (place.inside_.compare_exchange_strong(nobody, own_mark(), std::memory_order_acquire, std::memory_order_relaxed))
+        is_first_ = true;
+      else if (nobody != own_mark())
+        throw input_error(std::string(what) + ": expected one thread at a time, found that another one is inside; a trainer " +
+                          "belongs to one thread, so give each thread its own, or let them take turns behind a mutex");
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+    ~visit() {
+      if (is_first_) place_.inside_.store(nullptr, std::memory_order_release);
+    }
+
+  private:
+    one_thread& place_;
+    bool is_first_ = false;
+  };
+
+private:
+  // An address that no other thread has.
+  static const void* own_mark() {
+    static thread_local char mark = 0;
+    return &mark;
+  }
+
+  std::atomic<const void*> inside_{nullptr};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_guard.hpp
+
+namespace cairn::detail {
+
+// What becomes of a trainer after a step that failed. Where it came in the list of the step says what it leaves behind
+// (plan/step/left_behind.hpp); if no step may follow it, the first failure is kept, and every further step is refused with its
+// text.
+class step_guard {
+public:
+  // Runs step `number`. left() says what an exception leaves behind; abandon() is called while one passes that left gradients.
+  template <class Step, class Left, class Abandon>
+  auto run(std::uint64_t number, const Step& step, const Left& left, const Abandon& abandon) {
+    const one_thread::visit here(thread_, "trainer: a step");
+    if (!failure_.empty())
+      throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
+    try {
+      const on_the_way_out<Left, Abandon> clean{left, abandon};
+      return clean.is_made(step());
+    } catch (const rank_lost& thrown) {
+      const std::string text =
+          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
+      keep(left(), text);
+      throw rank_lost(text);
+    } catch (const deadline_error& thrown) {
+      const std::string text =
+          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
+      keep(left(), text);
+      throw deadline_error(text);
+    } catch (const input_error& thrown) {
+      const left_behind found = left();
+      if (!found.gradients || found.by_all) throw; // what the program gave does not fit, and no parameter has changed
+      const std::string text = in_step(number, thrown);
+      keep(found, text);
+      throw input_error(text);
+    } catch (const device_error& thrown) {
+      const device_error told = thrown.in_step(name_of(number));
+      keep(left(), told.what());
+      throw told;
+    } catch (const std::exception& thrown) {
+      keep(left(), thrown.what());
+      throw;
+    } catch (...) {
+      keep(left(), "an exception that is no std::exception");
+      throw;
+    }
+  }
+
+  void clear() { failure_.clear(); }
+  // What was found only after the step: the next one is refused with it.
+  void fail(const std::string& text) { failure_ = text; }
+
+  // As an error's text begins.
+  static std::string name_of(std::uint64_t number) { return "trainer, step " + std::to_string(number); }
+
+private:
+  // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
+  template <class Left, class Abandon>
+  struct on_the_way_out {
+    const Left& left;
+    const Abandon& abandon;
+    mutable bool made = false;
+
+    template <class Loss>
+    Loss is_made(const Loss& loss) const {
+      made = true;
+      return loss;
+    }
+    ~on_the_way_out() {
+      if (!made && left().gradients) abandon();
+    }
+  };
+
+  static std::string in_step(std::uint64_t number, const std::exception& thrown) {
+    return name_of(number) + ": " + thrown.what();
+  }
+  void keep(const left_behind& found, const std::string& text) {
+    if (found.is_final) failure_ = text;
+  }
+
+  one_thread thread_;
+  std::string failure_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_loss.hpp
+
+namespace cairn {
+
+// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
+// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
+// 1024 micro-batches; one that is asked for later than that throws input_error.
+class step_loss {
+public:
+  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
+
+  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
+
+  // Throws what went wrong in the step, and deadline_error if it does not end.
+  operator double() const {
+    bool there = false;
+    return read_(owner_, call_, true, there);
+  }
+  // Whether the number is known without waiting.
+  bool is_there() const {
+    bool there = false;
+    read_(owner_, call_, false, there);
+    return there;
+  }
+
+private:
+  void* owner_;
+  std::uint64_t call_;
+  reader read_;
+};
+
+namespace detail {
+
+// What step() returns: on a device whose memory the host shares the loss is there.
+template <class Device>
+using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
+
+} // namespace detail
+
+} // namespace cairn
+
+// cairn/train/optimizers/updates.hpp
+
+namespace cairn::detail {
+
+// An optimizer at work on the flat buffer of a trainer's parameters: it has the states, and knows which parts of the
+// buffer the optimizer treats apart.
+template <class Optimizer, class T, class Device>
+class updates {
+public:
+  // What an update is made of, besides where it takes place.
+  struct step {
+    double scale = 1;
+    const double* factor = nullptr; // see update_call
+    double learning_rate = 0;
+    std::uint64_t number = 1;
+  };
+
+  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
+    check(chosen);
+    if (states_ > most_optimizer_states)
+      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
+                        std::to_string(states_));
+    for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
+  }
+
+  const Optimizer& optimizer() const { return optimizer_; }
+  // Other numbers from the next update on.
+  void change(const Optimizer& other) {
+    check(other);
+    if (other.states() != states_)
+      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
+                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
+    if constexpr (has_groups<Optimizer>) {
+      bool alike = other.group_count() == optimizer_.group_count();
+      for (std::size_t g = 0; alike && g < other.group_count(); ++g) alike = other.group_path(g) == optimizer_.group_path(g);
+      if (!alike) throw input_error("trainer: expected an optimizer whose groups have the paths of the one before, found others");
+    }
+    optimizer_ = other;
+  }
+
+  std::size_t states() const { return states_; }
+  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
+
+  // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
+  // A parameter never lies in two buckets.
+  void add(const named_parameter<T>& q) {
+    const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
+    spans_.push_back({q.place, q.place + size, is_special(*q.facts), group(q.name)});
+    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  }
+
+  // When all have been added: a group that has no parameter is a path with a mistake in it.
+  void check_groups() const {
+    if constexpr (has_groups<Optimizer>)
+      for (std::size_t g = 0; g < optimizer_.group_count(); ++g)
+        if (std::none_of(spans_.begin(), spans_.end(), [g](const update_span& s) { return s.group == g; }))
+          throw input_error("trainer: expected a parameter that is learnt under the path '" +
+                            std::string(optimizer_.group_path(g)) +
+                            "' of a group of the optimizer, found none; parameters have names such as '0.weight'");
+  }
+
+  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
+  template <class Queue>
+  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
+    if constexpr (!divides_parameters<Optimizer>) {
+      apply_to(queue, now, parameters, gradients, {.begin = begin, .end = end});
+    } else {
+      for (const update_span& s : spans_)
+        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
+    }
+  }
+
+private:
+  static void check(const Optimizer& o) {
+    check_number("trainer: expected an optimizer with a learning rate of 0 or more", o.learning_rate);
+    if constexpr (requires { o.check(); }) o.check();
+  }
+  static bool is_special([[maybe_unused]] const tensor& t) {
+    if constexpr (requires { Optimizer::is_special(t); }) return Optimizer::is_special(t);
+    else return false;
+  }
+  std::size_t group([[maybe_unused]] std::string_view name) const {
+    if constexpr (has_groups<Optimizer>) return optimizer_.group_of(name);
+    else return 0;
+  }
+
+  template <class Queue>
+  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
+    update_call<T> call{};
+    call.count = s.end - s.begin;
+    call.parameters = parameters + s.begin;
+    call.gradients = gradients;
+    for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
+    call.is_special = s.is_special;
+    call.group = s.group;
+    call.scale = now.scale;
+    call.factor = now.factor;
+    call.learning_rate = now.learning_rate;
+    call.step = now.number;
+    optimizer_.update(queue, call);
+  }
+
+  Optimizer optimizer_;
+  std::size_t states_;
+  std::array<typename Device::memory, most_optimizer_states> state_;
+  std::vector<update_span> spans_; // of an optimizer that divides parameters
+};
+
+} // namespace cairn::detail
+
+// cairn/train/ranks/trained_ranks.hpp
+
+namespace cairn::detail {
+
+// The ranks of a trainer: its communicator as the queues of its device can be given to it. Where the communicator cannot read
+// the device's memory, its calls go through the host. A trainer whose model is no ddp is the only rank of a job of its own.
+template <class Communicator, class Device, bool Distributed>
+class trained_ranks {
+public:
+  using comm_type = typename communicator_on<Communicator, Device>::type;
+  static constexpr bool through = !std::is_same_v<comm_type, Communicator>;
+
+  // `calls` is the most of them that are on their way at once, `bytes` the most that leave in one.
+  trained_ranks([[maybe_unused]] Device& device, Communicator* comm, [[maybe_unused]] std::size_t calls,
+                [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::chrono::milliseconds deadline)
+      : comm_(comm), through_([&] {
+          if constexpr (through) return comm_type(device, *comm, calls, bytes, deadline);
+          else return nothing{};
+        }()) {}
+
+  static std::size_t count_of(const Communicator* comm) { return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size()); }
+  std::size_t count() const { return count_of(comm_); }
+
+  comm_type& comm() {
+    if constexpr (through) return through_;
+    else if constexpr (Distributed) return *comm_;
+    else return alone_;
+  }
+
+private:
+  struct nothing {};
+
+  Communicator* comm_;
+  [[no_unique_address]] std::conditional_t<Distributed, nothing, loopback::rank> alone_{};
+  std::conditional_t<through, comm_type, nothing> through_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_gradients.hpp
+
+namespace cairn::detail {
+
+// Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
+// parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
+// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
+// constant list of the buckets.
+template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
+class step_gradients {
+public:
+  using queue = typename Device::queue;
+  static constexpr bool fused = Plan::fused;
+
+  // Where each bucket lies, in elements: in the flat buffer, or in the arena that a step's memory plan laid out.
+  using places = std::array<std::size_t, Buckets.size() + 1>;
+  template <class Memory>
+  static places places_in([[maybe_unused]] const Memory& planned) {
+    places at{};
+    for (std::size_t b = 0; b != Buckets.size(); ++b)
+      if constexpr (fused) at[b] = planned.windows[Plan::windows.of_bucket[b]].offset() / sizeof(T);
+      else at[b] = Buckets[b].begin;
+    return at;
+  }
+
+  // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
+  static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
+  static constexpr std::size_t bytes(std::size_t ranks) {
+    return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
+  }
+
+  step_gradients(Device& device, Communicator& comm, const places& at, std::byte* arena)
+      : facts_(facts_of(static_cast<std::size_t>(comm.size()))), lent_(lent(comm, facts_)),
+        memory_(device.allocate(lent_.data() == nullptr ? bytes(static_cast<std::size_t>(comm.size())) : 0)), places_(at),
+        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(), {start(), facts_}) {
+    if (!fused) place_.start = first();
+  }
+  step_gradients(const step_gradients&) = delete;
+  step_gradients& operator=(const step_gradients&) = delete;
+
+  // All gradients; not with a fused update.
+  std::span<T> all() const { return {first(), Plan::parameter_block}; }
+  bool has_facts() const { return facts_ > 0; }
+
+  // Where the executor writes. A fused update moves on when it begins a bucket.
+  gradient_place<T>& place() { return place_; }
+  void go_to_bucket(std::size_t b) {
+    if (b < Buckets.size()) place_ = {reduction_.span_of(b).data(), Buckets[b].begin, first()};
+  }
+  auto& on_the_way() { return reduction_; }
+
+private:
+  // The communicator's own memory, where the device is the host and all of the gradients are sent from there.
+  static lent_memory lent(Communicator& comm, std::size_t facts) {
+    if constexpr (!fused && queue_shares_memory<queue>) return ask_for_memory(comm, (facts + Plan::parameter_block) * sizeof(T));
+    else return {};
+  }
+  T* start() const { return reinterpret_cast<T*>(lent_.data() == nullptr ? memory_.data() : lent_.data()); }
+  T* first() const { return start() + facts_; }
+
+  std::size_t facts_;
+  lent_memory lent_;
+  typename Device::memory memory_;
+  places places_;
+  reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // after its memory, so it goes first
+  gradient_place<T> place_{};
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/step/step_list.hpp
+
+namespace cairn::detail {
+
+// A layer that sums over the ranks, as a step sees it.
+struct summed_stage {
+  std::size_t position = 0; // of the network's stage that it is, or in which it stands
+  bool in_backward = false; // it sums there too
+  std::size_t complete = 0; // elements of the flat gradient buffer that are complete when its backward begins
+};
+
+// What a step is made of.
+struct step_parts {
+  std::span<const op> ops{}; // the schedule: of a training step, or of an evaluation
+  std::size_t loss = 0;      // which of them
+  // Where the gradients of each stage begin in the flat buffer, in elements, and behind the last stage's how many there are.
+  std::span<const std::size_t> gradient_begin{};
+  std::span<const bucket> buckets{};
+  std::span<const summed_stage> sums{}; // in the order of the first forwards
+  bool fused = false;                   // a bucket is used as soon as `in_flight` of them are there
+  std::size_t in_flight = 1;
+  bool overlaps = true; // a bucket leaves when it is complete, not at the end of backward
+};
+
+// The most ops of any kind of step.
+constexpr std::size_t most_step_ops(const step_parts& of) {
+  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
+}
+
+// Writes the list of one kind of step, op by op. The order of a step stands here, and nowhere else.
+//
+// What has nothing to do when the program runs is in the list all the same: on one rank nothing leaves and nothing is compared,
+// and without clipping there is no norm.
+class step_writer {
+public:
+  constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
+
+  // How many they are.
+  constexpr std::size_t write() {
+    if (kind_ == step_kind::joined) return write_joined();
+    put(step_op_kind::take_inputs, 0);
+    const bool goes_back = kind_ == step_kind::step || kind_ == step_kind::micro_batch;
+    const std::size_t end = kind_ == step_kind::forward_alone ? of_.loss : goes_back ? of_.ops.size() : of_.loss + 1;
+    for (std::size_t t = 0; t < end; ++t) put_scheduled(t);
+    if (kind_ == step_kind::step) end_of_step();
+    return count_;
+  }
+
+private:
+  constexpr void put(step_op_kind kind, std::size_t index, std::uint32_t stage = 0) {
+    to_[count_++] = {kind, static_cast<std::uint32_t>(index), stage, is_inside_, complete_};
+  }
+
+  // What a rank with samples does of the last micro-batch, but for its own work. How many micro-batches the others make it learns
+  // from the first statistics of each, so those are not here.
+  constexpr std::size_t write_joined() {
+    put(step_op_kind::facts, 0);
+    if (of_.fused) put(step_op_kind::find, 0);
+    for (std::size_t t = of_.loss; t < of_.ops.size(); ++t)
+      if (of_.ops.data()[t].kind == op_kind::backward) inside_backward(of_.ops.data()[t].position);
+    end_of_step();
+    return count_;
+  }
+
+  constexpr void put_scheduled(std::size_t t) {
+    const op& o = of_.ops.data()[t];
+    switch (o.kind) {
+    case op_kind::forward:
+      put(o.recomputes ? step_op_kind::recompute : step_op_kind::forward, t, o.position);
+      if (!o.recomputes && kind_ != step_kind::evaluation)
+        for (; forwards_ < of_.sums.size() && of_.sums.data()[forwards_].position == o.position; ++forwards_)
+          put_inside(step_op_kind::statistics, forwards_);
+      break;
+    case op_kind::loss:
+      put(step_op_kind::loss, t);
+      if (kind_ == step_kind::step) put(step_op_kind::facts, 0);
+      break;
+    case op_kind::backward:
+      put(step_op_kind::backward, t, o.position);
+      inside_backward(o.position);
+      break;
+    default: put(step_op_kind::discard, t, o.position);
+    }
+  }
+
+  // The layers of a stage sum over the ranks and finish their gradients from the last to the first.
+  constexpr void inside_backward(std::size_t position) {
+    const std::size_t* const begin = of_.gradient_begin.data();
+    const std::size_t end = begin[position > 0 ? position - 1 : of_.gradient_begin.size() - 1];
+    const bool leave = kind_ != step_kind::micro_batch && (of_.fused || of_.overlaps);
+    is_inside_ = true;
+    while (true) {
+      const std::size_t k = next_sum(position);
+      const bool sums = k < of_.sums.size();
+      const bool sends = leave && left_ < of_.buckets.size() && of_.buckets.data()[left_].end <= end;
+      if (sends && !(sums && of_.buckets.data()[left_].end > of_.sums.data()[k].complete)) {
+        put_bucket();
+      } else if (sums) {
+        complete_ = of_.sums.data()[k].complete;
+        put(step_op_kind::statistics, k);
+        ++backwards_;
+      } else break;
+    }
+    is_inside_ = false;
+    complete_ = end;
+  }
+  constexpr void put_inside(step_op_kind kind, std::size_t index) {
+    is_inside_ = true;
+    put(kind, index);
+    is_inside_ = false;
+  }
+  // The next of this stage that sums in backward; as many as there are: none.
+  constexpr std::size_t next_sum(std::size_t position) {
+    const std::size_t count = of_.sums.size();
+    const summed_stage* const sums = of_.sums.data();
+    while (backwards_ < count && sums[count - 1 - backwards_].position >= position) {
+      const std::size_t k = count - 1 - backwards_;
+      if (sums[k].position == position && sums[k].in_backward) return k;
+      ++backwards_;
+    }
+    return count;
+  }
+
+  constexpr void put_bucket() {
+    complete_ = of_.buckets.data()[left_].end;
+    if (of_.fused && left_ == 0) put(step_op_kind::compare, 0);
+    put(step_op_kind::reduce, left_++);
+    if (!of_.fused && left_ == 1 && kind_ == step_kind::joined) put(step_op_kind::find, 0); // the facts went with it
+    while (of_.fused && updated_ + of_.in_flight <= left_) put_update();
+  }
+  constexpr void put_update() {
+    put(step_op_kind::wait, updated_);
+    put(step_op_kind::update, updated_++);
+  }
+
+  // After the backward pass what has not left leaves. Gradients that lie in one buffer are used when all are back, so that what
+  // fails on the way leaves every parameter as it was.
+  constexpr void end_of_step() {
+    while (left_ < of_.buckets.size()) put_bucket();
+    if (of_.fused) {
+      if (of_.buckets.empty()) put(step_op_kind::compare, 0);
+      while (updated_ < of_.buckets.size()) put_update();
+      return;
+    }
+    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::wait, b);
+    put(step_op_kind::compare, 0);
+    put(step_op_kind::norm, 0);
+    put(step_op_kind::clip, 0);
+    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::update, b);
+  }
+
+  const step_parts& of_;
+  step_kind kind_;
+  step_op* to_;
+  std::size_t count_ = 0;
+  bool is_inside_ = false;
+  std::size_t complete_ = 0;                 // elements of gradients
+  std::size_t forwards_ = 0, backwards_ = 0; // layers whose sums are in the list
+  std::size_t left_ = 0, updated_ = 0;       // buckets
+};
+
+template <std::size_t Capacity>
+constexpr step_list<Capacity> write_step(const step_parts& of, step_kind kind) {
+  step_list<Capacity> out{};
+  out.storage.make_room(most_step_ops(of));
+  out.count = step_writer(of, kind, out.storage.items).write();
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_lists.hpp
+
+namespace cairn::detail {
+
+// What a trainer of Model does, as constant lists of ops: one for each kind of step. Model is whatever a trainer takes.
+template <class Model, std::size_t Batch, class T>
+class step_lists {
+  using distribution = detail::distribution<Model>;
+
+public:
+  using plan = blueprint_of<typename distribution::model, Batch, T, typename distribution::update>;
+  using network = typename distribution::model;
+  static constexpr bool fused = plan::fused;
+  static constexpr bool overlaps = distribution::options::overlaps;
+
+  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
+  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
+
+  // The layers whose statistics are those of all ranks: with sync_batch_norm.
+  static constexpr std::size_t summed = [] {
+    if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
+    else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
+    else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
+  }();
+
+  // What a step with this schedule is made of: the compiled one, or one that was solved when the program ran.
+  static constexpr step_parts parts(std::span<const op> ops, std::size_t loss) {
+    return {.ops = ops,
+            .loss = loss,
+            .gradient_begin = plan::parameter_begin,
+            .buckets = buckets.buckets(),
+            .sums = {sums.data(), summed},
+            .fused = fused,
+            .in_flight = distribution::update::in_flight,
+            .overlaps = overlaps};
+  }
+
+  template <step_kind Kind>
+  static constexpr auto list = [] {
+    constexpr bool trains = Kind != step_kind::evaluation;
+    constexpr step_parts of = trains ? parts(plan::training.ops(), plan::training.loss)
+                                     : parts(plan::evaluated::schedule.ops(), plan::evaluated::schedule.loss);
+    return write_step<most_step_ops(of)>(of, Kind);
+  }();
+
+  // What every rank of a job must share with the others, unless it takes a schedule that is solved when the program runs.
+  static constexpr fingerprint print = fingerprint_of<plan, T>(
+      buckets.buckets(),
+      [] {
+        if constexpr (summed > 0) return summed_layers<plan>::hash;
+        else return std::uint64_t{0};
+      }(),
+      hash_of_calls(list<step_kind::step>.ops()));
+
+  // The same of a schedule that was solved when the program ran, by kind; an evaluation's is not solved.
+  using of_solved = std::array<step_list<at_run_time>, step_kinds>;
+  static of_solved solved(const schedule<at_run_time>& chosen) {
+    of_solved out;
+    for (const step_kind kind : {step_kind::step, step_kind::micro_batch, step_kind::forward_alone, step_kind::joined})
+      out[static_cast<std::size_t>(kind)] = write_step<at_run_time>(parts(chosen.ops(), chosen.loss), kind);
+    return out;
+  }
+
+private:
+  static constexpr std::array<summed_stage, summed + 1> sums = [] {
+    std::array<summed_stage, summed + 1> out{};
+    if constexpr (summed > 0)
+      for (std::size_t k = 0; k < summed; ++k) {
+        const summed_layer& layer = summed_layers<plan>::of[k];
+        out[k] = {layer.position, layer.numbers.backward > 0, layer.parameters_before};
+      }
+    return out;
+  }();
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_outcomes.hpp
+
+namespace cairn::detail {
+
+// Single numbers of a micro-batch in the device's memory, written there by ops.
+struct step_numbers {
+  double loss = 0;
+  double squares = 0; // of all gradients, if they are clipped
+  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
+  double mean = 1;    // the first of the two, of several ranks
+};
+
+// What micro-batches tell when they are over. On a device whose work is done later two of them may be on their way: the one
+// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024, or on a device whose
+// memory the host can read, where a loss is told as a number, the last one.
+template <class T, class Device>
+class step_outcomes {
+  static constexpr std::size_t numbers_bytes = 64;
+
+public:
+  static constexpr std::size_t count = 2;
+  static constexpr std::uint64_t kept = shares_memory<Device> ? 1 : 1024;
+  static constexpr std::size_t bytes = count * numbers_bytes; // of the device
+
+  struct outcome {
+    typename Device::memory there{};
+    typename Device::host_memory here{};
+    typename Device::event done{};
+    bool is_open = false;
+    std::uint64_t call = 0;
+    std::uint64_t step = 0; // that it belongs to
+    double scale = 1;       // of the gradients, besides the mean
+    bool updates = false;   // parameters, with these gradients
+    bool has_norm = false;
+    bool has_mean = false;
+    bool has_facts = false; // of all ranks, which come back with it
+
+    step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
+    // The same when they are back.
+    step_numbers told() const {
+      step_numbers all;
+      std::memcpy(&all, here.data(), sizeof all);
+      return all;
+    }
+    double mean() const { return has_mean ? scale * told().mean : scale; }
+  };
+
+  // Of so many numbers that the facts of all ranks are.
+  step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
+    constexpr step_numbers nothing{};
+    for (outcome& o : all_) {
+      o.there = device.allocate(numbers_bytes);
+      o.here = device.staging(numbers_bytes + 2 * facts * sizeof(T));
+      std::memcpy(o.here.data(), &nothing, sizeof nothing);
+      upload(device.compute(), sizeof nothing, o.there.data(), static_cast<const std::byte*>(o.here.data()));
+    }
+  }
+
+  outcome& latest() { return all_[(next_ - 1) % count]; }
+  // The facts of this rank on their way to the device, and those of all ranks when they are back.
+  std::span<T> own_facts(const outcome& o) const { return {reinterpret_cast<T*>(o.here.data() + numbers_bytes), facts_}; }
+  std::span<T> facts(const outcome& o) const { return {own_facts(o).data() + facts_, facts_}; }
+
+  // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
+  template <class Settle>
+  outcome& begin(const Settle& settle) {
+    outcome& o = all_[next_ % count];
+    if (o.is_open) settle(o);
+    o.call = next_++;
+    o.scale = 1;
+    o.updates = o.has_norm = o.has_mean = o.has_facts = false;
+    return o;
+  }
+  // Everything that it tells is on the queue, except what is fetched here.
+  template <class Queue>
+  void end(Queue& queue, outcome& o, const T* facts) {
+    fetch_numbers(queue, o);
+    if (o.has_facts) fetch_facts(queue, o, facts);
+    o.done = queue.record();
+    o.is_open = true;
+  }
+  template <class Queue>
+  void fetch_numbers(Queue& queue, outcome& o) {
+    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+  }
+  template <class Queue>
+  void fetch_facts(Queue& queue, outcome& o, const T* facts) {
+    download(queue, facts_, this->facts(o).data(), facts);
+  }
+  void close(outcome& o) {
+    o.is_open = false;
+    losses_[o.call % kept] = o.told().loss;
+  }
+  // Calls settle(outcome) of what is open, the oldest first, as long as may(outcome) says so.
+  template <class May, class Settle>
+  void settle(const May& may, const Settle& settle) {
+    for (std::size_t i = 0; i < count; ++i) {
+      outcome& o = all_[(next_ + i) % count];
+      if (!o.is_open) continue;
+      if (!may(o)) return;
+      settle(o);
+    }
+  }
+
+  // What is open is not told any more.
+  void forget() {
+    for (outcome& o : all_) o.is_open = false;
+  }
+
+  double loss_of(std::uint64_t call) const {
+    if (call + kept < next_)
+      throw input_error("trainer: expected a loss to be read within " + std::to_string(kept) + " micro-batches, found " +
+                        std::to_string(next_ - call) + " since; take its number as a double sooner");
+    return losses_[call % kept];
+  }
+  // Whether it is still on its way.
+  bool is_open(std::uint64_t call) const {
+    for (const outcome& o : all_)
+      if (o.is_open && o.call == call) return true;
+    return false;
+  }
+
+private:
+  std::size_t facts_;
+  std::array<outcome, count> all_{};
+  std::uint64_t next_ = 0;
+  std::vector<double> losses_;
+};
+
+} // namespace cairn::detail
+
+// cairn/train/optimizers/clip.hpp
+
+namespace cairn {
+
+namespace detail {
+
+template <class Given>
+constexpr void refuse_to_clip() {
+  static_assert(sizeof(Given) == 0,
+                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
+                "there are never all of them; leave out .clip, or train without fused_update");
+}
+
+// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
+// a number without being asked, so that `.clip = {1}` gets there.
+struct no_norm {
+  constexpr no_norm() = default;
+  template <class Number>
+  constexpr no_norm(Number) {
+    refuse_to_clip<Number>();
+  }
+};
+struct no_clip {
+  no_norm max_norm{};
+};
+
+} // namespace detail
+
+// Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
+// it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
+struct clip_norm {
+  double max_norm = 0;
+
+  // What the gradients are multiplied by.
+  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
+
+  template <std::same_as<detail::no_clip> None>
+  constexpr operator None() const {
+    detail::refuse_to_clip<None>();
+    return {};
+  }
+};
+
+} // namespace cairn
+
+// cairn/train/training_options.hpp
+
+namespace cairn {
+
+// Everything that a trainer is told besides its types and its optimizer, by name:
+//
+//   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
+//
+// Solved is a step that was solved when the program runs. A fused update has no norm of all gradients to clip by: when the
+// last one is known, most parameters are updated.
+template <class Loss, class Solved, bool Fused>
+struct training_options {
+  std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
+  std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
+                                 // first where there are more ranks than devices: they share one then]
+  std::size_t check_every = 100; // steps: so often ranks compare their parameters, and behind steps 1, 2, 4, … before; 0 is never
+  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
+                                 // is done later, this option is the only one that makes every step wait
+  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
+  rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
+  std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
+  Loss loss{};                                                  // with other numbers than its defaults
+  Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
+
+  // What the trainer's device is told.
+  template <class Communicator>
+  device_options on_device(const Communicator* ranks) const {
+    const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
+    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
+  }
+  // The number of threads where these ranks run; null: there are no others.
+  template <class Communicator>
+  std::size_t threads_beside(const Communicator* ranks) const {
+    return detail::threads_for(threads, ranks == nullptr ? 1 : detail::ranks_here(*ranks));
+  }
+  // Throws input_error about numbers that make no sense.
+  void check() const {
+    if constexpr (!Fused)
+      detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
+                           std::numeric_limits<double>::infinity());
+  }
+};
+
+} // namespace cairn
+
+// cairn/train/step/training_types.hpp
+
+namespace cairn::detail {
+
+// The sums over the ranks of a network whose layers have none.
+struct no_rank_sums {
+  static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
+  no_rank_sums(const auto&...) {}
+  const sums_of_layers* begin(summed_run) { return nullptr; }
+};
+
+// The types and constants of a trainer with these arguments: those of its parts (training.hpp), and how many bytes they take.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+struct training_types {
+  using distribution = detail::distribution<Model>;
+  using network = typename distribution::model;
+  using loss = Loss;
+  using optimizer = Optimizer;
+  using element = T;
+  using device = Device;
+  using queue = typename Device::queue;
+  using sum = accumulated<T>; // of gradients, facts and what is learnt
+  static constexpr std::size_t batch = Batch::size;
+  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
+
+  using lists = step_lists<Model, batch, T>;
+  using plan = typename lists::plan;
+  static constexpr bool fused = plan::fused;
+  static constexpr const auto& buckets = lists::buckets;
+  static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
+  static_assert(has_possible_size<plan::parameter_block>());
+  static_assert(plan::trained::arena <= place::most_bytes,
+                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
+
+  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  using curve = memory_curve<network, batch, T, typename plan::update>;
+  using solved = solved_step_of<network, batch, T, typename plan::update>;
+  using options = training_options<Loss, solved, fused>;
+
+  using communicator_type = typename distribution::communicator_type;
+  using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
+  using comm_type = typename ranks::comm_type;
+  using replica_type = replica<plan, network, T, Device>;
+  using gradients = step_gradients<plan, buckets, comm_type, sum, Device>;
+  using sums =
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_rank_sums>>::type;
+  using updates_type = updates<Optimizer, sum, Device>;
+  using outcomes = step_outcomes<sum, Device>;
+  using facts = facts_of_ranks<sum>;
+
+  // Behind the inputs of a slot: targets, of the widest numbers there are.
+  static constexpr std::size_t target_bytes =
+      align_up(batch * Loss::targets_per_sample(plan::output_shape) * sizeof(std::uint64_t));
+  // The gradients of one stage, to which a micro-batch's are added.
+  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
+  static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
+  // The numbers of a loss that its ops read.
+  static constexpr std::size_t constant_bytes = most_constants<Loss>(plan::output_shape) * sizeof(sum);
+
+  // Everything that a trainer of so many ranks, whose optimizer has so many states, allocates on its device.
+  static constexpr std::size_t bytes(std::size_t states, std::size_t number_of_ranks) {
+    return replica_type::bytes(plan::trained::memory.arena, target_bytes) + accumulation_bytes +
+           gradients::bytes(number_of_ranks) + states * plan::parameter_block * sizeof(sum) + input_gradient_bytes +
+           (number_of_ranks > 1 ? sums::bytes : 0) + constant_bytes + outcomes::bytes;
+  }
+
+  // Of a communicator whose calls go through the host: those of a step, and what leaves in one that sends all that a rank has.
+  static constexpr std::size_t calls_of_step = buckets.size() + 2 + sums::calls;
+  static constexpr std::size_t most_bytes_on_the_way(std::size_t number_of_ranks) {
+    const std::size_t step = (gradients::facts_of(number_of_ranks) + plan::parameter_block) * sizeof(sum) + sums::bytes;
+    return std::max(step, plan::state_block * sizeof(sum));
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/training.hpp
+
+namespace cairn::detail {
+
+// The parts of a trainer, and what several of them do together. Steps are made with them in training_step.hpp and
+// joined_step.hpp; files, fit and reports reach them by trainer::inside(). Types is a training_types<...>.
+template <class Types>
+struct training {
+  using types = Types;
+  using plan = typename Types::plan;
+  using T = typename Types::element;
+  using sum = typename Types::sum;
+  using device_type = typename Types::device;
+  using queue = typename Types::queue;
+  using facts_type = typename Types::facts;
+  using options_type = typename Types::options;
+  using optimizer_type = typename Types::optimizer;
+  using communicator_type = typename Types::communicator_type;
+  using outcome = typename Types::outcomes::outcome;
+  static constexpr bool is_apart = Types::is_apart;
+
+  // `comm` is null where the model is no ddp.
+  training(held_device<device_type> on, communicator_type* comm, const optimizer_type& chosen, options_type given)
+      : options(std::move(given)),
+        replica(std::move(on), seed{options.seed}, is_solved() ? options.schedule.plan.memory.arena : plan::trained::memory.arena,
+                Types::target_bytes),
+        ranks(replica.device(), comm, Types::calls_of_step, Types::most_bytes_on_the_way(Types::ranks::count_of(comm)),
+              options.deadline),
+        updates(chosen, replica.device(), plan::parameter_block),
+        gradients(replica.device(), this->comm(),
+                  is_solved() ? Types::gradients::places_in(options.schedule.plan.memory)
+                              : Types::gradients::places_in(plan::trained::memory),
+                  replica.arena_memory().data()),
+        sums(replica.device(), this->comm(), code), outcomes(replica.device(), gradients.facts_of(ranks.count())) {
+    counters.learning_rate = chosen.learning_rate;
+    settings = current_settings();
+    if constexpr (Types::input_gradient_bytes > 0) input_gradient = replica.device().allocate(Types::input_gradient_bytes);
+    accumulation = replica.device().allocate(Types::accumulation_bytes);
+    loss_constants = replica.device().allocate(Types::constant_bytes);
+    send_constants();
+    if (is_solved()) {
+      code.training = walk_of_plan<T, queue>(options.schedule.plan);
+      solved_lists = Types::lists::solved(options.schedule.plan.training);
+    }
+    if constexpr (divides_parameters<optimizer_type>) {
+      const auto add = [this](const named_parameter<sum>& q) {
+        if (!q.is_frozen) updates.add(q);
+      };
+      replica.on_host().for_each_parameter(add);
+    }
+    updates.check_groups();
+  }
+  training(const training&) = delete;
+  training& operator=(const training&) = delete;
+  // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
+  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
+  // a failed step left on their way are still read.
+  ~training() {
+    try {
+      if constexpr (Types::ranks::through) {
+        compute().wait(replica.device().transfers().record());
+        wait_on_host(compute(), compute().record(), options.deadline, [] {});
+      } else {
+        waiting()(compute().record());
+      }
+    } catch (...) {
+    }
+  }
+
+  queue& compute() { return replica.device().compute(); }
+  auto& comm() { return ranks.comm(); }
+  bool is_solved() const { return options.schedule.plan.training.count > 0; }
+  // The list of what is done: a constant, unless the schedule was solved when the program ran.
+  template <step_kind Kind>
+  std::span<const step_op> list() const {
+    if (Kind != step_kind::evaluation && is_solved()) return solved_lists[static_cast<std::size_t>(Kind)].ops();
+    return Types::lists::template list<Kind>.ops();
+  }
+  const operands& at_loss() const { return code.training.at[code.training.loss]; }
+
+  double max_norm() const { // 0: nothing is clipped
+    if constexpr (Types::fused) return 0;
+    else return options.clip.max_norm;
+  }
+  // Of the next step, and of the step behind so many if the program sets no other.
+  double learning_rate_now() const {
+    return options.learning_rate && !counters.rate_was_set ? options.learning_rate.at(counters.steps) : counters.learning_rate;
+  }
+  double learning_rate_at(std::uint64_t steps) const {
+    return options.learning_rate ? options.learning_rate.at(steps) : updates.optimizer().learning_rate;
+  }
+  void set_learning_rate(double rate) {
+    check_number("trainer: expected a learning rate of 0 or more", rate);
+    counters.rate_was_set = true;
+    counters.learning_rate = rate;
+  }
+  void set_optimizer(const optimizer_type& other) {
+    const double before = updates.optimizer().learning_rate;
+    const bool has_rate = is_another_rate(options.learning_rate && !counters.rate_was_set, before, other.learning_rate);
+    updates.change(other);
+    if (has_rate) set_learning_rate(other.learning_rate);
+    settings = current_settings();
+  }
+  void set_loss(const typename Types::loss& other) {
+    options.loss = other;
+    send_constants();
+    settings = current_settings();
+  }
+
+  // What the trainer is besides parameters, buffers and the optimizer's state.
+  training_state state() {
+    replica.expect_whole_step();
+    const step_counters& c = counters;
+    const bool is_told = told_micro_batches > 0;
+    return {.steps = c.steps,
+            .seed = options.seed,
+            .ranks = ranks.count(),
+            .micro_batches = is_told ? told_micro_batches : std::max(c.last_micro_batches, c.micro_batches_before),
+            .micro_batches_are_told = is_told,
+            .learning_rate = learning_rate_now(),
+            .rate_was_set = c.rate_was_set,
+            .words = words_of<typename Types::network, T>(options, updates.optimizer(), ranks.count() > 1 ? Types::summed : 0)};
+  }
+  void restore(const training_state& s) {
+    check_number("trainer: expected a learning rate of 0 or more", s.learning_rate);
+    counters.begin_at(s.steps);
+    options.seed = s.seed;
+    counters.last_micro_batches = counters.micro_batches_before = static_cast<std::size_t>(s.micro_batches);
+    if (s.rate_was_set) counters.learning_rate = s.learning_rate;
+    counters.rate_was_set = s.rate_was_set;
+  }
+  weights_on_host<T, device_type> states_on_host() {
+    auto all = replica.on_host();
+    for (std::size_t i = 0; i < updates.states(); ++i) all.add_state(updates.state(i));
+    return all;
+  }
+
+  // What the forward pass of the next micro-batch works with. Random numbers differ between the micro-batches of a step, and N
+  // ranks draw those of N micro-batches.
+  frame<T> with_random(frame<T> lent) {
+    const auto rank = static_cast<std::uint64_t>(comm().rank());
+    lent.random = key_of_micro_batch(options.seed, counters.steps, counters.micro_batches * ranks.count() + rank);
+    return lent;
+  }
+  // Where ops find what judges the outputs of the inputs that were just lent, and write the loss.
+  judged_at judged() {
+    judged_at at{.loss = &outcomes.latest().numbers()->loss};
+    if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read where they are given
+    if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
+    return at;
+  }
+
+  // A micro-batch or an evaluation begins.
+  void begin_outcome() {
+    outcomes.begin([this](outcome& before) { settle(before); }).step = counters.steps + 1;
+  }
+  // For the program: the loss, or where it will be.
+  loss_of_step<device_type> told() {
+    outcome& o = outcomes.latest();
+    outcomes.end(compute(), o, gradients.on_the_way().facts().data());
+    if constexpr (is_apart) return step_loss(this, o.call, &read_loss);
+    else {
+      settle(o); // it is over
+      return outcomes.loss_of(o.call);
+    }
+  }
+  // The loss that the queue is about to write; waits for it.
+  double loss_now() {
+    outcome& o = outcomes.latest();
+    outcomes.fetch_numbers(compute(), o);
+    waiting()(compute().record());
+    return o.told().loss;
+  }
+  // What all ranks say of their steps, where the host can read it. Throws input_error on all of them if they make different ones.
+  void learn(std::span<const sum> facts) {
+    facts_type::compare(facts, ranks.count());
+    counters.stops = facts_type::any_asks_to_stop(facts, ranks.count());
+    counters.last_samples = facts_type::samples_of(facts, ranks.count());
+    if (counters.stops) counters.wants_to_stop = false;
+  }
+  // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
+  void settle(outcome& o) {
+    try {
+      waiting()(o.done);
+    } catch (const device_error& failed) { // perhaps at what the queue was given since
+      const std::uint64_t last = outcomes.latest().step;
+      throw failed.in_step(step_guard::name_of(o.step) + (last > o.step ? " or " + std::to_string(last) : ""));
+    }
+    outcomes.close(o);
+    if (o.has_norm) counters.gradient_norm = std::sqrt(o.told().squares) * o.mean();
+    if (o.updates) counters.scale = o.has_norm ? o.scale * o.told().factor : o.mean();
+    if (!o.has_facts) return;
+    try {
+      learn(outcomes.facts(o));
+    } catch (const error& differ) {
+      guard.fail(differ.what());
+      throw;
+    }
+  }
+  // Comes back when all that was asked for is done and known.
+  void wait_for_all() {
+    outcomes.settle([](outcome&) { return true; }, [this](outcome& o) { settle(o); });
+    waiting()(compute().record());
+  }
+  // Waits for the device, and asks meanwhile whether the other ranks are still there.
+  auto waiting() {
+    return [this](const typename device_type::event& event) {
+      wait_on_host(compute(), event, options.deadline, [this] { tell_check(comm()); });
+    };
+  }
+
+  // What an exception leaves behind that comes out of what is walked now.
+  left_behind left() const {
+    constexpr bool distributed = Types::distribution::distributed;
+    return left_behind_by(walk.list(), walk.begun(),
+                          {.wait_for_step = distributed, .wait_for_statistics = Types::summed > 0 && ranks.count() > 1});
+  }
+  // While an exception passes that left gradients.
+  void abandon() {
+    gradients.on_the_way().abandon();
+    counters.give_up();
+  }
+
+  // Gradients as the program sees them: sums over micro-batches and ranks, times what made a mean of them in the last step.
+  void take_mean(std::span<sum> all) {
+    if (!std::exchange(counters.is_scaled, false)) return;
+    wait_for_all();
+    if (counters.scale == 1) return;
+    for (sum& g : all) g *= static_cast<sum>(counters.scale);
+  }
+  // Memory of the device that steps change, besides the arena. See kept_training.hpp.
+  std::vector<std::span<std::byte>> memory_of_steps() {
+    std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
+                                          std::as_writable_bytes(replica.buffers()),
+                                          {input_gradient.data(), input_gradient.size()}};
+    for (std::size_t i = 0; i < updates.states(); ++i) out.push_back(std::as_writable_bytes(updates.state(i)));
+    if constexpr (!Types::fused) out.push_back(std::as_writable_bytes(gradients.all()));
+    return out;
+  }
+
+  std::uint64_t current_settings() const {
+    return settings_of(options.loss, updates.optimizer(), max_norm(), Types::fused, options.learning_rate, options.seed,
+                       options.check_every);
+  }
+  void send_constants() {
+    const std::span<const sum> numbers = constants_of<sum>(options.loss);
+    if (numbers.empty()) return;
+    if (numbers.size_bytes() > Types::constant_bytes)
+      throw input_error("trainer: expected a loss with at most " + std::to_string(Types::constant_bytes / sizeof(sum)) +
+                        " numbers of its own, found " + std::to_string(numbers.size()));
+    upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants.data()), numbers.data());
+    waiting()(compute().record());
+  }
+  static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there) {
+    auto& me = *static_cast<training*>(self);
+    if (wait && me.outcomes.is_open(call)) me.wait_for_all();
+    me.outcomes.settle([&me](outcome& o) { return me.compute().reached(o.done); }, [&me](outcome& o) { me.settle(o); });
+    is_there = !me.outcomes.is_open(call);
+    return is_there ? me.outcomes.loss_of(call) : 0;
+  }
+
+  options_type options;
+  typename Types::replica_type replica;
+  typename Types::ranks ranks;
+  program<T, queue> code = program_of<plan, T, queue>;
+  typename Types::lists::of_solved solved_lists{}; // of a schedule that was solved when the program ran
+  typename Types::updates_type updates;
+  typename device_type::memory accumulation{};   // the gradients of one stage: not of a fused update
+  typename device_type::memory input_gradient{}; // if the network gives it
+  typename device_type::memory loss_constants{};
+  typename device_type::host_memory own_loss_memory{}; // what a loss of the program's own writes: from its first use on
+  typename Types::gradients gradients;
+  [[no_unique_address]] typename Types::sums sums;
+  typename Types::outcomes outcomes;
+  step_guard guard{};
+  step_walk walk{}; // of what is made now
+  step_counters counters{};
+  std::uint64_t settings = 0;
+  std::size_t told_micro_batches = 0; // of every step but the last of an epoch, as fit() says; 0: nobody has said it
+  callback<std::byte*, std::size_t> discarded{};
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_rows.hpp
+
+namespace cairn::detail {
+
+// What a step does from its facts to its last update, as rows of its list (plan/step/): of a rank with samples, and of one that
+// has none. Every device is given all of it in the same way; where the host shares its memory, what ranks compare is looked at
+// before a parameter changes, and elsewhere when the step is over.
+template <class Training>
+class step_rows {
+  using types = typename Training::types;
+  using sum = typename types::sum;
+  using facts_type = typename types::facts;
+  static constexpr bool fused = types::fused;
+
+public:
+  explicit step_rows(Training& t) : t_(t) {}
+
+  // This rank has made so many micro-batches; 0: it has no samples, and learns from the facts how many the others made.
+  void facts(std::size_t micro_batches) {
+    auto& c = t_.counters;
+    auto& gradients = t_.gradients.on_the_way();
+    micro_batches_ = micro_batches;
+    c.tells_stop = std::exchange(c.wants_to_stop, false);
+    if (gradients.compares()) {
+      auto& o = t_.outcomes.latest();
+      const std::span<sum> here = t_.outcomes.own_facts(o), there = gradients.facts();
+      const int rank = t_.comm().rank();
+      facts_type::write(here, static_cast<std::size_t>(rank),
+                        {.steps = c.steps,
+                         .micro_batches = micro_batches,
+                         .learning_rate = t_.learning_rate_now(),
+                         .settings = t_.settings,
+                         .asks_to_stop = c.tells_stop});
+      upload(t_.compute(), here.size(), there.data(), static_cast<const sum*>(here.data()));
+      if (compares_parameters())
+        checksum(t_.compute(), there.data() + facts_type::place_of_parameters(static_cast<std::size_t>(rank)),
+                 static_cast<const sum*>(t_.replica.parameters().data()), types::plan::parameter_block);
+      o.has_facts = true;
+    }
+    gradients.begin(t_.comm(), t_.compute());
+    if constexpr (fused) t_.gradients.go_to_bucket(0);
+  }
+  // A rank without samples has seen what the others make.
+  void take_micro_batches(std::uint64_t of_others) { micro_batches_ = static_cast<std::size_t>(of_others); }
+
+  // The next bucket leaves. Of a fused update the gradients of the one after it are written where that one lies.
+  void reduce(std::size_t b) {
+    t_.gradients.on_the_way().send_next(t_.comm(), t_.compute());
+    if constexpr (fused) t_.gradients.go_to_bucket(b + 1);
+  }
+  void wait(std::size_t b) { t_.gradients.on_the_way().wait(t_.compute(), b); }
+
+  // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
+  // right. Then what makes a mean of the sums over micro-batches and ranks with samples: of several ranks the host may not know
+  // how many have some, so an op counts them in the facts.
+  void compare() {
+    auto& gradients = t_.gradients.on_the_way();
+    auto& o = t_.outcomes.latest();
+    o.updates = true;
+    if (!gradients.compares()) {
+      o.scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(t_.ranks.count()));
+      mean_ = {o.scale};
+      t_.counters.stops = t_.counters.tells_stop; // no rank but this can ask
+      return;
+    }
+    gradients.wait_for_facts(t_.compute());
+    if constexpr (!types::is_apart) {
+      o.has_facts = false;
+      t_.learn(gradients.facts());
+    }
+    mean_factor(t_.compute(), &o.numbers()->mean, static_cast<double>(micro_batches_), t_.ranks.count(),
+                static_cast<const sum*>(gradients.facts().data() + facts_type::place_of_micro_batches), facts_type::each);
+    o.has_mean = true;
+    mean_ = {1, &o.numbers()->mean};
+  }
+  // They make the same step: it counts.
+  void count() {
+    auto& c = t_.counters;
+    c.learning_rate = t_.learning_rate_now();
+    c.micro_batches_before = std::exchange(c.last_micro_batches, micro_batches_);
+    c.micro_batches = 0;
+    c.tells_stop = false;
+    c.is_scaled = !fused;
+    ++c.steps;
+  }
+
+  void norm() {
+    if (t_.max_norm() == 0) return;
+    squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
+  }
+  void clip_gradients() {
+    if (t_.max_norm() == 0) return;
+    auto& o = t_.outcomes.latest();
+    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, t_.max_norm(), mean_.there);
+    o.has_norm = true;
+    mean_.there = &o.numbers()->factor;
+  }
+  void update(std::size_t b) {
+    const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
+    const auto& c = t_.counters;
+    t_.updates.apply(t_.compute(), {mean_.here, mean_.there, c.learning_rate, c.steps}, t_.replica.parameters().data(),
+                     gradients.data(), types::buckets[b].begin, types::buckets[b].end);
+    if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
+  }
+
+private:
+  // Every so many steps, and before the first of these at steps 1, 2, 4, …: ranks that round differently, as other builds of the
+  // program do, part soon.
+  bool compares_parameters() const {
+    const std::uint64_t every = t_.options.check_every, steps = t_.counters.steps;
+    return every > 0 && (steps % every == 0 || (steps < every && std::has_single_bit(steps)));
+  }
+
+  struct applied_mean {
+    double here = 1;
+    const double* there = nullptr;
+  };
+
+  Training& t_;
+  std::size_t micro_batches_ = 1; // of each rank that has samples
+  applied_mean mean_{};           // of this step, clipped
+};
+
+} // namespace cairn::detail
+
+// cairn/train/step/training_step.hpp
+
+// How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
+// ask for is in trainer.hpp.
+namespace cairn::detail {
+
+// What watches a step is told before and after each of its ops, and may have the layers run by functions of its own. It is a
+// parameter of the function that makes a step, so that a program in which nothing is watched has no instruction for it.
+struct unwatched_step {
+  struct at_work { // as long as the step is made
+    explicit at_work(const unwatched_step&) {}
+  };
+  template <class T, class Queue>
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
+    return own;
+  }
+  template <class T, class Queue, class Reduction>
+  void begin(const program<T, Queue>&, Queue&, const frame<T>&, const Reduction&) const {}
+  void before(const step_op&) const {}
+  void after(const step_op&) const {}
+  template <class Communicator, class Queue>
+  void end(Communicator&, Queue&) const {}
+};
+
+// The ops of a micro-batch, each by the row of its kind: the last one of a step has all of them.
+template <class Training, step_kind Kind, class Judge, class Watch>
+class micro_batch_walk {
+  using types = typename Training::types;
+  using T = typename types::element;
+
+public:
+  micro_batch_walk(Training& t, frame<T>& lent, const Judge& judge, Watch& watch)
+      : t_(t), lent_(lent), judge_(judge), at_(t.judged()), watch_(watch),
+        tell_{.finished = {&finished, this}, .discarded = t.discarded},
+        layers_(watch.program_of(t.code, t.compute()), t.compute(), lent), rest_(t) {
+    lent.tell = &tell_;
+    t.walk = step_walk(t.template list<Kind>(), rows(), this);
+  }
+  void run() {
+    [[maybe_unused]] const typename std::remove_const_t<Watch>::at_work here(watch_);
+    watch_.begin(t_.code, t_.compute(), lent_, t_.gradients.on_the_way());
+    t_.walk.run();
+    watch_.end(t_.comm(), t_.compute());
+  }
+
+private:
+  using self = micro_batch_walk;
+  // A row, and what counts when it has been made and was not refused.
+  template <void (self::*Make)(const step_op&), void (self::*Count)() = nullptr>
+  static void row(void* me, const step_op& o) {
+    auto& now = *static_cast<self*>(me);
+    now.watch_.before(o);
+    (now.*Make)(o);
+    now.watch_.after(o);
+    if constexpr (Count != nullptr) (now.*Count)();
+  }
+  static const std::array<step_row, step_op_kinds>& rows() {
+    static constexpr std::array<step_row, step_op_kinds> all = [] {
+      std::array<step_row, step_op_kinds> out{};
+      for (step_row& r : out) r = &row<&self::nothing>;
+      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+      for (const auto kind : {step_op_kind::forward, step_op_kind::recompute, step_op_kind::backward, step_op_kind::discard})
+        at(kind) = &row<&self::scheduled>;
+      at(step_op_kind::loss) = &row<&self::loss, &self::count_micro_batch>;
+      if constexpr (Kind == step_kind::step) {
+        at(step_op_kind::facts) = &row<&self::facts>;
+        at(step_op_kind::reduce) = &row<&self::reduce>;
+        at(step_op_kind::wait) = &row<&self::wait>;
+        at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
+        if constexpr (!types::fused) {
+          at(step_op_kind::norm) = &row<&self::norm>;
+          at(step_op_kind::clip) = &row<&self::clip_gradients>;
+        }
+        at(step_op_kind::update) = &row<&self::update>;
+      }
+      return out;
+    }();
+    return all;
+  }
+
+  void nothing(const step_op&) {} // inputs were taken; a layer that sums over the ranks asks for it itself
+  void scheduled(const step_op& o) { layers_.run(o.index); }
+  void loss(const step_op&) {
+    const operands& at = t_.at_loss();
+    judge_(t_.counters.rows, t_.replica.elements_at(at.input), t_.replica.elements_at(at.output_gradient), at_);
+    if constexpr (Judge::tells_loss)
+      if (t_.options.check_loss) check(t_.loss_now());
+  }
+  void count_micro_batch() {
+    ++t_.counters.micro_batches;
+    t_.counters.is_scaled = false; // gradients are made anew
+  }
+  void facts(const step_op&) { rest_.facts(t_.counters.micro_batches); }
+  void reduce(const step_op& o) { rest_.reduce(o.index); }
+  void wait(const step_op& o) { rest_.wait(o.index); }
+  void compare(const step_op&) { rest_.compare(); }
+  void count_step() { rest_.count(); }
+  void norm(const step_op&) { rest_.norm(); }
+  void clip_gradients(const step_op&) { rest_.clip_gradients(); }
+  void update(const step_op& o) { rest_.update(o.index); }
+
+  void check(double loss) {
+    if (!std::isfinite(loss))
+      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " +
+                  std::to_string(t_.comm().rank()) + " at step " + std::to_string(t_.counters.steps + 1) +
+                  "; lower the learning rate, clip the gradients, or look at the inputs");
+  }
+  static void finished(void* me, std::size_t end) { static_cast<self*>(me)->t_.walk.finished(end); }
+
+  Training& t_;
+  frame<T>& lent_;
+  const Judge& judge_;
+  const judged_at at_;
+  Watch& watch_;
+  const callbacks tell_;
+  executor<T, typename types::queue> layers_;
+  step_rows<Training> rest_;
+};
+
+// f(frame) with these inputs and everything that the network shares, and the layers' sums over the ranks.
+template <class Training, step_inputs Inputs, class Write, class F>
+void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, summed_run what, const Write& write, const F& f) {
+  using types = typename Training::types;
+  t.replica.with_inputs(rows, inputs, why, t.waiting(), write, [&](const frame<typename types::element>& given) {
+    frame<typename types::element> lent = t.with_random(given);
+    if constexpr (types::summed > 0) lent.sums = t.sums.begin(what);
+    f(lent);
+  });
+}
+
+template <step_kind Kind, class Training, step_inputs Inputs, class Judge, class Watch>
+loss_of_step<typename Training::device_type> make_micro_batch(Training& t, const Inputs& inputs, const Judge& judge,
+                                                              Watch& watch) {
+  using types = typename Training::types;
+  constexpr bool is_last = Kind == step_kind::step;
+  t.replica.expect_whole_step();
+  const auto make = [&] {
+    t.walk = {};
+    t.counters.rows = judge.rows(inputs);
+    if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", t.learning_rate_now());
+    t.begin_outcome();
+    const auto write = [&](std::byte* to) { judge.write(t.counters.rows, to); };
+    const summed_run what = is_last ? summed_run::last_micro_batch : summed_run::micro_batch;
+    with_frame(t, t.counters.rows, inputs, pass::forward, what, write, [&](auto& lent) {
+      lent.gradients = &t.gradients.place();
+      if (t.counters.micro_batches > 0) lent.accumulation = reinterpret_cast<typename types::sum*>(t.accumulation.data());
+      if constexpr (types::plan::gives_input_gradient)
+        lent.input_gradients = {t.input_gradient.data(), t.code.gradient_at[0].data(), t.code.gradients[0]};
+      micro_batch_walk<Training, Kind, Judge, Watch>(t, lent, judge, watch).run();
+    });
+    return t.told();
+  };
+  return t.guard.run(t.counters.steps + 1, make, [&t] { return t.left(); }, [&t] { t.abandon(); });
+}
+
+// One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples it
+// is; judge(rows, output, gradient, at) puts on the queue what writes the gradient of the output, and the loss. The two may be
+// the same memory. judge.write(rows, bytes) is asked for the targets where ops cannot read them from where they are.
+template <class Training, step_inputs Inputs, class Judge, class Watch>
+loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
+  const calls_for now(t.comm(), {.word = "step", .number = t.counters.steps + 1});
+  return make_micro_batch<step_kind::step>(t, inputs, judge, watch);
+}
+// One more micro-batch of the step that follows.
+template <class Training, step_inputs Inputs, class Judge, class Watch>
+loss_of_step<typename Training::device_type> accumulate(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
+  return make_micro_batch<step_kind::micro_batch>(t, inputs, judge, watch);
+}
+// The forward pass alone, as the next micro-batch makes it.
+template <class Training, step_inputs Inputs>
+void run_forward_alone(Training& t, std::size_t rows, const Inputs& inputs) {
+  using types = typename Training::types;
+  t.replica.expect_whole_step();
+  const auto run = [&] {
+    t.walk = {};
+    with_frame(
+        t, rows, inputs, pass::recompute, summed_run::forward_alone, [](std::byte*) {},
+        [&t](auto& lent) {
+          using executor_type = executor<typename types::element, typename types::queue>;
+          static constexpr std::array<step_row, step_op_kinds> rows_of_forward = [] {
+            std::array<step_row, step_op_kinds> out{};
+            for (step_row& r : out)
+              r = [](void* layers, const step_op& o) {
+                if (o.is_scheduled()) static_cast<executor_type*>(layers)->run(o.index);
+              };
+            return out;
+          }();
+          executor_type layers(t.code, t.compute(), lent);
+          t.walk = step_walk(t.template list<step_kind::forward_alone>(), rows_of_forward, &layers);
+          t.walk.run();
+        });
+    return true;
+  };
+  if constexpr (types::summed > 0) t.guard.run(t.counters.steps + 1, run, [&t] { return t.left(); }, [&t] { t.abandon(); });
+  else run();
+}
+
+} // namespace cairn::detail
+
+// cairn/train/step/step_hooks.hpp
+
+namespace cairn {
+
+// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. They are the program's to read
+// and, before they leave or are used, to change; every rank has to do it alike.
+//
+// After a backward they are this rank's own of that stage, before the ranks have met and without the mean over them (of a fused
+// update there are none); before a reduce this rank's own of a bucket; after its wait, and around its update, the sums over all
+// ranks and micro-batches. At other ops there are none.
+template <class Trainer>
+class step_moment {
+public:
+  using number = accumulated<typename Trainer::plan::element>;
+
+  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
+    auto& all = trainer.inside().gradients;
+    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+      begin_ = types::buckets[o.index].begin;
+      gradients = all.on_the_way().span_of(o.index);
+    } else if (!types::fused && o.kind == step_op_kind::backward) {
+      const auto& begin = types::plan::parameter_begin; // from the last stage to the first
+      begin_ = begin[o.stage];
+      gradients = all.all().subspan(begin_, (o.stage > 0 ? begin[o.stage - 1] : types::plan::parameter_block) - begin_);
+    }
+  }
+
+  const step_op& op;
+  // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
+  std::span<number> gradients{};
+
+  auto& queue() const { return trainer_.inside().compute(); }
+  // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
+  template <class F>
+  void for_each_gradient(F&& f) const {
+    if (gradients.empty()) return;
+    const auto take = [&](named_parameter<number> q) {
+      if (q.is_frozen || q.place < begin_ || q.place >= begin_ + gradients.size()) return;
+      q.numbers = gradients.subspan(q.place - begin_, q.numbers.size());
+      f(std::as_const(q));
+    };
+    auto& weights = trainer_.inside().replica;
+    const detail::flat_buffers<number> all{.parameters = weights.parameters(), .buffers = weights.buffers()};
+    detail::walk_parameters<false>(weights.code(), all, take);
+  }
+
+private:
+  using types = typename Trainer::training_type::types;
+
+  Trainer& trainer_;
+  std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
+};
+
+namespace detail {
+
+template <step_op_kind Kind, class F>
+struct op_hook {
+  F function;
+  bool is_before;
+
+  static constexpr step_op_kind kind = Kind;
+};
+
+} // namespace detail
+
+// A callable at a named moment of a step: before or after each op of a kind.
+//
+//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
+//
+// It is a type, so that a step without hooks has no instruction for them. What it throws comes out of the step, as what fails
+// in a step does. A step or an evaluation of the trainer that it asks for is an input_error.
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> before_op(F f) {
+  return {std::move(f), true};
+}
+template <step_op_kind Kind, class F>
+constexpr detail::op_hook<Kind, F> after_op(F f) {
+  return {std::move(f), false};
+}
+
+namespace detail {
+
+template <class H>
+concept step_hook = requires(const H& h) {
+  { h.function };
+  { h.is_before } -> std::convertible_to<bool>;
+  { H::kind } -> std::convertible_to<step_op_kind>;
+};
+
+// What watches a step for its hooks.
+template <class Trainer, class... Hooks>
+class hooked_step : public unwatched_step {
+public:
+  hooked_step(Trainer& trainer, const Hooks&... hooks) : trainer_(trainer), hooks_(hooks...) {}
+
+  void before(const step_op& o) const { call(o, true); }
+  void after(const step_op& o) const { call(o, false); }
+
+private:
+  void call(const step_op& o, bool is_before) const {
+    std::apply([&](const auto&... hook) { (call_one(hook, o, is_before), ...); }, hooks_);
+  }
+  template <class Hook>
+  void call_one(const Hook& hook, const step_op& o, bool is_before) const {
+    if (o.kind != Hook::kind || hook.is_before != is_before) return;
+    const auto until_it_returns = trainer_.inside().replica.in_half_step();
+    hook.function(step_moment<Trainer>(trainer_, o));
+  }
+
+  Trainer& trainer_;
+  std::tuple<const Hooks&...> hooks_;
+};
+// Without hooks nothing watches.
+struct step_without_hooks : unwatched_step {
+  template <class Trainer>
+  explicit step_without_hooks(Trainer&) {}
+};
+template <class Trainer, class... Hooks>
+using watch_of = typename std::conditional_t<sizeof...(Hooks) == 0, type_of<step_without_hooks>,
+                                             type_of<hooked_step<Trainer, Hooks...>>>::type;
+
+} // namespace detail
 
 } // namespace cairn
 
@@ -30681,7 +33324,7 @@ template <class C, class Trainer, class Loader>
 constexpr bool right_callback() {
   using run = fit_run<Trainer, Loader>;
   if constexpr (has_foreign_names<C, run>) return refuse<misnamed_callback<C>>();
-  else if constexpr (!is_callback<C, run>) return refuse<no_callback<C>>();
+  else if constexpr (!is_callback<C, run> && !step_hook<C>) return refuse<no_callback<C>>();
   else return fits_in<C, Trainer>();
 }
 
@@ -30783,7 +33426,7 @@ loader_facts facts_of(const Loader& batches, const loader_place& next, std::size
 template <class Trainer, class Loader>
 std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& batches, const loader_place& next,
                                                  std::size_t micro_batches) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   loader_facts own{.could_not_say = 1};
   std::exception_ptr thrown;
   try {
@@ -30791,7 +33434,7 @@ std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& b
   } catch (...) {
     thrown = std::current_exception();
   }
-  std::vector<loader_facts> all = of_all_ranks(ranks, replica_access::compute(train), own);
+  std::vector<loader_facts> all = of_all_ranks(ranks, train.inside().compute(), own);
   if (thrown) std::rethrow_exception(thrown);
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].could_not_say != 0)
@@ -30826,10 +33469,10 @@ inline void compare_places(std::span<const loader_facts> all, const char* where)
 // Throws the same input_error on every rank unless all have the same parameters, bit for bit.
 template <class Trainer>
 void compare_parameters(Trainer& train, const char* where) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   if (ranks.size() == 1) return;
   const std::vector<std::uint64_t> all =
-      of_all_ranks(ranks, replica_access::compute(train), static_cast<std::uint64_t>(train.checksum()));
+      of_all_ranks(ranks, train.inside().compute(), static_cast<std::uint64_t>(train.checksum()));
   const rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) { return all[a] == all[b]; });
   if (alike.size() < 2) return;
   std::vector<std::string> found;
@@ -30921,8 +33564,8 @@ private:
   // What a state says of a step, and a resume compares, as long as fit() makes the steps.
   struct told_micro_batches {
     Trainer& train;
-    told_micro_batches(Trainer& its, std::size_t count) : train(its) { replica_access::tell_micro_batches(train, count); }
-    ~told_micro_batches() { replica_access::tell_micro_batches(train, 0); }
+    told_micro_batches(Trainer& its, std::size_t count) : train(its) { train.inside().told_micro_batches = count; }
+    ~told_micro_batches() { train.inside().told_micro_batches = 0; }
     told_micro_batches(const told_micro_batches&) = delete;
     told_micro_batches& operator=(const told_micro_batches&) = delete;
   };
@@ -30982,7 +33625,7 @@ private:
   bool with_the_others() {
     while (run_.why_.empty() && run_.step_of_epoch_ < run_.steps_in_epoch_) {
       run_.rate_ = run_.train_.learning_rate();
-      replica_access::take_part(run_.train_);
+      take_part(run_.train_.inside());
       step_is_made();
     }
     run_.train_.join(); // as all ranks do now
@@ -30992,10 +33635,21 @@ private:
   template <class Batch>
   auto one_batch(const Batch& batch, bool is_last) {
     return with_inputs(batch.inputs, [&](const auto& all) {
-      if constexpr (!Trainer::fused)
-        if (!is_last) return run_.train_.accumulate(all, batch.targets);
-      return run_.train_.step(all, batch.targets);
+      return with_hooks([&](const auto&... hooks) {
+        if constexpr (!Trainer::fused)
+          if (!is_last) return run_.train_.accumulate(all, batch.targets, hooks...);
+        return run_.train_.step(all, batch.targets, hooks...);
+      });
     });
+  }
+  // f(hooks...) with those that are among the callbacks.
+  template <class F>
+  auto with_hooks(const F& f) {
+    const auto if_hook = []<class C>(C& c) {
+      if constexpr (step_hook<C>) return std::tuple<const C&>(c);
+      else return std::tuple<>();
+    };
+    return std::apply([&](auto&... c) { return std::apply(f, std::tuple_cat(if_hook(c)...)); }, callbacks_);
   }
 
   void step_is_made() {
@@ -31068,7 +33722,7 @@ private:
       break;
     }
     if (run_.compares_samples_) run_.compare_samples(0);
-    if (!has_samples) replica_access::take_part(run_.train_);
+    if (!has_samples) take_part(run_.train_.inside());
     run_.add_metric("train_loss", run_.loss_);
     validate();
     run_.stop("fast_dev_run");
@@ -31114,6 +33768,7 @@ private:
 //   on_save(run)         behind all on_epoch, so that a state has what they decided
 //   on_end(run)          behind the last step, but not when an exception passes
 //   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
+// Or it is a hook, after_op<step_op_kind::backward>(f) for one, which every step and micro-batch has then (step/step_hooks.hpp).
 template <class Trainer, resumable_loader Loader, class... Callbacks>
 fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
   constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&
@@ -31666,72 +34321,123 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
   }
 }
 
+// Makes the steps of a network one after another, each op so often as its time takes to be told from nothing, and keeps the least
+// time of each. Plan has no fused update.
+template <class Plan, class Net, class T, class Device>
+class timed_steps {
+  using plan = Plan;
+  using sum = accumulated<T>;
+  using stopwatch = typename Device::queue::stopwatch;
+
+public:
+  explicit timed_steps(const device_options& options)
+      : weights_(held_device<Device>(options), seed{1}, plan::trained::memory.arena),
+        gradients_(device().allocate(plan::parameter_block * sizeof(sum))),
+        place_{.start = reinterpret_cast<sum*>(gradients_.data())}, inputs_(device().allocate(inputs_at.size)),
+        constants_(device().allocate(constants_at.size)), loss_gradient_(plan::whole.gradient_bytes(plan::size) / sizeof(T)),
+        watch_(queue(), 2) {
+    send(plan::inputs, inputs_at, inputs_);
+    send(plan::constants, constants_at, constants_);
+    fill_normal(std::span<T>(loss_gradient_), random_key{.seed = 2});
+    for (T& g : loss_gradient_) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(plan::batch));
+    lent_ = weights_.lend(plan::batch, pass::forward);
+    lent_.inputs = tensors<T>{inputs_.data(), inputs_at.offsets.data()}.to_read();
+    lent_.constants = tensors<T>{constants_.data(), constants_at.offsets.data()}.to_read();
+    lent_.gradients = &place_;
+    lent_.random = {.seed = 1};
+  }
+
+  void make_one() {
+    step_walk(list.ops(), rows(), this).run();
+    ++step_;
+  }
+  // The least of all steps but the first, in which memory is touched first, and libraries choose how they compute.
+  std::vector<stage_cost> costs() const {
+    std::vector<stage_cost> out = costs_;
+    for (stage_cost& c : out)
+      if (c.backward == untimed) c.backward = 0; // below the first parameter
+    return out;
+  }
+
+private:
+  static constexpr tensor_layout inputs_at{plan::inputs, plan::to.sizes, plan::batch};
+  static constexpr tensor_layout constants_at{plan::constants, plan::to.sizes, plan::batch};
+  static constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  static constexpr auto list = [] {
+    constexpr step_parts of{
+        .ops = plan::training.ops(), .loss = plan::training.loss, .gradient_begin = plan::parameter_begin, .overlaps = false};
+    return write_step<most_step_ops(of)>(of, step_kind::micro_batch);
+  }();
+
+  Device& device() { return weights_.device(); }
+  auto& queue() { return device().compute(); }
+  template <class List, class Layout>
+  void send(const List& what, const Layout& layout, typename Device::memory& to) { // random numbers
+    const auto here = device().staging(layout.size);
+    fill_real<T>(what, tensors<T>{here.data(), layout.offsets.data()}, plan::batch);
+    upload(queue(), layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    finish_on_host(queue());
+  }
+
+  static const std::array<step_row, step_op_kinds>& rows() {
+    static constexpr std::array<step_row, step_op_kinds> all = [] {
+      std::array<step_row, step_op_kinds> out{};
+      for (step_row& r : out) r = [](void*, const step_op&) {}; // it computes nothing, or is no matter of a stage
+      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+      at(step_op_kind::forward) = &row<&stage_cost::forward>;
+      at(step_op_kind::backward) = &row<&stage_cost::backward>;
+      at(step_op_kind::loss) = [](void* self, const step_op& o) { static_cast<timed_steps*>(self)->take_loss(o.index); };
+      return out;
+    }();
+    return all;
+  }
+  template <std::uint64_t stage_cost::* Cost>
+  static void row(void* self, const step_op& o) {
+    auto& me = *static_cast<timed_steps*>(self);
+    me.time(o.index, me.costs_[o.stage].*Cost);
+  }
+  void take_loss(std::size_t t) { // in its place
+    upload(queue(), loss_gradient_.size(), lent_.elements(plan::trained::memory.at[t].output_gradient),
+           static_cast<const T*>(loss_gradient_.data()));
+  }
+  void time(std::size_t t, std::uint64_t& cost) {
+    constexpr std::size_t most_times = 1024;
+    std::size_t& times = times_[t];
+    auto took = take(t, times);
+    if (step_ == 0) return;
+    while (step_ == 1 && took < stopwatch::least && times < most_times) took = take(t, times *= 2);
+    const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times;
+    cost = std::min(cost, std::max<std::uint64_t>(each, 1));
+  }
+  std::int64_t take(std::size_t t, std::size_t times) { // one op, so often
+    watch_.restart();
+    const std::size_t begin = watch_.mark();
+    for (std::size_t i = 0; i < times; ++i) run_op(weights_.code(), queue(), lent_, t);
+    const std::size_t end = watch_.mark();
+    finish_on_host(queue());
+    return watch_.nanoseconds(end) - watch_.nanoseconds(begin);
+  }
+
+  replica<plan, Net, T, Device> weights_;
+  typename Device::memory gradients_;
+  gradient_place<sum> place_;
+  typename Device::memory inputs_, constants_;
+  std::vector<T> loss_gradient_; // in place of that of a loss
+  stopwatch watch_;
+  frame<T> lent_{};
+  int step_ = 0;
+  std::vector<std::size_t> times_ = std::vector<std::size_t>(plan::training.count, 1); // of each op
+  std::vector<stage_cost> costs_ = std::vector<stage_cost>(plan::size, {untimed, untimed, untimed});
+};
+
 // See below.
 template <class Model, std::size_t Batch, class T, class Device>
 std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
-  using stopwatch = typename Device::queue::stopwatch;
-  replica_of<plan, typename curve::net, T, Device> timed(held_device<Device>(options), seed{1}, plan::trained::memory.arena);
-  Device& device = timed.device();
-  auto& queue = device.compute();
-  using sum = accumulated<T>;
-  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
-  const gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
-
-  constexpr tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
-  constexpr tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
-  auto inputs = device.allocate(inputs_at.size);
-  auto constants = device.allocate(constants_at.size);
-  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
-    const auto here = device.staging(layout.size);
-    fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
-    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
-    finish_on_host(queue);
-  };
-  send(plan::inputs, inputs_at, inputs);
-  send(plan::constants, constants_at, constants);
-  std::vector<T> loss_gradient(plan::whole.gradient_bytes(plan::size) / sizeof(T)); // in place of that of a loss
-  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
-  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-
-  frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
-  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
-  lent.gradients = &place;
-  lent.random = {.seed = 1};
-
-  stopwatch watch(queue, 2);
-  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
-    watch.restart();
-    const std::size_t begin = watch.mark();
-    for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
-    const std::size_t end = watch.mark();
-    finish_on_host(queue);
-    return watch.nanoseconds(end) - watch.nanoseconds(begin);
-  };
-  constexpr std::size_t most_times = 1024;
-  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
-  std::vector<std::size_t> times(plan::training.count, 1); // each op
-  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step <= 3; ++step)
-    for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const op& o = plan::training.ops()[t];
-      if (o.kind == op_kind::loss)
-        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
-               static_cast<const T*>(loss_gradient.data()));
-      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == op_kind::backward ? &costs[o.position].backward
-                                                                : nullptr;
-      if (cost == nullptr) continue; // it computes nothing
-      auto took = time(t, times[t]);
-      if (step == 0) continue;
-      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
-      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
-      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
-    }
-  for (stage_cost& c : costs)
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  timed_steps<plan, typename curve::net, T, Device> steps(options);
+  for (int step = 0; step <= 3; ++step) steps.make_one();
+  std::vector<stage_cost> costs = steps.costs();
   average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
   for (std::size_t i = 0; i < plan::size; ++i) {
     stage_cost& c = costs[i];
@@ -31763,7 +34469,7 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
 
 } // namespace cairn
 
-// cairn/train/shared_replica.hpp
+// cairn/train/shared_weights.hpp
 
 namespace cairn::detail {
 
@@ -31825,7 +34531,7 @@ private:
 // Weights that several threads evaluate at the same time: none of them is written meanwhile, and what an evaluation writes is in
 // a context of its own.
 template <class Plan, class Net, class T, class Device>
-class shared_replica : public weights_of<Plan, Net, T, Device, false> {
+class shared_weights : public weights_of<Plan, Net, T, Device, false> {
   using learnt = weights_of<Plan, Net, T, Device, false>;
 
 public:
@@ -31837,7 +34543,7 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  shared_replica(held_device<Device> device, seed s, int ordinal)
+  shared_weights(held_device<Device> device, seed s, int ordinal)
       : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device()),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 
@@ -31907,17 +34613,17 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/replica_owner.hpp
+// cairn/train/weights_interface.hpp
 
 namespace cairn::detail {
 
-// What a model and a trainer offer alike.
+// What a model and a trainer offer alike. Self, which derives from it, has the weights: see weights_in().
 //
 // Of a model, const members may be called by any number of threads at the same time, and the others by one thread while there
 // is no other call: who changes weights while others evaluate holds a std::shared_mutex, as for a container. A trainer belongs
 // to one thread: evaluate() works in the memory of its steps, and is not const.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_owner {
+template <class Self, class Plan, class T, class Device, bool Trains>
+class weights_interface {
 public:
   using plan = Plan;
   using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
@@ -31933,33 +34639,33 @@ public:
   evaluated_outputs evaluate(const Inputs& inputs)
     requires Trains
   {
-    return replica_.evaluate(inputs, its_inputs);
+    return weights().evaluate(inputs, its_inputs);
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
     requires Trains
   {
-    return replica_.evaluate(inputs, into, its_inputs);
+    return weights().evaluate(inputs, into, its_inputs);
   }
   template <step_inputs Inputs>
   evaluated_outputs evaluate(const Inputs& inputs) const
     requires(!Trains)
   {
-    return replica_.evaluate(inputs, its_inputs);
+    return weights().evaluate(inputs, its_inputs);
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
     requires(!Trains)
   {
-    return replica_.evaluate(inputs, into, its_inputs);
+    return weights().evaluate(inputs, into, its_inputs);
   }
 
   // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
   // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
-  std::span<number> parameters() { return writable(replica_.parameters()); }
-  std::span<const number> parameters() const { return shown(replica_.parameters()); }
-  std::span<number> buffers() { return writable(replica_.buffers()); }
-  std::span<const number> buffers() const { return shown(replica_.buffers()); }
+  std::span<number> parameters() { return writable(weights().parameters()); }
+  std::span<const number> parameters() const { return shown(weights().parameters()); }
+  std::span<number> buffers() { return writable(weights().buffers()); }
+  std::span<const number> buffers() const { return shown(weights().buffers()); }
 
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
   // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
@@ -31967,14 +34673,14 @@ public:
   template <class F>
   void for_each(F&& f) {
     auto all = on_host();
-    replica_.opened();
+    weights().opened();
     all.for_each_parameter(std::forward<F>(f));
     all.give_back();
   }
   template <class F>
   void for_each_buffer(F&& f) {
     auto all = on_host();
-    replica_.opened();
+    weights().opened();
     all.for_each_buffer(std::forward<F>(f));
     all.give_back();
   }
@@ -31989,8 +34695,8 @@ public:
 
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<number> parameter(std::string_view name) { return writable(named(replica_.on_host(), "parameter", name)); }
-  std::span<number> buffer(std::string_view name) { return writable(named(replica_.on_host(), "buffer", name)); }
+  std::span<number> parameter(std::string_view name) { return writable(named(weights().on_host(), "parameter", name)); }
+  std::span<number> buffer(std::string_view name) { return writable(named(weights().on_host(), "buffer", name)); }
   std::span<const number> parameter(std::string_view name) const {
     return shown(std::span<const number>(named(on_host(), "parameter", name)));
   }
@@ -32003,22 +34709,17 @@ public:
   // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
   template <class Other>
   void copy_parameters(const Other& other) {
-    replica_.changed();
-    replica_.copy_from(replica_access::of(other));
+    weights().changed();
+    weights().copy_from(weights_in(other));
   }
 
   // A 64-bit number of all parameters' bits: see checksum().
-  std::uint64_t checksum() const { return replica_.checksum(); }
-  Device& device() { return replica_.device(); }
+  std::uint64_t checksum() const { return weights().checksum(); }
+  Device& device() { return weights().device(); }
   // How many threads work inside one operation; 1 on a device that has no choice.
-  std::size_t threads() const { return replica_.threads(); }
+  std::size_t threads() const { return weights().threads(); }
 
 protected:
-  friend struct replica_access;
-
-  template <class... More>
-  replica_owner(held_device<Device> device, seed s, More... more) : replica_(std::move(device), s, more...) {}
-
   // Numbers of the device as the program may use them.
   template <class Numbers>
   static std::span<Numbers> shown(std::span<Numbers> there) {
@@ -32030,22 +34731,16 @@ protected:
 
   // The same for as long as the program likes.
   std::span<number> writable(std::span<number> there) {
-    replica_.opened();
+    weights().opened();
     return shown(there);
   }
 
-  using replica_type = typename std::conditional_t<Trains, type_of<replica_of<Plan, Net, T, Device>>,
-                                                   type_of<shared_replica<Plan, Net, T, Device>>>::type;
-  replica_type replica_;
-
-  // All numbers, to be read, and by an owner that is not const to be changed before anything else is done.
-  weights_on_host<T, Device> on_host() {
-    replica_.changed();
-    return replica_.on_host();
-  }
-  weights_on_host<T, Device> on_host() const { return replica_.on_host(); }
-
 private:
+  auto& weights() { return weights_in(static_cast<Self&>(*this)); }
+  const auto& weights() const { return weights_in(static_cast<const Self&>(*this)); }
+  weights_on_host<T, Device> on_host() { return detail::on_host(static_cast<Self&>(*this)); }
+  weights_on_host<T, Device> on_host() const { return weights().on_host(); }
+
   static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
     std::span<number> found;
     bool there = false;
@@ -32082,11 +34777,11 @@ struct model_options {
 namespace detail {
 
 // A network as written, without ddp, policy and ways to train it, but with all of its outputs.
-template <class Net, class Model = typename replica<Net>::model, class Body = typename whole<Model>::body>
+template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
 using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
 
-template <class Net, class Batch, class T, class Device>
-using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+template <class Net, class Batch, class T>
+using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
 
 } // namespace detail
 
@@ -32109,7 +34804,10 @@ using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::s
 // On a device other than a cpu, calls at the same time take turns: its queue is for one thread, and whether a second one
 // could reach the same memory is the device's secret.
 template <class Net, class Batch, class T = float, class Device = cpu>
-class model : public detail::evaluated_replica<Net, Batch, T, Device> {
+class model : public detail::weights_interface<model<Net, Batch, T, Device>, detail::blueprint_of_model<Net, Batch, T>, T, Device,
+                                               false> {
+  using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
+
 public:
   explicit model(const model_options& given = {})
       : model(detail::held_device<Device>(
@@ -32119,9 +34817,15 @@ public:
   // live longer; `threads` and `ordinal` are the device's.
   explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
+  // For what reads or writes weights as a whole, as files and sessions do: its parts, which may change from version to version.
+  weights_type& inside() { return weights_; }
+  const weights_type& inside() const { return weights_; }
+
 private:
   model(detail::held_device<Device> device, const model_options& given)
-      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, given.ordinal) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
+
+  weights_type weights_;
 };
 
 } // namespace cairn
@@ -32350,392 +35054,6 @@ static_assert(optimizer<SGD>);
 
 } // namespace cairn
 
-// cairn/train/ranks/step_facts.hpp
-
-namespace cairn::detail {
-
-// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part; but a rank
-// that has joined has no micro-batches, whatever the others have.
-//
-// What is applied is the sum of the gradients over the ranks, each a sum of its micro-batches' means, divided by micro-batches
-// times the number of ranks that have samples in this step. (So ranks stay alike where they have different numbers of samples:
-// it is a mean of their means, as in PyTorch.)
-struct step_facts {
-  std::uint64_t steps = 0;         // updates so far
-  std::uint64_t micro_batches = 0; // 0: this rank has no samples in this step
-  double learning_rate = 0;
-  std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
-  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
-  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
-
-  static constexpr std::size_t count = 5;
-  std::array<std::uint64_t, count> words() const {
-    return {steps, micro_batches, std::bit_cast<std::uint64_t>(learning_rate), settings, parameters};
-  }
-};
-
-// The ranks that have samples in a step, as all of them see it.
-struct ranks_with_samples {
-  std::size_t count = 0;
-  std::size_t first = 0;           // the lowest of them
-  std::uint64_t micro_batches = 0; // of each
-};
-
-// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
-// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
-template <class T>
-class facts_of_ranks {
-public:
-  // How many numbers: whole cache lines, so that what lies behind them is aligned.
-  static constexpr std::size_t compared = step_facts::count * 4;
-  static constexpr std::size_t each = compared + 1;
-  static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
-
-  static void write(std::span<T> all, std::size_t rank, const step_facts& own) {
-    for (T& number : all) number = 0;
-    T* at = all.data() + rank * each;
-    for (const std::uint64_t word : own.words()) {
-      write_as_numbers(at, word);
-      at += 4;
-    }
-    *at = own.asks_to_stop ? T(1) : T(0);
-  }
-  // Where the micro-batches of rank 0 are; those of the next rank are `each` numbers further.
-  static constexpr std::size_t place_of_micro_batches = 4;
-  // Where the number of a rank's parameters is: the op checksum writes it there.
-  static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
-
-  static ranks_with_samples samples_of(std::span<const T> all, std::size_t ranks) {
-    ranks_with_samples found;
-    for (std::size_t rank = ranks; rank-- > 0;)
-      if (has_samples(all, rank)) ++found.count, found.first = rank;
-    if (found.count > 0) found.micro_batches = word(all, found.first, micro_batches);
-    return found;
-  }
-
-  // Throws on every rank if the facts of one differ from those of rank 0, or the micro-batches of two that have some.
-  static void compare(std::span<const T> all, std::size_t ranks) {
-    const auto is_like_first = [&](std::size_t rank) {
-      return std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) == 0;
-    };
-    std::size_t alike = 1; // nearly always all
-    while (alike < ranks && is_like_first(alike)) ++alike;
-    if (alike == ranks) return;
-    for (std::size_t fact = 0; fact < step_facts::count; ++fact)
-      if (differs(all, ranks, fact)) refuse(all, ranks, fact);
-  }
-  // Does any rank ask to stop?
-  static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
-    for (std::size_t rank = 0; rank < ranks; ++rank)
-      if (all[rank * each + compared] != T(0)) return true;
-    return false;
-  }
-
-private:
-  static constexpr std::size_t micro_batches = 1; // its place in step_facts::words
-
-  static bool has_samples(std::span<const T> all, std::size_t rank) {
-    const T* const at = all.data() + rank * each + micro_batches * 4;
-    return at[0] != T(0) || at[1] != T(0) || at[2] != T(0) || at[3] != T(0);
-  }
-  // The rank with which the others are compared, and whether one is: of micro-batches only where there are some.
-  static std::size_t first_of(std::span<const T> all, std::size_t ranks, std::size_t fact) {
-    return fact == micro_batches ? samples_of(all, ranks).first : 0;
-  }
-  static bool counts(std::span<const T> all, std::size_t rank, std::size_t fact) {
-    return fact != micro_batches || has_samples(all, rank);
-  }
-  static bool differs(std::span<const T> all, std::size_t ranks, std::size_t fact) {
-    const T* const first = all.data() + first_of(all, ranks, fact) * each + fact * 4;
-    for (std::size_t rank = 0; rank < ranks; ++rank)
-      if (counts(all, rank, fact) && std::memcmp(first, all.data() + rank * each + fact * 4, 4 * sizeof(T)) != 0) return true;
-    return false;
-  }
-  static std::uint64_t word(std::span<const T> all, std::size_t rank, std::size_t fact) {
-    std::uint64_t w = 0;
-    for (std::size_t part = 4; part-- > 0;) w = w << 16 | static_cast<std::uint64_t>(all[rank * each + fact * 4 + part]);
-    return w;
-  }
-  static std::string text(std::size_t fact, std::uint64_t w) {
-    return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
-  }
-
-  // Names the fact that differs, with its values and the ranks that have each.
-  [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks, std::size_t fact) {
-    static constexpr std::array<const char*, step_facts::count> names{
-        "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",
-        "parameters (as a number of their bits)"};
-    static constexpr std::array<const char*, step_facts::count> advice{
-        "call step() equally often on every rank, or join() where one is finished; synchronize() makes the ranks alike again",
-        "call accumulate() equally often on every rank before each step()",
-        "set it on every rank from numbers that they share, such as a loss that is summed over the ranks",
-        "change them on every rank alike",
-        "something wrote to them on some ranks only, or the ranks run other builds of the program; call synchronize(root) on "
-        "every "
-        "rank after loading"};
-    std::string found;
-    const std::size_t first = first_of(all, ranks, fact);
-    std::size_t named = 0; // a job may have a thousand ranks
-    for (std::size_t rank = first; rank < ranks && named < 8; ++rank) {
-      if (!counts(all, rank, fact) || (rank > first && word(all, rank, fact) == word(all, first, fact))) continue;
-      found += (named++ == 0 ? "" : ", ") + text(fact, word(all, rank, fact)) + " on rank " + std::to_string(rank);
-    }
-    throw input_error(std::string("ddp: expected the same ") + names[fact] + " on every rank, found " + found + "; " +
-                      advice[fact]);
-  }
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/step/step_list.hpp
-
-namespace cairn::detail {
-
-// A layer that sums over the ranks, as a step sees it.
-struct summed_stage {
-  std::size_t position = 0; // of the network's stage that it is, or in which it stands
-  bool in_backward = false; // it sums there too
-  std::size_t complete = 0; // elements of the flat gradient buffer that are complete when its backward begins
-};
-
-// What a step is made of.
-struct step_parts {
-  std::span<const op> ops{}; // the schedule: of a training step, or of an evaluation
-  std::size_t loss = 0;      // which of them
-  // Where the gradients of each stage begin in the flat buffer, in elements, and behind the last stage's how many there are.
-  std::span<const std::size_t> gradient_begin{};
-  std::span<const bucket> buckets{};
-  std::span<const summed_stage> sums{}; // in the order of the first forwards
-  bool fused = false;                   // a bucket is used as soon as `in_flight` of them are there
-  std::size_t in_flight = 1;
-  bool overlaps = true; // a bucket leaves when it is complete, not at the end of backward
-};
-
-// The most ops of any kind of step.
-constexpr std::size_t most_step_ops(const step_parts& of) {
-  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
-}
-
-// Writes the list of one kind of step, op by op. The order of a step stands here, and nowhere else.
-//
-// What has nothing to do when the program runs is in the list all the same: on one rank nothing leaves and nothing is compared,
-// and without clipping there is no norm.
-class step_writer {
-public:
-  constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
-
-  // How many they are.
-  constexpr std::size_t write() {
-    if (kind_ == step_kind::joined) return write_joined();
-    put(step_op_kind::take_inputs, 0);
-    const bool goes_back = kind_ == step_kind::step || kind_ == step_kind::micro_batch;
-    const std::size_t end = kind_ == step_kind::forward_alone ? of_.loss : goes_back ? of_.ops.size() : of_.loss + 1;
-    for (std::size_t t = 0; t < end; ++t) put_scheduled(t);
-    if (kind_ == step_kind::step) end_of_step();
-    return count_;
-  }
-
-private:
-  constexpr void put(step_op_kind kind, std::size_t index, std::uint32_t stage = 0) {
-    to_[count_++] = {kind, static_cast<std::uint32_t>(index), stage, is_inside_, complete_};
-  }
-
-  // What a rank with samples does of the last micro-batch, but for its own work. How many micro-batches the others make it learns
-  // from the first statistics of each, so those are not here.
-  constexpr std::size_t write_joined() {
-    put(step_op_kind::facts, 0);
-    if (of_.fused) put(step_op_kind::find, 0);
-    for (std::size_t t = of_.loss; t < of_.ops.size(); ++t)
-      if (of_.ops.data()[t].kind == op_kind::backward) inside_backward(of_.ops.data()[t].position);
-    end_of_step();
-    return count_;
-  }
-
-  constexpr void put_scheduled(std::size_t t) {
-    const op& o = of_.ops.data()[t];
-    switch (o.kind) {
-    case op_kind::forward:
-      put(o.recomputes ? step_op_kind::recompute : step_op_kind::forward, t, o.position);
-      if (!o.recomputes && kind_ != step_kind::evaluation)
-        for (; forwards_ < of_.sums.size() && of_.sums.data()[forwards_].position == o.position; ++forwards_)
-          put_inside(step_op_kind::statistics, forwards_);
-      break;
-    case op_kind::loss:
-      put(step_op_kind::loss, t);
-      if (kind_ == step_kind::step) put(step_op_kind::facts, 0);
-      break;
-    case op_kind::backward:
-      put(step_op_kind::backward, t, o.position);
-      inside_backward(o.position);
-      break;
-    default: put(step_op_kind::discard, t, o.position);
-    }
-  }
-
-  // The layers of a stage sum over the ranks and finish their gradients from the last to the first.
-  constexpr void inside_backward(std::size_t position) {
-    const std::size_t* const begin = of_.gradient_begin.data();
-    const std::size_t end = begin[position > 0 ? position - 1 : of_.gradient_begin.size() - 1];
-    const bool leave = kind_ != step_kind::micro_batch && (of_.fused || of_.overlaps);
-    is_inside_ = true;
-    while (true) {
-      const std::size_t k = next_sum(position);
-      const bool sums = k < of_.sums.size();
-      const bool sends = leave && left_ < of_.buckets.size() && of_.buckets.data()[left_].end <= end;
-      if (sends && !(sums && of_.buckets.data()[left_].end > of_.sums.data()[k].complete)) {
-        put_bucket();
-      } else if (sums) {
-        complete_ = of_.sums.data()[k].complete;
-        put(step_op_kind::statistics, k);
-        ++backwards_;
-      } else break;
-    }
-    is_inside_ = false;
-    complete_ = end;
-  }
-  constexpr void put_inside(step_op_kind kind, std::size_t index) {
-    is_inside_ = true;
-    put(kind, index);
-    is_inside_ = false;
-  }
-  // The next of this stage that sums in backward; as many as there are: none.
-  constexpr std::size_t next_sum(std::size_t position) {
-    const std::size_t count = of_.sums.size();
-    const summed_stage* const sums = of_.sums.data();
-    while (backwards_ < count && sums[count - 1 - backwards_].position >= position) {
-      const std::size_t k = count - 1 - backwards_;
-      if (sums[k].position == position && sums[k].in_backward) return k;
-      ++backwards_;
-    }
-    return count;
-  }
-
-  constexpr void put_bucket() {
-    complete_ = of_.buckets.data()[left_].end;
-    if (of_.fused && left_ == 0) put(step_op_kind::compare, 0);
-    put(step_op_kind::reduce, left_++);
-    if (!of_.fused && left_ == 1 && kind_ == step_kind::joined) put(step_op_kind::find, 0); // the facts went with it
-    while (of_.fused && updated_ + of_.in_flight <= left_) put_update();
-  }
-  constexpr void put_update() {
-    put(step_op_kind::wait, updated_);
-    put(step_op_kind::update, updated_++);
-  }
-
-  // After the backward pass what has not left leaves. Gradients that lie in one buffer are used when all are back, so that what
-  // fails on the way leaves every parameter as it was.
-  constexpr void end_of_step() {
-    while (left_ < of_.buckets.size()) put_bucket();
-    if (of_.fused) {
-      if (of_.buckets.empty()) put(step_op_kind::compare, 0);
-      while (updated_ < of_.buckets.size()) put_update();
-      return;
-    }
-    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::wait, b);
-    put(step_op_kind::compare, 0);
-    put(step_op_kind::norm, 0);
-    put(step_op_kind::clip, 0);
-    for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::update, b);
-  }
-
-  const step_parts& of_;
-  step_kind kind_;
-  step_op* to_;
-  std::size_t count_ = 0;
-  bool is_inside_ = false;
-  std::size_t complete_ = 0;                 // elements of gradients
-  std::size_t forwards_ = 0, backwards_ = 0; // layers whose sums are in the list
-  std::size_t left_ = 0, updated_ = 0;       // buckets
-};
-
-template <std::size_t Capacity>
-constexpr step_list<Capacity> write_step(const step_parts& of, step_kind kind) {
-  step_list<Capacity> out{};
-  out.storage.make_room(most_step_ops(of));
-  out.count = step_writer(of, kind, out.storage.items).write();
-  return out;
-}
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_lists.hpp
-
-namespace cairn::detail {
-
-// What a trainer of Model does, as constant lists of ops: one for each kind of step. Model is whatever a trainer takes.
-template <class Model, std::size_t Batch, class T>
-class step_lists {
-  using distribution = replica<Model>;
-
-public:
-  using plan = blueprint_of<typename distribution::model, Batch, T, typename distribution::update>;
-  using network = typename distribution::model;
-  static constexpr bool fused = plan::fused;
-  static constexpr bool overlaps = distribution::options::overlaps;
-
-  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
-  static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
-  static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
-
-  // The layers whose statistics are those of all ranks: with sync_batch_norm.
-  static constexpr std::size_t summed = [] {
-    if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
-    else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
-    else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
-  }();
-
-  // What a step with this schedule is made of: the compiled one, or one that was solved when the program ran.
-  static constexpr step_parts parts(std::span<const op> ops, std::size_t loss) {
-    return {.ops = ops,
-            .loss = loss,
-            .gradient_begin = plan::parameter_begin,
-            .buckets = buckets.buckets(),
-            .sums = {sums.data(), summed},
-            .fused = fused,
-            .in_flight = distribution::update::in_flight,
-            .overlaps = overlaps};
-  }
-
-  template <step_kind Kind>
-  static constexpr auto list = [] {
-    constexpr bool trains = Kind != step_kind::evaluation;
-    constexpr step_parts of = trains ? parts(plan::training.ops(), plan::training.loss)
-                                     : parts(plan::evaluated::schedule.ops(), plan::evaluated::schedule.loss);
-    return write_step<most_step_ops(of)>(of, Kind);
-  }();
-
-  // What every rank of a job must share with the others, unless it takes a schedule that is solved when the program runs.
-  static constexpr fingerprint print = fingerprint_of<plan, T>(
-      buckets.buckets(),
-      [] {
-        if constexpr (summed > 0) return summed_layers<plan>::hash;
-        else return std::uint64_t{0};
-      }(),
-      hash_of_calls(list<step_kind::step>.ops()));
-
-  // The same of a schedule that was solved when the program ran, by kind; an evaluation's is not solved.
-  using of_solved = std::array<step_list<at_run_time>, step_kinds>;
-  static of_solved solved(const schedule<at_run_time>& chosen) {
-    of_solved out;
-    for (const step_kind kind : {step_kind::step, step_kind::micro_batch, step_kind::forward_alone, step_kind::joined})
-      out[static_cast<std::size_t>(kind)] = write_step<at_run_time>(parts(chosen.ops(), chosen.loss), kind);
-    return out;
-  }
-
-private:
-  static constexpr std::array<summed_stage, summed + 1> sums = [] {
-    std::array<summed_stage, summed + 1> out{};
-    if constexpr (summed > 0)
-      for (std::size_t k = 0; k < summed; ++k) {
-        const summed_layer& layer = summed_layers<plan>::of[k];
-        out[k] = {layer.position, layer.numbers.backward > 0, layer.parameters_before};
-      }
-    return out;
-  }();
-};
-
-} // namespace cairn::detail
-
 // cairn/train/predicted_step.hpp
 
 namespace cairn {
@@ -32953,8 +35271,8 @@ struct session_options {
 
 namespace detail {
 
-template <class Plan, class Net, class T, class Device>
-std::true_type is_model(const replica_owner<Plan, Net, T, Device, false>*);
+template <class Model, class Plan, class T, class Device>
+std::true_type is_model(const weights_interface<Model, Plan, T, Device, false>*);
 std::false_type is_model(const void*);
 template <class Model>
 inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
@@ -32974,13 +35292,13 @@ inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Mo
 // turns on the model's queue, and `threads` is the device's.
 template <class Model, bool Right = detail::can_have_sessions<Model>>
 class session {
-  using replica_type = std::remove_cvref_t<decltype(detail::replica_access::of(std::declval<const Model&>()))>;
+  using weights_type = std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>;
 
 public:
   using number = typename Model::number; // the type of inputs and of outputs
 
   explicit session(const Model& net, const session_options& given = {})
-      : replica_(&detail::replica_access::of(net)), context_(replica_->make_context(detail::threads_for(given.threads, 1))) {
+      : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }
@@ -32990,8 +35308,8 @@ public:
   // next evaluation. The second writes it to memory of the caller's.
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs) {
-    [[maybe_unused]] const auto turn = replica_->turn();
-    const tensor_view<const number> there = replica_->evaluate_in(*context_, inputs, its_inputs);
+    [[maybe_unused]] const auto turn = weights_->turn();
+    const tensor_view<const number> there = weights_->evaluate_in(*context_, inputs, its_inputs);
     if constexpr (Model::is_apart) {
       context_->fetch(there.size(), here_.get(), there.data(), context_->wait());
       return {here_.get(), there.rows(), there.sample_shape()};
@@ -33001,8 +35319,8 @@ public:
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
-    [[maybe_unused]] const auto turn = replica_->turn();
-    return replica_->evaluate_in(*context_, inputs, into, its_inputs);
+    [[maybe_unused]] const auto turn = weights_->turn();
+    return weights_->evaluate_in(*context_, inputs, into, its_inputs);
   }
 
   // How many threads work inside one operation; 1 on a device that has no choice.
@@ -33011,8 +35329,8 @@ public:
 private:
   static constexpr const char* its_inputs = "session::evaluate, inputs";
 
-  const replica_type* replica_;
-  std::unique_ptr<typename replica_type::context> context_;
+  const weights_type* weights_;
+  std::unique_ptr<typename weights_type::context> context_;
   std::unique_ptr<number[]> here_; // of outputs, where the host cannot read the device's memory
 };
 
@@ -33245,568 +35563,229 @@ inline bool is_no_weight(std::string_view name) {
 
 } // namespace cairn::detail
 
-// cairn/train/losses/taken_loss.hpp
+// cairn/train/ranks/meeting.hpp
 
 namespace cairn::detail {
 
-// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
-// `rows` samples as the loss wants, of which there are at most `most`.
-template <class Loss, class T, numbers Targets>
-void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
-  if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
-  const std::size_t found = count_rows(targets, shape{Loss::targets_per_sample(output)}, most, "trainer, targets");
-  if (found != rows)
-    throw input_error("trainer: expected targets for " + std::to_string(rows) + " samples, as many as there are inputs, found " +
-                      std::to_string(found));
-  if constexpr (requires { function.check_targets(first_number(targets), rows, output); })
-    function.check_targets(first_number(targets), rows, output);
+// Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
+template <class Training>
+void take_replica_of(Training& t, int root, const char* word) {
+  auto& comm = t.comm();
+  auto& queue = t.compute();
+  const calls_for now(comm, {.word = word});
+  broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
+  broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
+  for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&t.counters.steps, 1}), root);
+  t.counters.last_samples = {};
 }
 
-// The numbers of a loss that its ops read, and the most there are.
-template <class T, class Loss>
-std::span<const T> constants_of(const Loss& function) {
-  if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
-  else return {};
-}
-template <class Loss>
-constexpr std::size_t most_constants(const shape& output) {
-  if constexpr (requires { Loss::most_constants(output); }) return Loss::most_constants(output);
-  else return 0;
-}
-
-// Where ops find what a step is judged by, and write the loss.
-struct judged_at {
-  const void* targets = nullptr;
-  const void* constants = nullptr;
-  double* loss = nullptr;
-};
-
-// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
-template <class Loss, class T, class Queue, class Target>
-void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
-               const judged_at& at, const T* output, T* gradient) {
-  loss_call<T, Target> call;
-  call.rows = rows;
-  call.output_shape = &output_shape;
-  call.output = output;
-  call.targets = targets;
-  call.output_gradient = gradient;
-  call.loss = at.loss;
-  call.constants = static_cast<const accumulated<T>*>(at.constants);
-  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+// At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
+template <class Training>
+void meet(Training& t) {
+  using types = typename Training::types;
+  using lists = typename types::lists;
+  auto& comm = t.comm();
+  const calls_for handshake(comm, {.word = "handshake", .may_take_long = true}); // a rank may still read its data
+  tell_reserve(comm, std::max(t.gradients.on_the_way().most_bytes(), types::sums::most_bytes));
+  fingerprint own = lists::print;
+  if (t.is_solved()) own = with_schedule(own, t.code.training.ops, hash_of_calls(t.template list<step_kind::step>()));
+  compare_builds(comm, t.compute(), with_build(own), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
+  take_replica_of(t, 0, "handshake");
 }
 
 } // namespace cairn::detail
 
-// cairn/train/optimizers/learning_rate.hpp
-
-namespace cairn {
-
-// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
-// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first. One that also has
-// settings(), its numbers as a range of double, is known by them when a run is taken up again; another one by its bytes.
-template <class S>
-concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
-  { s.at(step) } -> std::same_as<double>;
-};
-
-// The same rate all the time.
-struct constant_rate {
-  double learning_rate = 1e-3;
-
-  double at(std::uint64_t) const { return learning_rate; }
-  std::array<double, 1> settings() const { return {learning_rate}; }
-};
-
-// Multiplied by gamma every `step_size` steps, as torch's StepLR.
-struct step_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t step_size = 1;
-  double gamma = 0.1;
-
-  double at(std::uint64_t step) const {
-    const std::uint64_t times = step / std::max<std::uint64_t>(step_size, 1);
-    return learning_rate * std::pow(gamma, static_cast<double>(times));
-  }
-  std::array<double, 3> settings() const { return {learning_rate, static_cast<double>(step_size), gamma}; }
-};
-
-// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
-// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
-// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
-// SGDR. arXiv:1608.03983, without restarts).
-struct cosine_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t total_steps = 1;
-  std::uint64_t warm_up = 0;
-  double start_factor = 1.0 / 3; // torch's default
-  double min_rate = 0;
-
-  double at(std::uint64_t step) const {
-    if (step < warm_up) {
-      const double done = static_cast<double>(step) / static_cast<double>(warm_up);
-      return learning_rate * (start_factor + (1 - start_factor) * done);
-    }
-    if (step >= total_steps) return min_rate;
-    const double done = static_cast<double>(step - warm_up) / static_cast<double>(total_steps - warm_up);
-    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
-  std::array<double, 5> settings() const {
-    return {learning_rate, static_cast<double>(total_steps), static_cast<double>(warm_up), start_factor, min_rate};
-  }
-};
-
-// From learning_rate x start_factor in a straight line to learning_rate x end_factor at step `total_steps`, where it stays, as
-// torch's LinearLR: a warm-up, or with factors of 1 and 0 a decay.
-struct linear_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t total_steps = 5;
-  double start_factor = 1.0 / 3;
-  double end_factor = 1;
-
-  double at(std::uint64_t step) const {
-    const double done = step < total_steps ? static_cast<double>(step) / static_cast<double>(total_steps) : 1;
-    return learning_rate * (start_factor + (end_factor - start_factor) * done);
-  }
-};
-
-// Multiplied by gamma after every step, as torch's ExponentialLR.
-struct exponential_rate {
-  double learning_rate = 1e-3;
-  double gamma = 0.99;
-
-  double at(std::uint64_t step) const { return learning_rate * std::pow(gamma, static_cast<double>(step)); }
-};
-
-// Falls along half a cosine to min_rate during a period, and begins again with the next one, as torch's
-// CosineAnnealingWarmRestarts (SGDR. arXiv:1608.03983). The first period is `period` steps, and each further one
-// `period_factor` times as long as the one before.
-struct cosine_restarts_rate {
-  double learning_rate = 1e-3;
-  std::uint64_t period = 1;
-  std::uint64_t period_factor = 1;
-  double min_rate = 0;
-
-  double at(std::uint64_t step) const {
-    std::uint64_t length = std::max<std::uint64_t>(period, 1), inside = step;
-    if (period_factor < 2) inside = step % length;
-    while (inside >= length) { // at most 64 times
-      inside -= length;
-      const bool is_endless = length > std::numeric_limits<std::uint64_t>::max() / period_factor;
-      length = is_endless ? std::numeric_limits<std::uint64_t>::max() : length * period_factor;
-    }
-    const double done = static_cast<double>(inside) / static_cast<double>(length);
-    return min_rate + (learning_rate - min_rate) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
-};
-
-// One cycle, as torch's OneCycleLR (Smith, Topin: Super-Convergence. arXiv:1708.07120): rises along half a cosine from
-// max_rate / div_factor to max_rate during the first rise_fraction of `total_steps`, then falls along another one to max_rate /
-// div_factor / final_div_factor in the last of them, and stays there. The momentum is the optimizer's all the time: torch
-// changes it too unless cycle_momentum=False.
-struct one_cycle_rate {
-  double max_rate = 1e-2;
-  std::uint64_t total_steps = 1;
-  double rise_fraction = 0.3; // torch's pct_start
-  double div_factor = 25;
-  double final_div_factor = 1e4;
-
-  double at(std::uint64_t step) const {
-    const double first = max_rate / div_factor, last = first / final_div_factor;
-    const double top = rise_fraction * static_cast<double>(total_steps) - 1, end = static_cast<double>(total_steps) - 1;
-    const double now = static_cast<double>(step);
-    if (now >= end) return last;
-    if (now <= top) return between(first, max_rate, top > 0 ? now / top : 1);
-    return between(max_rate, last, (now - top) / (end - top));
-  }
-
-private:
-  static double between(double from, double to, double done) {
-    return to + (from - to) * (1 + std::cos(std::numbers::pi * done)) / 2;
-  }
-};
-
-// A table of rates: each holds from its step on, the first one also before. With `interpolated` the rate moves in a straight
-// line from each to the next. For milestones of one's own, where torch has MultiStepLR, PolynomialLR or LambdaLR.
-//
-//   rate_table{{0, 0.1}, {30'000, 0.01}, {60'000, 0.001}}
-//
-// It holds at most 15 rates, so that it is copied byte by byte and a trainer's state compares it; a schedule of more is a type
-// of one's own with at(step).
-class rate_table {
-public:
-  struct entry {
-    std::uint64_t step = 0;
-    double learning_rate = 0;
-  };
-  static constexpr std::size_t most = 15;
-
-  rate_table(std::initializer_list<entry> entries, bool interpolated = false)
-      : rate_table(std::span(entries.begin(), entries.size()), interpolated) {}
-  explicit rate_table(std::span<const entry> entries, bool interpolated = false)
-      : count_(entries.size()), interpolated_(interpolated ? 1 : 0) {
-    if (entries.empty() || entries.size() > most)
-      throw input_error("rate_table: expected 1 to " + std::to_string(most) + " rates, found " + std::to_string(entries.size()) +
-                        "; write a schedule of your own with at(step) for more");
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (i > 0 && entries[i].step <= entries[i - 1].step)
-        throw input_error("rate_table: expected steps in ascending order, found step " + std::to_string(entries[i].step) +
-                          " after step " + std::to_string(entries[i - 1].step));
-      detail::check_number("rate_table: expected rates of 0 or more", entries[i].learning_rate);
-      entries_[i] = entries[i];
-    }
-  }
-
-  std::span<const entry> entries() const { return {entries_.data(), static_cast<std::size_t>(count_)}; }
-
-  double at(std::uint64_t step) const {
-    std::size_t i = 0; // the entry that holds
-    while (i + 1 < count_ && entries_[i + 1].step <= step) ++i;
-    const entry& from = entries_[i];
-    if (interpolated_ == 0 || i + 1 == count_ || step <= from.step) return from.learning_rate;
-    const entry& to = entries_[i + 1];
-    const double done = static_cast<double>(step - from.step) / static_cast<double>(to.step - from.step);
-    return from.learning_rate + (to.learning_rate - from.learning_rate) * done;
-  }
-
-private:
-  std::array<entry, most> entries_{};
-  std::uint64_t count_ = 0, interpolated_ = 0; // of 8 bytes each: there is no padding, whose bytes could differ
-};
-
-static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate> &&
-              learning_rate_schedule<linear_rate> && learning_rate_schedule<exponential_rate> &&
-              learning_rate_schedule<cosine_restarts_rate> && learning_rate_schedule<one_cycle_rate> &&
-              learning_rate_schedule<rate_table>);
-
-} // namespace cairn
-
-// cairn/train/optimizers/rate_schedule.hpp
-
-namespace cairn {
-
-namespace detail {
-
-struct rate_message {
-  template <class Rate>
-  static constexpr bool right() {
-    static_assert(is_right<Rate>, "trainer: the option learning_rate takes a number or a schedule such as cosine_rate{...}: a "
-                                  "type with double at(std::uint64_t step) const; see wrong_rate<found>");
-    return false;
-  }
-};
-template <class Found>
-struct wrong_rate : rate_message {};
-
-} // namespace detail
-
-// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
-// small value that can be copied byte by byte, so none is ever allocated. A number is the same rate in every step. Without
-// either, the optimizer's rate holds.
-//
-// A run that is taken up again has to have the same schedule, and the rates of steps to come are not asked for: a schedule may
-// know none but those of the steps that are taken. So it is known by its settings(), or else by its type and bytes. One that
-// points at its numbers therefore has settings().
-class rate_schedule {
-public:
-  rate_schedule() noexcept {} // not defaulted: g++ 12 fails on a default argument that holds one, in a member of a class
-  rate_schedule(double rate) : rate_schedule(constant_rate{rate}) {}
-  template <class S>
-    requires(!std::is_same_v<S, rate_schedule> && !std::is_arithmetic_v<S>)
-  rate_schedule(const S& schedule) {
-    if constexpr (!learning_rate_schedule<S>) detail::refuse<detail::wrong_rate<S>>();
-    else {
-      static_assert(sizeof(S) <= room && std::is_trivially_copyable_v<S> && alignof(S) <= alignof(double),
-                    "rate_schedule: a learning rate schedule is a value of at most 256 bytes that can be copied byte by byte");
-      at_ = [](const void* self, std::uint64_t step) { return static_cast<const S*>(self)->at(step); };
-      text_ = [](const void* self, bool by_bytes) { return text_of(*static_cast<const S*>(self), by_bytes); };
-      if constexpr (sizeof(S) <= room) clear_padding(::new (static_cast<void*>(bytes_)) S(schedule));
-    }
-  }
-
-  explicit operator bool() const { return at_ != nullptr; }
-  double at(std::uint64_t step) const { return at_(bytes_, step); }
-  // cosine_rate(0.1, 1000, 0, 0.33, 0): its type and its numbers; of a schedule that shows none a number of its bytes, if they
-  // are wanted.
-  std::string text(bool by_bytes = true) const { return at_ == nullptr ? "none" : text_(bytes_, by_bytes); }
-
-private:
-  template <class S>
-  static std::string text_of(const S& schedule, bool by_bytes) {
-    std::string out = detail::with_numbers(schedule);
-    if (!detail::has_settings<S> && by_bytes)
-      out += " of bytes " + std::to_string(detail::quick_checksum(std::as_bytes(std::span{&schedule, 1})));
-    return out;
-  }
-  // Bytes between members may have any value. (Where the compiler cannot clear them, a schedule that has some needs settings().)
-  template <class S>
-  static void clear_padding([[maybe_unused]] S* schedule) {
-#if defined(__has_builtin) && !defined(__CUDACC__)
-#if __has_builtin(__builtin_clear_padding)
-    __builtin_clear_padding(schedule);
-#endif
-#endif
-  }
-
-  static constexpr std::size_t room = 256;
-
-  alignas(double) unsigned char bytes_[room]{};
-  double (*at_)(const void*, std::uint64_t) = nullptr;
-  std::string (*text_)(const void*, bool) = nullptr;
-};
-
-namespace detail {
-
-// Whether another optimizer changes the learning rate. Beside a schedule, whose rates are its own, that is an error.
-inline bool is_another_rate(bool is_scheduled, double before, double rate) {
-  if (rate == before) return false;
-  if (is_scheduled)
-    throw input_error("trainer::optimizer: expected the learning_rate " + shortest_text(before) +
-                      " of the optimizer before, as a schedule was given in the options, found " + shortest_text(rate) +
-                      "; call learning_rate(...) to leave the schedule");
-  return true;
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/ranks/rank_texts.hpp
+// cairn/train/step/joined_step.hpp
 
 namespace cairn::detail {
 
-// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
-// that is too long is cut.
-struct rank_texts {
-  static constexpr std::size_t parts = shared_settings; // of run_settings
-  static constexpr std::size_t longest = 255;
-
-  std::array<std::array<char, longest + 1>, parts> texts{}; // each ends with a zero
-
-  static constexpr const char* name(std::size_t part) { return run_settings[part].name; }
-  void write(std::size_t part, std::string text) {
-    text = without_namespace(std::move(text));
-    texts[part] = {};
-    std::copy_n(text.data(), std::min(text.size(), longest), texts[part].data());
-  }
-  std::string read(std::size_t part) const { return texts[part].data(); }
-
-  // The first part from `begin` on whose words differ, or `parts`.
-  std::size_t differs(const rank_texts& other, std::size_t begin) const {
-    while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
-    return begin;
+// The number that changes no other one by being added to it: to add 0 would make 0 of -0.
+struct nothing_to_add {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return static_cast<Number>(-0.0);
   }
 };
 
-// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
-// groups apart. Of long texts there is a line, from a little before where two of them part.
-template <class Marks>
-std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
-  constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
-  const std::size_t shown = std::min(groups.size(), most);
-  const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
-  const std::string first = text_of(0);
-  std::size_t longest = first.size(), same = rank_texts::longest;
-  bool told = true; // by the words
-  for (std::size_t a = 0; a < shown; ++a) {
-    const std::string text = text_of(a);
-    longest = std::max(longest, text.size());
-    const std::size_t shorter = std::min(text.size(), first.size());
-    const auto parted = std::mismatch(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shorter), first.begin());
-    if (text != first) same = std::min(same, static_cast<std::size_t>(parted.first - text.begin()));
-    for (std::size_t b = 0; b < a; ++b) told = told && text != text_of(b);
-  }
-  const std::size_t begin = longest > line && same > before && same < rank_texts::longest ? same - before : 0;
-  std::vector<std::string> items;
-  for (std::size_t group = 0; group < shown; ++group) {
-    const std::string text = text_of(group);
-    items.push_back((told ? "" : marks(groups[group].front())) + (begin > 0 ? "..." : "") + text.substr(begin, line) +
-                    (text.size() > begin + line ? "..." : "") + " on " + rank_groups::text(groups[group]));
-  }
-  if (shown < groups.size()) items.push_back("others on the other ranks");
-  return "found " + rank_groups::joined(items);
-}
+// The steps of other ranks, made by a rank that has no samples left: trainer::join(). It makes the calls of the communicator
+// that they make. What tells that it has no samples are its facts: no micro-batches. The end is found when no rank has some.
+template <class Training>
+class joined_walk {
+  using types = typename Training::types;
+  using sum = typename types::sum;
+  using facts_type = typename types::facts;
+  static constexpr bool fused = types::fused;
 
-// What those words are made of.
-struct rank_setup {
-  std::size_t stages, parameters, batch;
-  std::string_view body, policy, element;
-  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
-  std::size_t buckets, bucket_bytes;
-  std::size_t summed; // layers with statistics over all ranks
-  const char* order;  // of calls
-  std::array<std::string, run_settings.size()> given;
+public:
+  explicit joined_walk(Training& t) : t_(t), rest_(t) {}
+
+  // Whether the others make a step is found before more than the first bucket has left. If not, all are here: nothing is
+  // updated, and false comes back on all ranks.
+  bool run() {
+    is_step_ = join_micro_batches();
+    if constexpr (types::summed > 0)
+      if (is_step_) t_.sums.begin_join_backward();
+    t_.walk = step_walk(t_.template list<step_kind::joined>(), rows(), this);
+    t_.walk.run();
+    return makes_step_;
+  }
+
+private:
+  using self = joined_walk;
+  template <void (self::*Make)(const step_op&), void (self::*Count)() = nullptr>
+  static void row(void* me, const step_op& o) {
+    (static_cast<self*>(me)->*Make)(o);
+    if constexpr (Count != nullptr) (static_cast<self*>(me)->*Count)();
+  }
+  static const std::array<step_row, step_op_kinds>& rows() {
+    static constexpr std::array<step_row, step_op_kinds> all = [] {
+      std::array<step_row, step_op_kinds> out{};
+      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+      at(step_op_kind::facts) = &row<&self::facts>;
+      at(step_op_kind::find) = &row<&self::find>;
+      at(step_op_kind::statistics) = &row<&self::statistics>;
+      at(step_op_kind::reduce) = &row<&self::reduce>;
+      at(step_op_kind::wait) = &row<&self::wait>;
+      at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
+      if constexpr (!fused) {
+        at(step_op_kind::norm) = &row<&self::norm>;
+        at(step_op_kind::clip) = &row<&self::clip_gradients>;
+      }
+      at(step_op_kind::update) = &row<&self::update>;
+      return out;
+    }();
+    return all;
+  }
+
+  // Layers that sum over the ranks do so before there are gradients. The calls of the others' micro-batches up to the backward of
+  // the last; then true. False: no rank has samples, or there are no such layers.
+  bool join_micro_batches() {
+    if constexpr (types::summed > 0) {
+      if (t_.ranks.count() < 2) return false;
+      while (true) {
+        const summed_run found = t_.sums.join_forward(t_.waiting());
+        if (found == summed_run::last_micro_batch) return true;
+        if (found == summed_run::nothing) return false;
+        if (found == summed_run::micro_batch) join_backward_of_all();
+      }
+    } else return false;
+  }
+  void join_backward_of_all() {
+    t_.sums.begin_join_backward();
+    for (const step_op& o : t_.template list<step_kind::joined>())
+      if (o.kind == step_op_kind::statistics) t_.sums.join_backward(o.index);
+  }
+
+  void facts(const step_op&) {
+    rest_.facts(0);
+    if constexpr (!fused) add_nothing(t_.gradients.all());
+  }
+  void find(const step_op&) {
+    const std::span<const sum> all = facts_now();
+    const ranks_with_samples others = facts_type::samples_of(all, t_.ranks.count());
+    rest_.take_micro_batches(others.micro_batches);
+    if (others.count > 0) return;
+    end_of_all(all);
+    makes_step_ = false;
+    t_.walk.stop();
+  }
+  void statistics([[maybe_unused]] const step_op& o) {
+    if constexpr (types::summed > 0)
+      if (is_step_) t_.sums.join_backward(o.index);
+  }
+  void reduce(const step_op& o) {
+    if constexpr (fused) add_nothing(t_.gradients.on_the_way().span_of(o.index));
+    rest_.reduce(o.index);
+  }
+  void wait(const step_op& o) { rest_.wait(o.index); }
+  void compare(const step_op&) { rest_.compare(); }
+  void count_step() { rest_.count(); }
+  void norm(const step_op&) { rest_.norm(); }
+  void clip_gradients(const step_op&) { rest_.clip_gradients(); }
+  void update(const step_op& o) { rest_.update(o.index); }
+
+  // What all ranks say of this step, where the host can read it.
+  std::span<const sum> facts_now() {
+    auto& gradients = t_.gradients.on_the_way();
+    gradients.wait_for_facts(t_.compute());
+    auto& o = t_.outcomes.latest();
+    t_.outcomes.fetch_facts(t_.compute(), o, gradients.facts().data());
+    t_.waiting()(t_.compute().record());
+    return t_.outcomes.facts(o);
+  }
+  void add_nothing(std::span<sum> gradients) {
+    elementwise(t_.compute(), gradients.size(), nothing_to_add{}, gradients.data(), static_cast<const sum*>(gradients.data()));
+  }
+
+  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
+  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
+  void end_of_all(std::span<const sum> all) {
+    t_.wait_for_all(); // for what the last step tells
+    auto& c = t_.counters;
+    const ranks_with_samples last = c.last_samples;
+    const bool stopped = c.stops;
+    t_.learn(all);
+    c.stops = c.stops || stopped; // if the last step said it, it stays so
+    c.tells_stop = false;
+    c.last_samples = {};
+    if (types::plan::state_block > 0 && last.count > 0 && last.count < t_.ranks.count())
+      broadcast(t_.comm(), t_.compute(), std::as_writable_bytes(t_.replica.buffers()), static_cast<int>(last.first));
+  }
+
+  Training& t_;
+  step_rows<Training> rest_;
+  bool is_step_ = false;   // the others have samples, as their statistics tell
+  bool makes_step_ = true; // as their facts tell
 };
 
-inline rank_texts texts_of(const rank_setup& s) {
-  rank_texts out;
-  const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
-  const std::string body(s.body);
-  out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
-  const std::string policy =
-      s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
-  out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
-  out.write(2, std::string(s.element));
-  out.write(3, count(s.buckets, " of at most ") + count(s.bucket_bytes, " bytes"));
-  out.write(4, text_of_statistics(s.summed));
-  out.write(5, s.order);
-  out.write(6, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  out.write(7, text_of_build());
-  for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) out.write(part, s.given[part]);
-  return out;
-}
-
-inline const char* text_of_order(bool overlaps) {
-  return overlaps ? "buckets leave during the backward pass" : "buckets leave after the backward pass";
-}
-
-// The words of a trainer with these lists of steps (train/step/step_lists.hpp) and these options.
-template <class Lists, class Options, class Optimizer>
-rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
-  using plan = typename Lists::plan;
-  using around = whole<typename Lists::network>;
-  const auto& solved = given.schedule.plan;
-  const rank_setup setup{.stages = plan::size,
-                         .parameters = plan::parameters,
-                         .batch = plan::batch,
-                         .body = type_name<typename around::body>(),
-                         .policy = type_name<typename around::policy>(),
-                         .element = type_name<typename plan::element>(),
-                         .solved_bytes = solved.training.count > 0 ? solved.memory.arena : 0,
-                         .buckets = Lists::buckets.size(),
-                         .bucket_bytes = Lists::most_bucket_bytes,
-                         .summed = Lists::summed,
-                         .order = text_of_order(Lists::overlaps),
-                         .given = words_of_given(given, optimizer, plan::fused, false)};
-  return texts_of(setup);
-}
-
-} // namespace cairn::detail
-
-// cairn/train/ranks/handshake.hpp
-
-namespace cairn::detail {
-
-// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers, how its gradients are cut, and as numbers what layers sum over the ranks and the calls of a step (hash_of_calls). The
-// build is asked for when it runs, as an instruction set is a part of it: see with_build().
-template <class Blueprint, class T>
-constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0, std::uint64_t calls = 0) {
-  hash64 cut;
-  for (const bucket& b : buckets) cut.add(b.end);
-  fingerprint f;
-  f.words = {Blueprint::network_hash,
-             Blueprint::schedule_hash,
-             hash64{}.add(type_name<T>()).value(),
-             cut.value(),
-             sums,
-             calls,
-             hash64{}.add(CAIRN_VERSION_MAJOR).add(CAIRN_VERSION_MINOR).add(CAIRN_VERSION_PATCH).value(),
-             0};
-  return f;
-}
-inline fingerprint with_build(fingerprint f) {
-  f.words[setting("build of the program")] = hash_of_build();
-  return f;
-}
-
-// The same with another schedule, which was solved when the program ran, and the calls of its step.
-inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::uint64_t calls) {
-  hash64 h;
-  h.add(f.words[setting("checkpoint policy")]);
-  add_ops(h, ops);
-  f.words[setting("checkpoint policy")] = h.value();
-  f.words[setting("order of calls")] = calls;
-  return f;
-}
-
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
-// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
-template <class Loss, class Optimizer>
-std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
-  hash64 h;
-  h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
-  h.add(std::uint64_t{fused});
-  h.add(std::bit_cast<std::uint64_t>(double{optimizer.learning_rate})).add(optimizer.states());
-  if constexpr (has_settings<Loss>)
-    for (const double number : loss.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  if constexpr (has_settings<Optimizer>)
-    for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
-  h.add(std::uint64_t{rates ? 1u : 0u});
-  if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0))).add(rates.text(false));
-  return h.add(seed).add(check_every).value();
-}
-
-// Replaces these bytes, which the device reaches, by those of rank `root`.
-template <class Communicator, class Queue>
-void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
-  if (bytes.empty()) return;
-  auto sent = comm.broadcast(queue, bytes, root);
-  sent.wait(queue);
-}
-
-// What a rank compares with the others before it begins.
-struct rank_build {
-  fingerprint built;
-  std::uint64_t settings = 0;
-  bool operator==(const rank_build&) const = default;
-};
-
-// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
-// rank. The ranks that are named first are those that the others outnumber, or all of them.
-inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
-  const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
-    const std::vector<std::size_t> odd = groups.outnumbered();
-    return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
-           ": expected the same " + (part < rank_texts::parts ? rank_texts::name(part) : "loss and optimizer") +
-           " on every rank, " + found;
-  };
-  std::size_t part = fingerprint::parts;
-  for (const rank_build& other : builds) part = std::min(part, other.built.differs(builds[0].built));
-  if (part < fingerprint::parts) {
-    const auto word = [&](std::size_t rank) { return builds[rank].built.words[part]; };
-    const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return word(a) == word(b); });
-    const auto mark = [&](std::size_t rank) { return "fingerprint " + std::to_string(word(rank)) + " of "; };
-    return differing(groups, groups.outnumbered().size() == 1 ? " was built differently" : " were built differently", part,
-                     found_texts(part, groups, texts, mark)) +
-           "; start every rank from the same program" +
-           (part == setting("build of the program")
-                ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
-                : "");
+// A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
+// samples this is no step, and false comes back on all ranks. It waits for the others on every device.
+template <class Training>
+bool take_part([[maybe_unused]] Training& t) {
+  if constexpr (!Training::types::distribution::distributed) return false;
+  else {
+    if (!t.gradients.on_the_way().compares()) return false; // one rank, or no gradients: there is nothing to take part in
+    const calls_for now(t.comm(), {.word = "join, step", .number = t.counters.steps + 1});
+    bool has_begun = false; // from then on the others see it
+    const auto run = [&] {
+      t.walk = {};
+      check_number("trainer: expected a schedule's learning rate of 0 or more", t.learning_rate_now());
+      t.begin_outcome();
+      t.counters.is_scaled = false;
+      has_begun = true;
+      const bool makes_step = joined_walk<Training>(t).run();
+      if (makes_step) t.told();
+      return makes_step;
+    };
+    const auto left = [&] {
+      left_behind found = t.left();
+      found.gradients = found.is_final = has_begun;
+      return found;
+    };
+    return t.guard.run(t.counters.steps + 1, run, left, [&t] { t.abandon(); });
   }
-  constexpr const char* what = " would make different steps";
-  constexpr const char* advice = "; start every rank from the same program with the same arguments";
-  part = rank_texts::parts;
-  for (const rank_texts& other : texts) part = std::min(part, other.differs(texts[0], fingerprint::parts));
-  if (part < rank_texts::parts) {
-    const rank_groups groups(texts.size(),
-                             [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
-    return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
-  }
-  // Words that say too little.
-  const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
-  return differing(groups, what, part, "found others") + advice;
 }
 
-// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
-// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
-template <class Communicator, class Queue>
-void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
-  const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
-  if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
-  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
+// The steps of the others until all ranks are here; how many they were.
+template <class Training>
+std::uint64_t join_others(Training& t) {
+  if (t.counters.micro_batches > 0)
+    throw input_error("trainer::join: expected no micro-batches since the last step, found " +
+                      std::to_string(t.counters.micro_batches) + "; make a step of them, or call drop_micro_batches()");
+  const std::uint64_t before = t.counters.steps;
+  while (take_part(t)) {
+  }
+  return t.counters.steps - before;
 }
 
 } // namespace cairn::detail
 
 // cairn/train/step/judges.hpp
 
-// What may judge the output of a step, as training_step::take_step wants it: rows(inputs) checks all that is given and says how
-// many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss; write(bytes) copies
-// targets to where ops can read them.
+// What may judge the output of a step, as make_step() wants it (training_step.hpp): rows(inputs) checks all that is given and
+// says how many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss if it tells one;
+// write(rows, bytes) copies targets to where ops can read them.
 namespace cairn::detail {
 
 struct own_loss_message {
@@ -33850,21 +35829,21 @@ struct judged_by_first_message {
 template <class Model>
 struct judged_by_first : judged_by_first_message {};
 
-template <class Trainer>
+template <class Training>
 struct judge {
-  using plan = typename Trainer::plan;
-  using T = typename plan::element;
-  using sum = accumulated<T>;
+  using types = typename Training::types;
+  using plan = typename types::plan;
+  using T = typename types::element;
+  using sum = typename types::sum;
+  static constexpr bool tells_loss = true;
 
-  Trainer& own;
+  Training& t;
 
-  auto& replica() const { return replica_access::of(own); }
-  auto& queue() const { return replica_access::compute(own); }
-  auto waiting() const { return replica_access::waiting(own); }
+  auto& queue() const { return t.compute(); }
   // Numbers of the host become the gradient of output k. They are read when the queue gets there.
   void give(std::size_t count, T* gradient, const sum* given, std::size_t k = 0) const {
     if constexpr (is_narrow<T>) {
-      sum* const there = replica().working().given_output(k);
+      sum* const there = t.replica.working().given_output(k);
       upload(queue(), count, there, given);
       convert(queue(), count, gradient, static_cast<const sum*>(there));
     } else upload(queue(), count, gradient, given);
@@ -33872,26 +35851,26 @@ struct judge {
 };
 
 // The trainer's loss and these targets.
-template <class Trainer, class Targets>
-struct judged_by_loss : judge<Trainer> {
-  using base = judge<Trainer>;
-  using base::own;
-  using typename base::plan, typename base::T;
+template <class Training, class Targets>
+struct judged_by_loss : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::types;
+  using loss_type = typename types::loss;
 
   const Targets& targets;
 
   template <step_inputs Inputs>
   std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
     const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, where);
-    check_targets<std::remove_cvref_t<decltype(own.loss())>, T>(own.loss(), rows, targets, plan::output_shape, plan::batch);
+    check_targets<loss_type, T>(base::t.options.loss, rows, targets, plan::output_shape, plan::batch);
     return rows;
   }
   void write(std::size_t rows, std::byte* to) const {
-    std::memcpy(to, first_number(targets), rows * Trainer::targets_per_sample * sizeof(target));
+    std::memcpy(to, first_number(targets), rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target));
   }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
-    const auto* const first = Trainer::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
-    take_loss(own.loss(), base::queue(), rows, plan::output_shape, first, at, output, gradient);
+    const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss(base::t.options.loss, base::queue(), rows, plan::output_shape, first, at, output, gradient);
   }
 
 private:
@@ -33899,10 +35878,11 @@ private:
 };
 
 // A gradient that the program has made.
-template <class Trainer, class Gradient>
-struct given_gradient : judge<Trainer> {
-  using base = judge<Trainer>;
-  using typename base::plan, typename base::T, typename base::sum;
+template <class Training, class Gradient>
+struct given_gradient : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::sum, typename base::types;
+  static constexpr bool tells_loss = false;
 
   const Gradient& given;
 
@@ -33922,7 +35902,7 @@ struct given_gradient : judge<Trainer> {
   void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
     if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
     else base::give(rows * plan::output_shape.size(), gradient, first_number(given));
-    if constexpr (Trainer::is_apart) base::waiting()(base::queue().record());
+    if constexpr (types::is_apart) base::t.waiting()(base::queue().record());
   }
 };
 
@@ -33931,16 +35911,16 @@ struct given_gradient : judge<Trainer> {
 //
 // The gradients may have the memory of the outputs, which the function may read at any time: so it writes to memory of its own,
 // which goes to the device from there. The next use waits for that: it begins by waiting for outputs that are made later.
-template <class Trainer, class F>
-struct judged_by_function : judge<Trainer> {
-  using base = judge<Trainer>;
-  using typename base::plan, typename base::T, typename base::sum;
+template <class Training, class F>
+struct judged_by_function : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::sum, typename base::types;
   using shown = network_outputs<plan, T>;
   using read = typename shown::template given<tensor_view<const sum>>;
   using written = typename shown::template given<tensor_view<sum>>;
   // The loss, the gradients, and where the host cannot read them the outputs.
   static constexpr std::size_t gradients_at = alignment, outputs_at = gradients_at + shown::sums.size,
-                               bytes = outputs_at + (Trainer::is_apart ? shown::sums.size : 0);
+                               bytes = outputs_at + (types::is_apart ? shown::sums.size : 0);
   static constexpr bool is_right = requires(F& f, const read& outputs, const written& gradients) {
     { f(outputs, gradients) } -> std::convertible_to<double>;
   };
@@ -33952,28 +35932,28 @@ struct judged_by_function : judge<Trainer> {
   std::size_t rows(const Inputs& inputs) const {
     if constexpr (!is_right) wrong::template right<wrong>();
     const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_by, inputs");
-    auto& memory = replica_access::own_loss_memory(base::own);
-    if (memory.size() == 0) memory = base::replica().device().staging(bytes);
+    auto& memory = base::t.own_loss_memory;
+    if (memory.size() == 0) memory = base::t.replica.device().staging(bytes);
     return rows;
   }
   void write(std::size_t, std::byte*) const {}
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
-    std::byte* const memory = replica_access::own_loss_memory(base::own).data();
+    std::byte* const memory = base::t.own_loss_memory.data();
     auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);
     std::array<tensor_view<const sum>, shown::count> outputs;
     std::array<tensor_view<sum>, shown::count> gradients;
     for (std::size_t k = 0; k < shown::count; ++k) {
-      outputs[k] = base::replica().shown(shown::view(output, k, rows, shown::values), k);
-      if constexpr (Trainer::is_apart) {
+      outputs[k] = base::t.replica.shown(shown::view(output, k, rows, shown::values), k);
+      if constexpr (types::is_apart) {
         const tensor_view<sum> here = shown::view(read_here, k, rows, shown::sums);
-        base::replica().fetch(here.size(), here.data(), outputs[k].data(), base::waiting());
+        base::t.replica.fetch(here.size(), here.data(), outputs[k].data(), base::t.waiting());
         outputs[k] = here;
       }
       gradients[k] = shown::view(reinterpret_cast<sum*>(memory + gradients_at), k, rows, shown::sums);
       std::fill(gradients[k].begin(), gradients[k].end(), sum{0});
     }
     auto* const loss = reinterpret_cast<double*>(memory);
-    const auto until_it_returns = base::replica().in_half_step();
+    const auto until_it_returns = base::t.replica.in_half_step();
     if constexpr (is_right) // else there has been an error
       *loss = static_cast<double>(function(shown::give(outputs), shown::give(gradients)));
     upload(base::queue(), 1, at.loss, static_cast<const double*>(loss));
@@ -33982,1868 +35962,11 @@ struct judged_by_function : judge<Trainer> {
   }
 };
 
-} // namespace cairn::detail
-
-// cairn/plan/step/step_walk.hpp
-
-namespace cairn::detail {
-
-// What makes ops of one kind.
-using step_row = void (*)(void* self, const step_op&);
-
-// Walks a list of ops: calls the row of each in a table of functions, and knows no more of it. It can be left after any op and
-// gone on with.
-class step_walk {
-public:
-  // List and rows, one for each kind of op, stay with the caller. Rows are called with `self`.
-  constexpr step_walk(std::span<const step_op> list, const std::array<step_row, step_op_kinds>& rows, void* self)
-      : at_(list.data()), end_(list.data() + list.size()), rows_(rows.data()), self_(self) {}
-
-  constexpr bool is_over() const { return at_ == end_; }
-  // The op that comes next.
-  constexpr const step_op& next() const { return *at_; }
-  constexpr void run_one() {
-    const step_op& o = *at_++;
-    rows_[static_cast<std::size_t>(o.kind)](self_, o);
-  }
-  constexpr void run() {
-    while (!is_over()) run_one();
-  }
-  // Inside of the op that is at work, the gradients below `complete` are: the ops that wait for no more begin.
-  constexpr void finished(std::size_t complete) {
-    while (!is_over() && at_->is_inside && at_->complete <= complete) run_one();
-  }
-  // Leaves the rest out.
-  constexpr void stop() { at_ = end_; }
-
-private:
-  const step_op* at_;
-  const step_op* end_;
-  const step_row* rows_;
-  void* self_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_loss.hpp
-
-namespace cairn {
-
-// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
-// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
-// 1024 micro-batches; one that is asked for later than that throws input_error.
-class step_loss {
-public:
-  using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
-
-  step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
-
-  // Throws what went wrong in the step, and deadline_error if it does not end.
-  operator double() const {
-    bool there = false;
-    return read_(owner_, call_, true, there);
-  }
-  // Whether the number is known without waiting.
-  bool is_there() const {
-    bool there = false;
-    read_(owner_, call_, false, there);
-    return there;
-  }
-
-private:
-  void* owner_;
-  std::uint64_t call_;
-  reader read_;
-};
-
-namespace detail {
-
-// What step() returns: on a device whose memory the host shares the loss is there.
-template <class Device>
-using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/optimizers/updates.hpp
-
-namespace cairn::detail {
-
-// An optimizer at work on the flat buffer of a trainer's parameters: it has the states, and knows which parts of the
-// buffer the optimizer treats apart.
-template <class Optimizer, class T, class Device>
-class updates {
-public:
-  // What an update is made of, besides where it takes place.
-  struct step {
-    double scale = 1;
-    const double* factor = nullptr; // see update_call
-    double learning_rate = 0;
-    std::uint64_t number = 1;
-  };
-
-  updates(const Optimizer& chosen, Device& device, std::size_t elements) : optimizer_(chosen), states_(chosen.states()) {
-    check(chosen);
-    if (states_ > most_optimizer_states)
-      throw input_error("trainer: expected an optimizer of at most " + std::to_string(most_optimizer_states) + " states, found " +
-                        std::to_string(states_));
-    for (std::size_t i = 0; i < states_; ++i) state_[i] = device.allocate(elements * sizeof(T));
-  }
-
-  const Optimizer& optimizer() const { return optimizer_; }
-  // Other numbers from the next update on.
-  void change(const Optimizer& other) {
-    check(other);
-    if (other.states() != states_)
-      throw input_error("trainer: expected an optimizer of " + std::to_string(states_) + " states, as before, found one of " +
-                        std::to_string(other.states()) + "; give the trainer one with that many from the start");
-    if constexpr (has_groups<Optimizer>) {
-      bool alike = other.group_count() == optimizer_.group_count();
-      for (std::size_t g = 0; alike && g < other.group_count(); ++g) alike = other.group_path(g) == optimizer_.group_path(g);
-      if (!alike) throw input_error("trainer: expected an optimizer whose groups have the paths of the one before, found others");
-    }
-    optimizer_ = other;
-  }
-
-  std::size_t states() const { return states_; }
-  std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
-
-  // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
-  // A parameter never lies in two buckets.
-  void add(const named_parameter<T>& q) {
-    const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
-    spans_.push_back({q.place, q.place + size, is_special(*q.facts), group(q.name)});
-    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  }
-
-  // When all have been added: a group that has no parameter is a path with a mistake in it.
-  void check_groups() const {
-    if constexpr (has_groups<Optimizer>)
-      for (std::size_t g = 0; g < optimizer_.group_count(); ++g)
-        if (std::none_of(spans_.begin(), spans_.end(), [g](const update_span& s) { return s.group == g; }))
-          throw input_error("trainer: expected a parameter that is learnt under the path '" +
-                            std::string(optimizer_.group_path(g)) +
-                            "' of a group of the optimizer, found none; parameters have names such as '0.weight'");
-  }
-
-  // Updates the elements [begin, end) of the buffer; their gradients begin at `gradients`.
-  template <class Queue>
-  void apply(Queue& queue, const step& now, T* parameters, const T* gradients, std::size_t begin, std::size_t end) const {
-    if constexpr (!divides_parameters<Optimizer>) {
-      apply_to(queue, now, parameters, gradients, {.begin = begin, .end = end});
-    } else {
-      for (const update_span& s : spans_)
-        if (s.begin >= begin && s.begin < end) apply_to(queue, now, parameters, gradients + (s.begin - begin), s);
-    }
-  }
-
-private:
-  static void check(const Optimizer& o) {
-    check_number("trainer: expected an optimizer with a learning rate of 0 or more", o.learning_rate);
-    if constexpr (requires { o.check(); }) o.check();
-  }
-  static bool is_special([[maybe_unused]] const tensor& t) {
-    if constexpr (requires { Optimizer::is_special(t); }) return Optimizer::is_special(t);
-    else return false;
-  }
-  std::size_t group([[maybe_unused]] std::string_view name) const {
-    if constexpr (has_groups<Optimizer>) return optimizer_.group_of(name);
-    else return 0;
-  }
-
-  template <class Queue>
-  void apply_to(Queue& queue, const step& now, T* parameters, const T* gradients, const update_span& s) const {
-    update_call<T> call{};
-    call.count = s.end - s.begin;
-    call.parameters = parameters + s.begin;
-    call.gradients = gradients;
-    for (std::size_t i = 0; i < states_; ++i) call.states[i] = state(i).data() + s.begin;
-    call.is_special = s.is_special;
-    call.group = s.group;
-    call.scale = now.scale;
-    call.factor = now.factor;
-    call.learning_rate = now.learning_rate;
-    call.step = now.number;
-    optimizer_.update(queue, call);
-  }
-
-  Optimizer optimizer_;
-  std::size_t states_;
-  std::array<typename Device::memory, most_optimizer_states> state_;
-  std::vector<update_span> spans_; // of an optimizer that divides parameters
-};
-
-} // namespace cairn::detail
-
-// cairn/train/ranks/reduction.hpp
-
-namespace cairn::detail {
-
-// Throws the exception that is being handled again, with a text that begins with what it was about.
-[[noreturn]] inline void throw_with_name(const std::string& name) {
-  try {
-    throw;
-  } catch (const rank_lost& thrown) {
-    throw rank_lost(name + thrown.what());
-  } catch (const deadline_error& thrown) {
-    throw deadline_error(name + thrown.what());
-  } catch (const input_error& thrown) {
-    throw input_error(name + thrown.what());
-  }
+// trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+template <class Training, step_inputs Inputs, numbers Targets, class Watch>
+auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
+  return make_step(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
 }
-
-// The gradients of one step on their way to the other ranks. A bucket is reduced where backward wrote it: nothing is
-// copied into it or out of it. Buckets leave in order, each when the list of the step says so (plan/step/). With the
-// first one go the facts of the step, in the same call where they lie just before it. `Most` is the most buckets there can
-// be.
-template <class Communicator, class T, class Queue, std::size_t Most>
-class reduction {
-public:
-  // All of these stay with the caller. Bucket b lies at memory + places[b], and must for as long as it is on its way. The
-  // facts are those of all ranks; none if there is only one.
-  reduction(std::span<const bucket> buckets, std::span<const std::size_t> places, T* memory, std::span<T> facts = {})
-      : buckets_(buckets), places_(places), memory_(memory), facts_(facts) {}
-
-  std::span<T> span_of(std::size_t b) const { return {memory_ + places_[b], buckets_[b].size()}; }
-
-  // The most bytes that leave in one call.
-  std::size_t most_bytes() const {
-    std::size_t most = 0;
-    for (const bucket& b : buckets_) most = std::max(most, b.size());
-    return (facts_.size() + most) * sizeof(T);
-  }
-
-  // A new step: nothing has left yet.
-  void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    asks_to_stop_ = own.asks_to_stop;
-    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
-    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    begin(comm, queue);
-  }
-  // The same if the queue writes the facts, where the host cannot.
-  void begin(Communicator& comm, Queue& queue) {
-    next_ = 0;
-    if (!compares() || go_together()) return;
-    static_cast<void>(facts_pending_ = comm.all_reduce(queue, facts_)); // nvcc: a result is ignored
-  }
-
-  // The gradients of the next bucket are complete, and it leaves.
-  void send_next(Communicator& comm, Queue& queue) {
-    std::span<T> sent = span_of(next_);
-    if (next_ == 0 && go_together()) sent = {facts_.data(), facts_.size() + sent.size()};
-    naming(next_, [&] { static_cast<void>(pending_[next_] = comm.all_reduce(queue, sent)); });
-    ++next_;
-  }
-  // So many have left in this step.
-  std::size_t left() const { return next_; }
-
-  // What is put into the queue afterwards sees the sums of bucket b over all ranks.
-  void wait(Queue& queue, std::size_t b) {
-    naming(b, [&] { pending_[b].wait(queue); });
-  }
-  // Whether bucket b is back already, of a communicator that can tell; of another one it is never known.
-  bool is_back(std::size_t b) const {
-    if constexpr (requires(const pending_type& p) { p.over(); }) return pending_[b].over();
-    else return false;
-  }
-
-  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
-  void compare(Communicator& comm, Queue& queue) {
-    if (!compares()) return;
-    wait_for_facts(queue);
-    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
-    take(comm, facts_);
-  }
-  // What all ranks say of their step, where the host can read it.
-  void take(Communicator& comm, std::span<const T> facts) {
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
-    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
-  }
-  // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
-  void wait_for_facts(Queue& queue) {
-    if (go_together()) wait(queue, 0);
-    else facts_pending_.wait(queue);
-  }
-  std::span<T> facts() const { return facts_; }
-  // Whether there are facts to compare: not of one rank, and not without gradients.
-  bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
-  bool asks_to_stop() const { return asks_to_stop_; }
-  const ranks_with_samples& samples() const { return samples_; }
-
-  // Gives up what is on its way, while an exception passes.
-  void abandon() {
-    for (auto& p : pending_) static_cast<void>(pending_type(std::move(p)));
-    static_cast<void>(pending_type(std::move(facts_pending_)));
-    next_ = 0;
-  }
-
-private:
-  using pending_type = pending_of<Communicator, T, Queue>;
-
-  // A call for bucket b: what fails says which bucket it was.
-  template <class Call>
-  void naming(std::size_t b, const Call& call) const {
-    try {
-      call();
-    } catch (...) {
-      throw_with_name("bucket " + std::to_string(b + 1) + " of " + std::to_string(buckets_.size()) + ": ");
-    }
-  }
-  bool go_together() const { return compares() && facts_.data() + facts_.size() == memory_ + places_[0]; }
-
-  std::span<const bucket> buckets_;
-  std::span<const std::size_t> places_;
-  T* memory_;
-  std::span<T> facts_;
-  std::size_t next_ = 0;
-  bool asks_to_stop_ = false;
-  ranks_with_samples samples_{};
-  std::array<pending_type, Most> pending_{};
-  pending_type facts_pending_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/ranks/rank_sums.hpp
-
-namespace cairn::detail {
-
-// What is being run when layers sum over the ranks.
-enum class summed_run : unsigned char { nothing, micro_batch, last_micro_batch, forward_alone };
-
-// Writes one number, whatever was there.
-struct one_number {
-  double number = 0;
-  CAIRN_HOST_DEVICE double operator()(double) const { return number; }
-};
-
-// The layers' sums over the ranks (layer/layer_sums.hpp) in a trainer with sync_batch_norm: their memory, and the calls of the
-// communicator. A call is waited for where it is made, as the layer goes on with its result; buckets of gradients may be on
-// their way meanwhile. Which calls there are, and between which buckets, is a constant of the type.
-//
-// With the first call of each forward goes one number more, which adds up how many ranks run what: a rank that is finished with
-// its samples reads it, and makes the same calls with zeros.
-template <class Plan, class Communicator, class T, class Device>
-class rank_sums {
-  using layers = summed_layers<Plan>;
-
-public:
-  using queue = typename Device::queue;
-  static constexpr std::size_t bytes = layers::elements * sizeof(double);
-  static constexpr std::size_t calls = layers::calls; // in a step
-  static constexpr std::size_t most_bytes = [] {      // that leave in one call
-    std::size_t most = 0;
-    for (std::size_t k = 0; k < layers::count; ++k)
-      most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;
-    return (most + 1) * sizeof(double);
-  }();
-
-  rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
-      : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
-    if (comm.size() < 2) return; // nothing is lent, and there is no memory for it
-    for (std::size_t k = 0; k < layers::count; ++k)
-      lent_[k] = layer_sums{.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
-  }
-  rank_sums(const rank_sums&) = delete;
-  rank_sums& operator=(const rank_sums&) = delete;
-
-  // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
-  const sums_of_layers* begin(summed_run what) {
-    if (comm_.size() < 2) return nullptr;
-    begin();
-    put_run(what);
-    return &callback_;
-  }
-
-  // A rank without samples, with zeros: the calls of a forward of the others, and what it is. If all ranks have none, there is
-  // one call and no more. `wait` waits for an event.
-  template <class Wait>
-  summed_run join_forward(const Wait& wait) {
-    begin();
-    put_zeros();
-    put_run(summed_run::nothing);
-    sum(0, layers::of[0].numbers.forward);
-    const summed_run found = run_of_others(wait);
-    if (found == summed_run::nothing) return found;
-    for (std::size_t k = 1; k < layers::count; ++k) sum(k, layers::of[k].numbers.forward);
-    return found;
-  }
-  // Before the calls of their backward; and one of them, of layer k.
-  void begin_join_backward() { put_zeros(); }
-  void join_backward(std::size_t k) { sum(k, layers::of[k].numbers.backward); }
-
-private:
-  void begin() {
-    for (layer_sums& layer : lent_) layer.are_made = false;
-  }
-  double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
-  double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
-
-  // One rank has at most 65,535 others, and a double is exact up to 2^53.
-  static constexpr double weight_of(summed_run what) {
-    constexpr std::array<double, 4> weights{0, 1, 65536, 65536.0 * 65536.0};
-    return weights[static_cast<std::size_t>(what)];
-  }
-  void put_run(summed_run what) {
-    elementwise(device_.compute(), 1, one_number{weight_of(what)}, run(), static_cast<const double*>(run()));
-  }
-  void put_zeros() {
-    double* const all = numbers(0);
-    elementwise(device_.compute(), layers::elements, one_number{}, all, static_cast<const double*>(all));
-  }
-  template <class Wait>
-  summed_run run_of_others([[maybe_unused]] const Wait& wait) {
-    double sum = 0;
-    if constexpr (shares_memory<Device>) sum = *run();
-    else {
-      download(device_.compute(), 1, &sum, static_cast<const double*>(run()));
-      wait(device_.compute().record());
-    }
-    for (const summed_run what : {summed_run::forward_alone, summed_run::last_micro_batch, summed_run::micro_batch})
-      if (sum >= weight_of(what)) return what;
-    return summed_run::nothing;
-  }
-
-  void sum(std::size_t k, std::size_t count) {
-    const bool is_first = !std::exchange(lent_[k].are_made, true);
-    const std::span<double> sent{numbers(k), count + (is_first && k == 0 ? 1U : 0U)};
-    try {
-      auto pending = comm_.all_reduce(device_.compute(), sent);
-      pending.wait(device_.compute());
-    } catch (...) {
-      throw_with_name("statistics of layer " + place_of_layer(code_, layers::of[k].leaf) + ": ");
-    }
-  }
-
-  static void sum_for(void* self, std::size_t k, std::size_t count) { static_cast<rank_sums*>(self)->sum(k, count); }
-  static const layer_sums* of(const void* self, std::uint32_t leaf) {
-    const std::size_t k = index_of[leaf];
-    return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
-  }
-  static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
-    std::array<std::size_t, Plan::leaves + 1> index{};
-    for (std::size_t& k : index) k = layers::count;
-    for (std::size_t k = 0; k < layers::count; ++k) index[layers::of[k].leaf] = k;
-    return index;
-  }();
-
-  Device& device_;
-  Communicator& comm_;
-  const program<T, queue>& code_;
-  typename Device::memory memory_;
-  std::array<layer_sums, layers::count> lent_{};
-  sums_of_layers callback_{.function = &of, .self = this};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_gradients.hpp
-
-namespace cairn::detail {
-
-// Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
-// parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
-// constant list of the buckets.
-template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
-class step_gradients {
-public:
-  using queue = typename Device::queue;
-  static constexpr bool fused = Plan::fused;
-
-  // Where each bucket lies, in elements: in the flat buffer, or in the arena that a step's memory plan laid out.
-  using places = std::array<std::size_t, Buckets.size() + 1>;
-  template <class Memory>
-  static places places_in([[maybe_unused]] const Memory& planned) {
-    places at{};
-    for (std::size_t b = 0; b != Buckets.size(); ++b)
-      if constexpr (fused) at[b] = planned.windows[Plan::windows.of_bucket[b]].offset() / sizeof(T);
-      else at[b] = Buckets[b].begin;
-    return at;
-  }
-
-  // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
-  static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
-  static constexpr std::size_t bytes(std::size_t ranks) {
-    return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
-  }
-
-  step_gradients(Device& device, Communicator& comm, const places& at, std::byte* arena)
-      : facts_(facts_of(static_cast<std::size_t>(comm.size()))), lent_(lent(comm, facts_)),
-        memory_(device.allocate(lent_.data() == nullptr ? bytes(static_cast<std::size_t>(comm.size())) : 0)), places_(at),
-        reduction_(Buckets.buckets(), places_, fused ? reinterpret_cast<T*>(arena) : first(), {start(), facts_}) {
-    if (!fused) place_.start = first();
-  }
-  step_gradients(const step_gradients&) = delete;
-  step_gradients& operator=(const step_gradients&) = delete;
-
-  // All gradients; not with a fused update.
-  std::span<T> all() const { return {first(), Plan::parameter_block}; }
-  bool has_facts() const { return facts_ > 0; }
-
-  // Where the executor writes. A fused update moves on when it begins a bucket.
-  gradient_place<T>& place() { return place_; }
-  void go_to_bucket(std::size_t b) {
-    if (b < Buckets.size()) place_ = {reduction_.span_of(b).data(), Buckets[b].begin, first()};
-  }
-  auto& on_the_way() { return reduction_; }
-
-private:
-  // The communicator's own memory, where the device is the host and all of the gradients are sent from there.
-  static lent_memory lent(Communicator& comm, std::size_t facts) {
-    if constexpr (!fused && queue_shares_memory<queue>) return ask_for_memory(comm, (facts + Plan::parameter_block) * sizeof(T));
-    else return {};
-  }
-  T* start() const { return reinterpret_cast<T*>(lent_.data() == nullptr ? memory_.data() : lent_.data()); }
-  T* first() const { return start() + facts_; }
-
-  std::size_t facts_;
-  lent_memory lent_;
-  typename Device::memory memory_;
-  places places_;
-  reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // after its memory, so it goes first
-  gradient_place<T> place_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/one_thread.hpp
-
-namespace cairn::detail {
-
-// An object that one thread at a time may be inside of. A second thread is an error before it has touched anything; the same
-// thread may come in again, as a callback does. It costs one exchange of an atomic and a store.
-class one_thread {
-public:
-  // While it lives, this thread is inside.
-  class visit {
-  public:
-    visit(one_thread& place, const char* what) : place_(place) {
-      const void* nobody = nullptr;
-      if (place.inside_.compare_exchange_strong(nobody, own_mark(), std::memory_order_acquire, std::memory_order_relaxed))
-        is_first_ = true;
-      else if (nobody != own_mark())
-        throw input_error(std::string(what) + ": expected one thread at a time, found that another one is inside; a trainer " +
-                          "belongs to one thread, so give each thread its own, or let them take turns behind a mutex");
-    }
-    visit(const visit&) = delete;
-    visit& operator=(const visit&) = delete;
-    ~visit() {
-      if (is_first_) place_.inside_.store(nullptr, std::memory_order_release);
-    }
-
-  private:
-    one_thread& place_;
-    bool is_first_ = false;
-  };
-
-private:
-  // An address that no other thread has.
-  static const void* own_mark() {
-    static thread_local char mark = 0;
-    return &mark;
-  }
-
-  std::atomic<const void*> inside_{nullptr};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_guard.hpp
-
-namespace cairn::detail {
-
-// What becomes of a trainer after a step that failed. Before gradients are made nothing has happened. From then on the
-// step is given up; and if other ranks may have seen part of it, or parameters may have changed, the first failure is kept
-// and every further step is refused with its text.
-class step_guard {
-public:
-  // Runs step `number`. abandon() is called while an exception passes that came after enter().
-  template <class Step, class Abandon>
-  auto run(std::uint64_t number, const Step& step, const Abandon& abandon) {
-    const one_thread::visit here(thread_, "trainer: a step");
-    if (!failure_.empty())
-      throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
-    try {
-      const on_the_way_out<Abandon> clean{*this, abandon};
-      const auto loss = step();
-      leave();
-      return loss;
-    } catch (const rank_lost& thrown) {
-      const std::string text =
-          in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
-      keep(text);
-      throw rank_lost(text);
-    } catch (const deadline_error& thrown) {
-      const std::string text =
-          in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
-      keep(text);
-      throw deadline_error(text);
-    } catch (const input_error& thrown) {
-      if (!inside_) throw; // what the program gave to this call does not fit, and nothing has happened
-      const std::string text = in_step(number, thrown);
-      keep(text);
-      throw input_error(text);
-    } catch (const device_error& thrown) {
-      const device_error told = thrown.in_step(name_of(number));
-      keep(told.what());
-      throw told;
-    } catch (const std::exception& thrown) {
-      keep(thrown.what());
-      throw;
-    } catch (...) {
-      keep("an exception that is no std::exception");
-      throw;
-    }
-  }
-
-  // From here on gradients are made. A failure is final if others see what this step does.
-  void enter(bool is_final) {
-    inside_ = true;
-    is_final_ = is_final;
-  }
-  void leave() { inside_ = is_final_ = false; }
-  void clear() { failure_.clear(); }
-  // What was found only after the step: the next one is refused with it.
-  void fail(const std::string& text) { failure_ = text; }
-
-  // As an error's text begins.
-  static std::string name_of(std::uint64_t number) { return "trainer, step " + std::to_string(number); }
-
-private:
-  // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
-  template <class Abandon>
-  struct on_the_way_out {
-    step_guard& guard;
-    const Abandon& abandon;
-    ~on_the_way_out() {
-      if (guard.inside_) abandon();
-    }
-  };
-
-  static std::string in_step(std::uint64_t number, const std::exception& thrown) {
-    return name_of(number) + ": " + thrown.what();
-  }
-  void keep(const std::string& text) {
-    if (is_final_) failure_ = text;
-    leave();
-  }
-
-  one_thread thread_;
-  bool inside_ = false;
-  bool is_final_ = false;
-  std::string failure_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_outcomes.hpp
-
-namespace cairn::detail {
-
-// Single numbers of a micro-batch in the device's memory, written there by ops.
-struct step_numbers {
-  double loss = 0;
-  double squares = 0; // of all gradients, if they are clipped
-  double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
-  double mean = 1;    // the first of the two, of several ranks
-};
-
-// What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
-// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024.
-template <class T, class Device>
-class step_outcomes {
-public:
-  static constexpr std::size_t count = 2;
-  static constexpr std::uint64_t kept = 1024;
-
-  struct outcome {
-    typename Device::memory there{};
-    typename Device::host_memory here{};
-    typename Device::event done{};
-    bool is_open = false;
-    std::uint64_t call = 0;
-    std::uint64_t step = 0; // that it belongs to
-    double scale = 1;       // of the gradients, besides the mean
-    bool has_norm = false;
-    bool has_mean = false;
-    bool has_facts = false;
-
-    step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
-    // The same when they are back, and the facts of all ranks, if there are any.
-    step_numbers told() const {
-      step_numbers all;
-      std::memcpy(&all, here.data(), sizeof all);
-      return all;
-    }
-    std::span<T> facts(std::size_t size) const { return {reinterpret_cast<T*>(here.data() + bytes_of(0)), size}; }
-    double mean() const { return has_mean ? scale * told().mean : scale; }
-  };
-
-  // How many bytes of the device and of the host each of them takes.
-  static constexpr std::size_t bytes_of(std::size_t facts) { return 64 + facts * sizeof(T); }
-
-  step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
-    for (outcome& o : all_) {
-      o.there = device.allocate(bytes_of(0));
-      o.here = device.staging(bytes_of(facts));
-    }
-  }
-
-  outcome& latest() { return all_[(next_ - 1) % count]; }
-
-  // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
-  template <class Settle>
-  outcome& begin(const Settle& settle) {
-    outcome& o = all_[next_ % count];
-    if (o.is_open) settle(o);
-    o.call = next_++;
-    o.scale = 1;
-    o.has_norm = o.has_mean = o.has_facts = false;
-    return o;
-  }
-  // Everything that it tells is on the queue, except what is fetched here.
-  template <class Queue>
-  void end(Queue& queue, outcome& o, const T* facts) {
-    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
-    if (o.has_facts) fetch_facts(queue, o, facts);
-    o.done = queue.record();
-    o.is_open = true;
-  }
-  template <class Queue>
-  void fetch_facts(Queue& queue, outcome& o, const T* facts) {
-    download(queue, facts_, o.facts(facts_).data(), facts);
-  }
-  void close(outcome& o) {
-    o.is_open = false;
-    losses_[o.call % kept] = o.told().loss;
-  }
-  // Calls settle(outcome) of what is open, the oldest first, as long as may(outcome) says so.
-  template <class May, class Settle>
-  void settle(const May& may, const Settle& settle) {
-    for (std::size_t i = 0; i < count; ++i) {
-      outcome& o = all_[(next_ + i) % count];
-      if (!o.is_open) continue;
-      if (!may(o)) return;
-      settle(o);
-    }
-  }
-
-  // What is open is not told any more.
-  void forget() {
-    for (outcome& o : all_) o.is_open = false;
-  }
-
-  double loss_of(std::uint64_t call) const {
-    if (call + kept < next_)
-      throw input_error("trainer: expected a loss to be read within " + std::to_string(kept) + " micro-batches, found " +
-                        std::to_string(next_ - call) + " since; take its number as a double sooner");
-    return losses_[call % kept];
-  }
-  // Whether it is still on its way.
-  bool is_open(std::uint64_t call) const {
-    for (const outcome& o : all_)
-      if (o.is_open && o.call == call) return true;
-    return false;
-  }
-
-private:
-  std::size_t facts_;
-  std::array<outcome, count> all_{};
-  std::uint64_t next_ = 0;
-  std::vector<double> losses_;
-};
-
-} // namespace cairn::detail
-
-// cairn/train/optimizers/clip.hpp
-
-namespace cairn {
-
-namespace detail {
-
-template <class Given>
-constexpr void refuse_to_clip() {
-  static_assert(sizeof(Given) == 0,
-                "fused_update: clip needs the norm of all gradients before the first update, and with a fused update "
-                "there are never all of them; leave out .clip, or train without fused_update");
-}
-
-// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
-// a number without being asked, so that `.clip = {1}` gets there.
-struct no_norm {
-  constexpr no_norm() = default;
-  template <class Number>
-  constexpr no_norm(Number) {
-    refuse_to_clip<Number>();
-  }
-};
-struct no_clip {
-  no_norm max_norm{};
-};
-
-} // namespace detail
-
-// Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
-// it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
-struct clip_norm {
-  double max_norm = 0;
-
-  // What the gradients are multiplied by.
-  constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
-
-  template <std::same_as<detail::no_clip> None>
-  constexpr operator None() const {
-    detail::refuse_to_clip<None>();
-    return {};
-  }
-};
-
-} // namespace cairn
-
-// cairn/train/training_options.hpp
-
-namespace cairn {
-
-// Everything that a trainer is told besides its types and its optimizer, by name:
-//
-//   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
-//
-// Solved is a step that was solved when the program runs. A fused update has no norm of all gradients to clip by: when the
-// last one is known, most parameters are updated.
-template <class Loss, class Solved, bool Fused>
-struct training_options {
-  std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
-  std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
-  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
-                                 // first where there are more ranks than devices: they share one then]
-  std::size_t check_every = 100; // steps: so often ranks compare their parameters, and behind steps 1, 2, 4, … before; 0 is never
-  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
-                                 // is done later, this option is the only one that makes every step wait
-  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
-  rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
-  std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
-  Loss loss{};                                                  // with other numbers than its defaults
-  Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
-
-  // What the trainer's device is told.
-  template <class Communicator>
-  device_options on_device(const Communicator* ranks) const {
-    const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
-    return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
-  }
-  // The number of threads where these ranks run; null: there are no others.
-  template <class Communicator>
-  std::size_t threads_beside(const Communicator* ranks) const {
-    return detail::threads_for(threads, ranks == nullptr ? 1 : detail::ranks_here(*ranks));
-  }
-  // Throws input_error about numbers that make no sense.
-  void check() const {
-    if constexpr (!Fused)
-      detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
-                           std::numeric_limits<double>::infinity());
-  }
-};
-
-} // namespace cairn
-
-// cairn/train/step/trained_replica.hpp
-
-namespace cairn::detail {
-
-template <class Model, class Batch, class T, class Device>
-using owner_in_training =
-    replica_owner<blueprint_of<typename replica<Model>::model, Batch::size, T, typename replica<Model>::update>,
-                  typename replica<Model>::model, T, Device, true>;
-
-// A replica in training, without its steps: what it has besides the replica, how it tells the program of work that may still be
-// going on, and what it has in common with the other ranks.
-template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trained_replica : public owner_in_training<Model, Batch, T, Device> {
-  using distribution = replica<Model>;
-  using base = owner_in_training<Model, Batch, T, Device>;
-
-public:
-  using base::buffers, base::parameters;
-  using typename base::plan;
-  static constexpr bool fused = plan::fused;
-  using communicator_type = typename distribution::communicator_type;
-
-  using lists = step_lists<Model, Batch::size, T>;
-  static constexpr const auto& buckets = lists::buckets;
-
-  static_assert(has_possible_size<plan::parameter_block>());
-  static_assert(plan::trained::arena <= place::most_bytes,
-                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
-
-  static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
-
-  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
-  using curve = memory_curve<typename distribution::model, Batch::size, T, typename plan::update>;
-  using solved = solved_step_of<typename distribution::model, Batch::size, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused>;
-
-  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
-  // the same steps there: save_state() and load_state() (train/state/saved_state.hpp) do it through a file. Micro-batches since
-  // the last step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
-  training_state state() {
-    replica_.expect_whole_step();
-    const bool is_told = told_micro_batches_ > 0;
-    return {.steps = steps_,
-            .seed = options_.seed,
-            .ranks = static_cast<std::uint64_t>(comm().size()),
-            .micro_batches = is_told ? told_micro_batches_ : std::max(last_micro_batches_, micro_batches_before_),
-            .micro_batches_are_told = is_told,
-            .learning_rate = learning_rate_now(),
-            .rate_was_set = rate_was_set_,
-            .words = words_of<typename distribution::model, T>(options_, updates_.optimizer(), comm().size() > 1 ? summed : 0)};
-  }
-  void restore(const training_state& s) {
-    check_number("trainer: expected a learning rate of 0 or more", s.learning_rate);
-    steps_ = s.steps;
-    options_.seed = s.seed;
-    last_micro_batches_ = micro_batches_before_ = static_cast<std::size_t>(s.micro_batches);
-    if (s.rate_was_set) learning_rate_ = s.learning_rate;
-    rate_was_set_ = s.rate_was_set;
-    micro_batches_ = 0;
-    applied_scale_ = 1;
-    is_scale_late_ = false;
-  }
-
-protected:
-  friend struct replica_access;
-  using queue = typename Device::queue;
-  using sum = accumulated<T>; // of gradients, facts and what is learnt
-  struct no_outcomes {};
-  using outcomes_type = std::conditional_t<base::is_apart, step_outcomes<sum, Device>, no_outcomes>;
-  static outcomes_type make_outcomes([[maybe_unused]] Device& device, [[maybe_unused]] std::size_t facts) {
-    if constexpr (base::is_apart) return outcomes_type(device, facts);
-    else return {};
-  }
-  using base::replica_;
-  // As this device's queues can be given to it.
-  using comm_type = typename communicator_on<communicator_type, Device>::type;
-  static constexpr bool through = !std::is_same_v<comm_type, communicator_type>;
-  using flat_gradients = step_gradients<plan, buckets, comm_type, sum, Device>;
-  struct no_sums { // every rank has its own
-    static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
-    no_sums(Device&, comm_type&, const program<T, queue>&) {}
-    const sums_of_layers* begin(summed_run) { return nullptr; }
-  };
-  using sums_type =
-      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_sums>>::type;
-
-  struct nothing_through {};
-  using through_type = std::conditional_t<through, comm_type, nothing_through>;
-  // Room for the calls of a step, and for one that sends all that a rank has.
-  through_type make_through() {
-    if constexpr (!through) return {};
-    else {
-      const std::size_t step =
-          (flat_gradients::facts_of(ranks_of(comm_)) + plan::parameter_block) * sizeof(sum) + sums_type::bytes;
-      const std::size_t calls = buckets.size() + 2 + sums_type::calls;
-      return comm_type(replica_.device(), *comm_, calls, std::max(step, plan::state_block * sizeof(sum)), options_.deadline);
-    }
-  }
-
-  using base::is_apart;
-  using typename base::replica_type;
-
-  trained_replica(held_device<Device> device, communicator_type* comm, Optimizer optimizer, options given)
-      : base(std::move(device), seed{given.seed},
-             is_solved(given) ? given.schedule.plan.memory.arena : plan::trained::memory.arena, more_staged(ranks_of(comm))),
-        comm_(comm), options_(std::move(given)), through_(make_through()),
-        updates_(optimizer, replica_.device(), plan::parameter_block),
-        gradients_(replica_.device(), this->comm(),
-                   is_solved(options_) ? flat_gradients::places_in(options_.schedule.plan.memory)
-                                       : flat_gradients::places_in(plan::trained::memory),
-                   replica_.arena_memory().data()),
-        sums_(replica_.device(), this->comm(), code_),
-        outcomes_(make_outcomes(replica_.device(), gradients_.facts_of(ranks_of(comm)))), learning_rate_(optimizer.learning_rate),
-        settings_(settings()) {
-    if constexpr (plan::gives_input_gradient) input_gradient_ = replica_.device().allocate(plan::whole.gradient_bytes(0));
-    if constexpr (is_apart) {
-      accumulation_ = replica_.device().allocate(accumulation_bytes);
-      loss_constants_ = replica_.device().allocate(most_constants<Loss>(base::output_shape) * sizeof(sum));
-      send_constants();
-    }
-    if (is_solved(options_)) {
-      code_.training = walk_of_plan<T, queue>(options_.schedule.plan);
-      solved_lists_ = lists::solved(options_.schedule.plan.training);
-    }
-    if constexpr (divides_parameters<Optimizer>)
-      this->for_each([this](const named_parameter<sum>& q) {
-        if (!q.is_frozen) updates_.add(q);
-      });
-    updates_.check_groups();
-  }
-  // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
-  // a failed step left on their way are still read.
-  ~trained_replica() {
-    if constexpr (is_apart) {
-      try {
-        if constexpr (through) {
-          compute().wait(replica_.device().transfers().record());
-          wait_on_host(compute(), compute().record(), options_.deadline, [] {});
-        } else {
-          waiting()(compute().record());
-        }
-      } catch (...) {
-      }
-    }
-  }
-
-  static std::size_t ranks_of(const communicator_type* comm) {
-    return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size());
-  }
-
-  // Behind the inputs of a slot: targets, of the widest numbers there are, and this rank's facts.
-  static constexpr std::size_t target_bytes =
-      align_up(Batch::size * Loss::targets_per_sample(base::output_shape) * sizeof(std::uint64_t));
-  static constexpr std::size_t more_staged(std::size_t ranks) {
-    return target_bytes + align_up(flat_gradients::facts_of(ranks) * sizeof(sum));
-  }
-  static constexpr std::size_t all_bytes(std::size_t states, std::size_t ranks) {
-    std::size_t all = replica_type::bytes(plan::trained::memory.arena, more_staged(ranks)) + accumulation_bytes +
-                      flat_gradients::bytes(ranks) + states * plan::parameter_block * sizeof(sum);
-    if (plan::gives_input_gradient) all += plan::whole.gradient_bytes(0);
-    if (ranks > 1) all += sums_type::bytes;
-    if constexpr (is_apart) all += most_constants<Loss>(base::output_shape) * sizeof(sum) + 2 * outcomes_type::bytes_of(0);
-    return all;
-  }
-  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
-
-  std::uint64_t settings() const {
-    return settings_of(options_.loss, updates_.optimizer(), max_norm(), fused, options_.learning_rate, options_.seed,
-                       options_.check_every);
-  }
-  // At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
-  void meet() {
-    const calls_for handshake(comm(), {.word = "handshake", .may_take_long = true}); // a rank may still read its data
-    tell_reserve(comm(), std::max(gradients_.on_the_way().most_bytes(), sums_type::most_bytes));
-    fingerprint own = lists::print;
-    if (is_solved(options_)) own = with_schedule(own, code_.training.ops, hash_of_calls(list<step_kind::step>()));
-    compare_builds(comm(), compute(), with_build(own), settings_, texts_of<lists>(options_, updates_.optimizer()));
-    broadcast_replica(0, "handshake");
-  }
-  void broadcast_replica(int root, const char* word = "synchronize") {
-    const calls_for now(comm(), {.word = word});
-    broadcast(comm(), compute(), std::as_writable_bytes(replica_.parameters()), root);
-    broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), root);
-    for (std::size_t i = 0; i < updates_.states(); ++i)
-      broadcast(comm(), compute(), std::as_writable_bytes(updates_.state(i)), root);
-    broadcast_on_host(comm(), compute(), std::as_writable_bytes(std::span{&steps_, 1}), root);
-    last_samples_ = {};
-  }
-
-  auto states_on_host() {
-    auto all = this->on_host();
-    for (std::size_t i = 0; i < updates_.states(); ++i) all.add_state(updates_.state(i));
-    return all;
-  }
-
-  static bool is_solved(const options& given) { return given.schedule.plan.training.count > 0; }
-  queue& compute() { return replica_.device().compute(); }
-
-  comm_type& comm() {
-    if constexpr (through) return through_;
-    else if constexpr (distribution::distributed) return *comm_;
-    else return alone_;
-  }
-
-  double max_norm() const { // 0: nothing is clipped
-    if constexpr (fused) return 0;
-    else return options_.clip.max_norm;
-  }
-
-  double learning_rate_now() const {
-    return options_.learning_rate && !rate_was_set_ ? options_.learning_rate.at(steps_) : learning_rate_;
-  }
-
-  // For the program: the loss, or where it will be.
-  loss_of_step<Device> told([[maybe_unused]] double loss) {
-    if constexpr (!is_apart) return loss;
-    else {
-      auto& o = outcomes_.latest();
-      outcomes_.end(compute(), o, gradients_.on_the_way().facts().data());
-      return step_loss(static_cast<trained_replica*>(this), o.call, &read_loss);
-    }
-  }
-  static double read_loss(void* self, std::uint64_t call, bool wait, bool& is_there)
-    requires is_apart
-  {
-    auto* const me = static_cast<trained_replica*>(self);
-    if (wait && me->outcomes_.is_open(call)) me->wait_for_all();
-    me->outcomes_.settle([me](auto& o) { return me->compute().reached(o.done); }, [me](auto& o) { me->settle(o); });
-    is_there = !me->outcomes_.is_open(call);
-    return is_there ? me->outcomes_.loss_of(call) : 0;
-  }
-
-  // Waits for the device, and asks meanwhile whether the other ranks are still there.
-  auto waiting() {
-    return [this](const typename Device::event& event) {
-      wait_on_host(compute(), event, options_.deadline, [this] { tell_check(comm()); });
-    };
-  }
-  // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
-  void settle(auto& o) {
-    try {
-      waiting()(o.done);
-    } catch (const device_error& failed) { // perhaps at what the queue was given since
-      const std::uint64_t last = outcomes_.latest().step;
-      throw failed.in_step(step_guard::name_of(o.step) + (last > o.step ? " or " + std::to_string(last) : ""));
-    }
-    outcomes_.close(o);
-    if (o.has_norm) gradient_norm_ = std::sqrt(o.told().squares) * o.mean();
-    if (o.has_norm || o.has_mean) late_scale_ = o.has_norm ? o.scale * o.told().factor : o.mean();
-    if (!o.has_facts) return;
-    const auto ranks = static_cast<std::size_t>(comm().size());
-    const std::span<const sum> facts = o.facts(gradients_.on_the_way().facts().size());
-    try {
-      facts_of_ranks<sum>::compare(facts, ranks);
-    } catch (const error& differ) {
-      guard_.fail(differ.what());
-      throw;
-    }
-    stops_ = facts_of_ranks<sum>::any_asks_to_stop(facts, ranks);
-    last_samples_ = facts_of_ranks<sum>::samples_of(facts, ranks);
-  }
-  // Comes back when all that was asked for is done and known.
-  void wait_for_all() {
-    if constexpr (is_apart) {
-      outcomes_.settle([](auto&) { return true; }, [this](auto& o) { this->settle(o); });
-      waiting()(compute().record());
-    }
-  }
-  // The loss that the queue is about to write; waits for it.
-  double loss_now(const judged_at& at) {
-    if constexpr (!is_apart) return *at.loss;
-    else {
-      auto& o = outcomes_.latest();
-      download(compute(), sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
-      waiting()(compute().record());
-      return o.told().loss;
-    }
-  }
-  void send_constants() {
-    if constexpr (is_apart) {
-      const std::span<const sum> numbers = constants_of<sum>(options_.loss);
-      if (numbers.empty()) return;
-      if (numbers.size_bytes() > loss_constants_.size())
-        throw input_error("trainer: expected a loss with at most " + std::to_string(loss_constants_.size() / sizeof(sum)) +
-                          " numbers of its own, found " + std::to_string(numbers.size()));
-      upload(compute(), numbers.size(), reinterpret_cast<sum*>(loss_constants_.data()), numbers.data());
-      waiting()(compute().record());
-    }
-  }
-
-  // Where ops find what judges the outputs of the inputs that were just lent. `loss` is a place for it where the host shares
-  // memory; elsewhere it is that of the latest outcome.
-  judged_at judged([[maybe_unused]] double& loss) {
-    if constexpr (is_apart)
-      return {
-          .targets = replica_.behind_inputs(), .constants = loss_constants_.data(), .loss = &outcomes_.latest().numbers()->loss};
-    else return {.constants = constants_of<sum>(options_.loss).data(), .loss = &loss};
-  }
-  // A micro-batch or an evaluation begins.
-  void begin_outcome() {
-    if constexpr (is_apart) outcomes_.begin([this](auto& before) { this->settle(before); }).step = steps_ + 1;
-  }
-
-  // What the forward pass of the next micro-batch works with. Random numbers differ between the micro-batches of a step, and N
-  // ranks draw those of N micro-batches.
-  frame<T> with_random(frame<T> lent) {
-    const auto ranks = static_cast<std::uint64_t>(comm().size());
-    const auto rank = static_cast<std::uint64_t>(comm().rank());
-    lent.random = key_of_micro_batch(options_.seed, steps_, micro_batches_ * ranks + rank);
-    return lent;
-  }
-  // The list of what is done: a constant, unless the schedule was solved when the program ran.
-  template <step_kind Kind>
-  std::span<const step_op> list() const {
-    if (Kind != step_kind::evaluation && is_solved(options_)) return solved_lists_[static_cast<std::size_t>(Kind)].ops();
-    return lists::template list<Kind>.ops();
-  }
-  const operands& at_loss() const { return code_.training.at[code_.training.loss]; }
-
-  communicator_type* comm_ = nullptr;
-  [[no_unique_address]] std::conditional_t<distribution::distributed, std::monostate, loopback::rank> alone_{};
-  options options_;
-  through_type through_;
-  program<T, queue> code_ = program_of<plan, T, queue>;
-  typename lists::of_solved solved_lists_{}; // of a schedule that was solved when the program ran
-  updates<Optimizer, sum, Device> updates_;
-  typename Device::memory accumulation_;           // the gradients of one stage: not of a fused update
-  typename Device::memory input_gradient_;         // if the network gives it
-  typename Device::memory loss_constants_;         // where the host cannot share its own
-  typename Device::host_memory own_loss_memory_{}; // what a loss of the program's own writes: from its first use on
-  flat_gradients gradients_;
-  [[no_unique_address]] sums_type sums_;
-  [[no_unique_address]] outcomes_type outcomes_;
-  step_guard guard_{};
-  std::size_t micro_batches_ = 0;        // since the last step
-  std::size_t last_micro_batches_ = 1;   // of the last step
-  std::size_t micro_batches_before_ = 1; // of the step before that
-  std::size_t told_micro_batches_ = 0;   // of every step but the last of an epoch, as fit() says; 0: nobody has said it
-  ranks_with_samples last_samples_{};    // of the last step since the ranks began, or have joined
-  std::size_t rows_ = 0;                 // samples of the last micro-batch
-  std::uint64_t steps_ = 0;
-  double learning_rate_;
-  bool rate_was_set_ = false; // by the program, whatever the schedule says
-  std::uint64_t settings_;
-  double gradient_norm_ = 0;
-  double applied_scale_ = 1;   // what gradients() still has to multiply by
-  bool is_scale_late_ = false; // it is late_scale_, which is known when the step is over
-  double late_scale_ = 1;
-  bool wants_to_stop_ = false; // this rank asks to, from the next step on
-  bool stops_ = false;         // a rank asked to in the last step
-  callback<std::byte*, std::size_t> discarded_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/training_step.hpp
-
-namespace cairn::detail {
-
-// What watches a step is told before and after each of its ops, and may have the layers run by functions of its own. It is a
-// parameter of the function that makes a step, so that a program in which nothing is watched has no instruction for it.
-struct unwatched_step {
-  struct at_work { // as long as the step is made
-    explicit at_work(const unwatched_step&) {}
-  };
-  template <class T, class Queue>
-  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
-    return own;
-  }
-  template <class T, class Queue, class Reduction>
-  void begin(const program<T, Queue>&, Queue&, const frame<T>&, const Reduction&) const {}
-  void before(const step_op&) const {}
-  void after(const step_op&) const {}
-  template <class Communicator, class Queue>
-  void end(Communicator&, Queue&) const {}
-};
-
-// How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
-// ask for is in trainer.hpp.
-template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class training_step : public trained_replica<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = trained_replica<Model, Loss, Optimizer, Batch, T, Device>;
-  using distribution = replica<Model>;
-
-public:
-  using base::buckets, base::fused, base::is_apart;
-  using typename base::plan;
-
-protected:
-  using base::base;
-  friend struct replica_access;
-  using base::accumulation_, base::applied_scale_, base::code_, base::discarded_, base::gradient_norm_, base::gradients_;
-  using base::accumulation_bytes, base::comm, base::compute, base::learning_rate_now, base::max_norm;
-  using base::guard_, base::input_gradient_, base::is_scale_late_, base::last_micro_batches_, base::last_samples_;
-  using base::learning_rate_;
-  using base::micro_batches_, base::options_, base::outcomes_, base::replica_, base::rows_, base::settings_, base::steps_;
-  using base::stops_, base::summed, base::sums_, base::updates_, base::wants_to_stop_;
-  using base::target_bytes, base::waiting;
-  using typename base::communicator_type;
-  using typename base::sum;
-
-  static constexpr unwatched_step unwatched{};
-
-  // One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples
-  // it is; judge(rows, output, gradient, at) puts on the queue what writes the gradient of the output, and the loss. The two may
-  // be the same memory. judge.write(bytes) is asked for the targets where ops cannot read them from where they are.
-  template <step_inputs Inputs, class Judge, class Watch = const unwatched_step>
-  loss_of_step<Device> take_step(const Inputs& inputs, const Judge& judge, Watch& watch = unwatched) {
-    replica_.expect_whole_step();
-    const calls_for now(comm(), {.word = "step", .number = steps_ + 1});
-    return guard_.run(
-        steps_ + 1,
-        [&] {
-          const double loss = micro_batch<step_kind::step>(inputs, judge, watch);
-          if constexpr (!fused) set_applied_scale();
-          return this->told(loss);
-        },
-        [this] { abandon(); });
-  }
-  template <step_inputs Inputs, class Judge>
-  loss_of_step<Device> take_micro_batch(const Inputs& inputs, const Judge& judge) {
-    replica_.expect_whole_step();
-    if constexpr (!is_apart) // where it waits for nothing, memory that few programs need is allocated when it is needed
-      if (accumulation_.size() == 0) accumulation_ = replica_.device().allocate(accumulation_bytes);
-    return guard_.run(
-        steps_ + 1, [&] { return this->told(micro_batch<step_kind::micro_batch>(inputs, judge, unwatched)); },
-        [this] { abandon(); });
-  }
-  // The forward pass alone, as the next micro-batch makes it.
-  template <step_inputs Inputs>
-  void run_forward_alone(std::size_t rows, const Inputs& inputs) {
-    const auto run = [&] {
-      replica_.with_inputs(
-          rows, inputs, pass::recompute, waiting(), [](std::byte*) {},
-          [this](const frame<T>& given) {
-            frame<T> lent = this->with_random(given);
-            if constexpr (summed > 0) {
-              lent.sums = sums_.begin(summed_run::forward_alone);
-              guard_.enter(lent.sums != nullptr);
-            }
-            executor<T, typename Device::queue> ops(code_, compute(), lent);
-            for (const step_op& o : this->template list<step_kind::forward_alone>())
-              if (o.is_scheduled()) ops.run(o.index);
-          });
-      return true;
-    };
-    if constexpr (summed > 0) guard_.run(steps_ + 1, run, [this] { abandon(); });
-    else run();
-  }
-
-private:
-  template <step_kind Kind, step_inputs Inputs, class Judge, class Watch>
-  double micro_batch(const Inputs& inputs, const Judge& judge, Watch& watch) {
-    constexpr bool is_last = Kind == step_kind::step;
-    rows_ = judge.rows(inputs);
-    if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", learning_rate_now());
-    this->begin_outcome();
-    const auto write = [&](std::byte* to) {
-      judge.write(rows_, to);
-      if (is_last && gradients_.on_the_way().compares()) write_facts(to + target_bytes, micro_batches_ + 1);
-    };
-    return replica_.with_inputs(rows_, inputs, pass::forward, waiting(), write, [&](const frame<T>& given) {
-      double loss = 0;
-      frame<T> lent = this->with_random(given);
-      lent.gradients = &gradients_.place();
-      lent.accumulation = micro_batches_ > 0 ? reinterpret_cast<sum*>(accumulation_.data()) : nullptr;
-      if constexpr (summed > 0) {
-        lent.sums = sums_.begin(is_last ? summed_run::last_micro_batch : summed_run::micro_batch);
-        guard_.enter(lent.sums != nullptr); // the other ranks see this step from its first sums on
-      }
-      if constexpr (plan::gives_input_gradient)
-        lent.input_gradients = {input_gradient_.data(), code_.gradient_at[0].data(), code_.gradients[0]};
-      running<Kind, Judge, Watch> now(*this, lent, judge, this->judged(loss), watch);
-      return now.run();
-    });
-  }
-
-  // The ops of a micro-batch, each by the row of its kind.
-  template <step_kind Kind, class Judge, class Watch>
-  class running {
-  public:
-    running(training_step& me, frame<T>& lent, const Judge& judge, const judged_at& at, Watch& watch)
-        : me_(me), lent_(lent), judge_(judge), at_(at), watch_(watch),
-          tell_{.finished = {&finished, this}, .discarded = me.discarded_},
-          ops_(watch.program_of(me.code_, me.compute()), me.compute(), lent), walk_(me.template list<Kind>(), rows(), this) {
-      lent.tell = &tell_;
-    }
-    double run() {
-      [[maybe_unused]] const typename std::remove_const_t<Watch>::at_work here(watch_);
-      watch_.begin(me_.code_, me_.compute(), lent_, me_.gradients_.on_the_way());
-      walk_.run();
-      watch_.end(me_.comm(), me_.compute());
-      return loss_;
-    }
-
-  private:
-    template <void (running::*Make)(const step_op&)>
-    static void row(void* self, const step_op& o) {
-      auto& now = *static_cast<running*>(self);
-      now.watch_.before(o);
-      (now.*Make)(o);
-      now.watch_.after(o);
-    }
-    template <void (training_step::*Make)(std::size_t)>
-    void of_trainer(const step_op& o) {
-      (me_.*Make)(o.index);
-    }
-    static const std::array<step_row, step_op_kinds>& rows() {
-      static constexpr std::array<step_row, step_op_kinds> all = [] {
-        std::array<step_row, step_op_kinds> out{};
-        for (step_row& r : out) r = &row<&running::nothing>;
-        const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
-        for (const auto kind : {step_op_kind::forward, step_op_kind::recompute, step_op_kind::backward, step_op_kind::discard})
-          at(kind) = &row<&running::scheduled>;
-        at(step_op_kind::loss) = &row<&running::loss>;
-        if constexpr (Kind == step_kind::step) {
-          at(step_op_kind::facts) = &row<&running::template of_trainer<&training_step::begin_reduction>>;
-          at(step_op_kind::reduce) = &row<&running::template of_trainer<&training_step::reduce>>;
-          at(step_op_kind::wait) = &row<&running::template of_trainer<&training_step::wait>>;
-          at(step_op_kind::compare) = &row<&running::template of_trainer<&training_step::begin_update>>;
-          if constexpr (!fused) {
-            at(step_op_kind::norm) = &row<&running::template of_trainer<&training_step::norm>>;
-            at(step_op_kind::clip) = &row<&running::template of_trainer<&training_step::clip_gradients>>;
-          }
-          at(step_op_kind::update) = &row<&running::template of_trainer<&training_step::update>>;
-        }
-        return out;
-      }();
-      return all;
-    }
-
-    void scheduled(const step_op& o) { ops_.run(o.index); }
-    void nothing(const step_op&) {} // inputs were taken; a layer that sums over the ranks asks for it itself
-    void loss(const step_op&) {
-      judge_(me_.rows_, me_.replica_.elements_at(me_.at_loss().input), me_.replica_.elements_at(me_.at_loss().output_gradient),
-             at_);
-      loss_ = me_.options_.check_loss || !is_apart ? me_.loss_now(at_) : 0;
-      me_.check(loss_);
-      ++me_.micro_batches_;
-      me_.begin_scale();
-      me_.guard_.enter(lent_.sums != nullptr || (Kind == step_kind::step && (fused || distribution::distributed)));
-    }
-    static void finished(void* self, std::size_t end) { static_cast<running*>(self)->walk_.finished(end); }
-
-    training_step& me_;
-    frame<T>& lent_;
-    const Judge& judge_;
-    const judged_at at_;
-    Watch& watch_;
-    const callbacks tell_;
-    executor<T, typename Device::queue> ops_;
-    step_walk walk_;
-    double loss_ = 0;
-  };
-  void check(double loss) {
-    const auto& ranks = comm();
-    if (options_.check_loss && !std::isfinite(loss))
-      throw error("trainer: expected a finite loss, found " + std::to_string(loss) + " on rank " + std::to_string(ranks.rank()) +
-                  " at step " + std::to_string(steps_ + 1) +
-                  "; lower the learning rate, clip the gradients, or look at the inputs");
-  }
-
-protected:
-  // What a step of a rank without samples is made of too: see joined_step.hpp.
-  // Every so many steps, and before the first of these at steps 1, 2, 4, …: ranks that round differently, as other builds of the
-  // program do, part soon.
-  bool compares_parameters() const {
-    const std::uint64_t every = options_.check_every;
-    return gradients_.has_facts() && every > 0 && (steps_ % every == 0 || (steps_ < every && std::has_single_bit(steps_)));
-  }
-  step_facts facts(std::size_t micro_batches) {
-    return {.steps = steps_,
-            .micro_batches = micro_batches,
-            .learning_rate = learning_rate_now(),
-            .settings = settings_,
-            .asks_to_stop = wants_to_stop_};
-  }
-  // Rows of the list: the facts of this rank's step, and where its gradients go.
-  void begin_reduction(std::size_t) {
-    auto& gradients = gradients_.on_the_way();
-    if constexpr (!is_apart) {
-      step_facts own = facts(micro_batches_);
-      if (compares_parameters()) own.parameters = quick_checksum(std::as_bytes(replica_.parameters()));
-      gradients.begin(comm(), compute(), own);
-    } else {
-      if (gradients.compares()) {
-        const std::span<sum> all = gradients.facts();
-        if (micro_batches_ > 0) // else they are there already
-          copy(compute(), all.size(), all.data(), reinterpret_cast<const sum*>(replica_.behind_inputs() + target_bytes));
-        if (compares_parameters())
-          checksum(compute(), all.data() + facts_of_ranks<sum>::place_of_parameters(static_cast<std::size_t>(comm().rank())),
-                   static_cast<const sum*>(replica_.parameters().data()), plan::parameter_block);
-        outcomes_.latest().has_facts = true;
-      }
-      gradients.begin(comm(), compute());
-    }
-    if constexpr (fused) gradients_.go_to_bucket(0);
-  }
-  void write_facts(std::byte* to, std::size_t micro_batches) {
-    facts_of_ranks<sum>::write({reinterpret_cast<sum*>(to), gradients_.on_the_way().facts().size()},
-                               static_cast<std::size_t>(comm().rank()), facts(micro_batches));
-    wants_to_stop_ = false; // this step carries it
-  }
-
-  // While an exception passes that came after the first gradients.
-  void abandon() {
-    gradients_.on_the_way().abandon();
-    micro_batches_ = 0;
-  }
-
-  // The next bucket leaves. Of a fused update the gradients of the one after it are written where that one lies.
-  void reduce(std::size_t b) {
-    gradients_.on_the_way().send_next(comm(), compute());
-    if constexpr (fused) gradients_.go_to_bucket(b + 1);
-  }
-  void wait(std::size_t b) { gradients_.on_the_way().wait(compute(), b); }
-
-  // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
-  // right.
-  void begin_update(std::size_t) {
-    this->micro_batches_before_ = last_micro_batches_;
-    last_micro_batches_ = micro_batches_;
-    micro_batches_ = 0;
-    guard_.leave();
-    if constexpr (is_apart) { // what was found is known when the step is over: see settle()
-      if (!gradients_.on_the_way().compares()) stops_ = std::exchange(wants_to_stop_, false); // no rank but this can ask
-      take_micro_batches();
-      mean_ = mean_on_device();
-    } else {
-      gradients_.on_the_way().compare(comm(), compute());
-      last_samples_ = gradients_.on_the_way().samples();
-      take_micro_batches();
-      mean_ = {mean_over(last_samples_.count)};
-      stops_ = gradients_.on_the_way().asks_to_stop();
-      if (stops_) wants_to_stop_ = false;
-    }
-    guard_.enter(true);
-    learning_rate_ = learning_rate_now();
-    ++steps_;
-  }
-
-  // What makes a mean of the sum over micro-batches and ranks with samples. Of several ranks whose device's work is done later
-  // the host does not know how many have some: an op counts them in the facts, and the update finds the mean there.
-  struct applied_mean {
-    double here = 1;
-    const double* there = nullptr;
-  };
-  double mean_over(std::size_t ranks) const {
-    return 1.0 / (static_cast<double>(last_micro_batches_) * static_cast<double>(ranks));
-  }
-  void take_micro_batches() { // a rank that has none has seen those of the others
-    if (last_micro_batches_ == 0) last_micro_batches_ = static_cast<std::size_t>(gradients_.on_the_way().samples().micro_batches);
-  }
-  applied_mean mean_on_device() {
-    auto& gradients = gradients_.on_the_way();
-    auto& o = outcomes_.latest();
-    const auto ranks = static_cast<std::size_t>(comm().size());
-    if (!gradients.compares()) return {o.scale = mean_over(ranks)};
-    gradients.wait_for_facts(compute());
-    mean_factor(compute(), &o.numbers()->mean, static_cast<double>(last_micro_batches_), ranks,
-                static_cast<const sum*>(gradients.facts().data() + facts_of_ranks<sum>::place_of_micro_batches),
-                facts_of_ranks<sum>::each);
-    o.has_mean = is_scale_late_ = true;
-    return {1, &o.numbers()->mean};
-  }
-  void set_applied_scale() { applied_scale_ = mean_.here; }
-  // Gradients are being made anew: nothing makes a mean of them yet.
-  void begin_scale() {
-    applied_scale_ = 1;
-    is_scale_late_ = false;
-  }
-
-  void norm(std::size_t) {
-    if (max_norm() == 0) return;
-    double* to = &squares_;
-    if constexpr (is_apart) to = &outcomes_.latest().numbers()->squares;
-    squared_norm(compute(), to, gradients_.all().data(), plan::parameter_block);
-  }
-  void clip_gradients(std::size_t) {
-    if (max_norm() == 0) return;
-    if constexpr (is_apart) {
-      auto& o = outcomes_.latest();
-      clip(compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, max_norm(), mean_.there);
-      mean_.there = &o.numbers()->factor;
-      o.has_norm = is_scale_late_ = true;
-    } else {
-      gradient_norm_ = std::sqrt(squares_) * mean_.here;
-      mean_.here *= options_.clip.scale(gradient_norm_);
-    }
-  }
-  void update(std::size_t b) {
-    const std::span<sum> gradients = gradients_.on_the_way().span_of(b);
-    updates_.apply(compute(), {mean_.here, mean_.there, learning_rate_, steps_}, replica_.parameters().data(), gradients.data(),
-                   buckets[b].begin, buckets[b].end);
-    if constexpr (fused) discarded_(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
-  }
-
-private:
-  applied_mean mean_{}; // of this step, clipped
-  double squares_ = 0;  // of its gradients
-};
-
-} // namespace cairn::detail
-
-// cairn/train/step/step_hooks.hpp
-
-namespace cairn {
-
-// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. They are the program's to read
-// and, before they leave or are used, to change; every rank has to do it alike.
-//
-// After a backward they are this rank's own of that stage, before the ranks have met and without the mean over them (of a fused
-// update there are none); before a reduce this rank's own of a bucket; after its wait, and around its update, the sums over all
-// ranks and micro-batches. At other ops there are none.
-template <class Trainer>
-class step_moment {
-public:
-  using number = accumulated<typename Trainer::plan::element>;
-
-  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
-    const auto [begin, all] = detail::replica_access::gradients_at(trainer, o);
-    begin_ = begin;
-    gradients = all;
-  }
-
-  const step_op& op;
-  // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
-  std::span<number> gradients{};
-
-  auto& queue() const { return detail::replica_access::compute(trainer_); }
-  // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
-  template <class F>
-  void for_each_gradient(F&& f) const {
-    if (gradients.empty()) return;
-    const auto take = [&](named_parameter<number> q) {
-      if (q.is_frozen || q.place < begin_ || q.place >= begin_ + gradients.size()) return;
-      q.numbers = gradients.subspan(q.place - begin_, q.numbers.size());
-      f(std::as_const(q));
-    };
-    detail::replica_access::for_each_parameter(trainer_, take);
-  }
-
-private:
-  Trainer& trainer_;
-  std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
-};
-
-namespace detail {
-
-template <step_op_kind Kind, class F>
-struct op_hook {
-  F function;
-  bool is_before;
-
-  static constexpr step_op_kind kind = Kind;
-};
-
-} // namespace detail
-
-// A callable at a named moment of a step: before or after each op of a kind.
-//
-//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
-//
-// It is a type, so that a step without hooks has no instruction for them. What it throws comes out of the step, as what fails
-// in a step does. A step or an evaluation of the trainer that it asks for is an input_error.
-template <step_op_kind Kind, class F>
-constexpr detail::op_hook<Kind, F> before_op(F f) {
-  return {std::move(f), true};
-}
-template <step_op_kind Kind, class F>
-constexpr detail::op_hook<Kind, F> after_op(F f) {
-  return {std::move(f), false};
-}
-
-namespace detail {
-
-template <class H>
-concept step_hook = requires(const H& h) {
-  { h.function };
-  { h.is_before } -> std::convertible_to<bool>;
-  { H::kind } -> std::convertible_to<step_op_kind>;
-};
-
-// What watches a step for its hooks.
-template <class Trainer, class... Hooks>
-class hooked_step : public unwatched_step {
-public:
-  hooked_step(Trainer& trainer, const Hooks&... hooks) : trainer_(trainer), hooks_(hooks...) {}
-
-  void before(const step_op& o) const { call(o, true); }
-  void after(const step_op& o) const { call(o, false); }
-
-private:
-  void call(const step_op& o, bool is_before) const {
-    std::apply([&](const auto&... hook) { (call_one(hook, o, is_before), ...); }, hooks_);
-  }
-  template <class Hook>
-  void call_one(const Hook& hook, const step_op& o, bool is_before) const {
-    if (o.kind != Hook::kind || hook.is_before != is_before) return;
-    const auto until_it_returns = replica_access::of(trainer_).in_half_step();
-    hook.function(step_moment<Trainer>(trainer_, o));
-  }
-
-  Trainer& trainer_;
-  std::tuple<const Hooks&...> hooks_;
-};
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/train/step/joined_step.hpp
-
-namespace cairn::detail {
-
-// The number that changes no other one by being added to it: to add 0 would make 0 of -0.
-struct nothing_to_add {
-  template <class Number>
-  CAIRN_HOST_DEVICE Number operator()(Number) const {
-    return static_cast<Number>(-0.0);
-  }
-};
-
-// The steps of other ranks, made by a rank that has no samples left: trainer::join(). It makes the calls of the communicator
-// that they make. What tells that it has no samples are its facts: no micro-batches. The end is found when no rank has some.
-template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class joined_step : public training_step<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = training_step<Model, Loss, Optimizer, Batch, T, Device>;
-
-public:
-  using base::buckets, base::fused, base::is_apart;
-  using typename base::plan;
-
-protected:
-  using base::base;
-  friend struct replica_access;
-  using base::comm, base::compute, base::waiting;
-  using base::gradients_, base::guard_, base::last_samples_, base::micro_batches_, base::outcomes_, base::replica_;
-  using base::steps_, base::stops_, base::summed, base::sums_, base::wants_to_stop_;
-  using typename base::sum;
-
-  std::uint64_t join_others() {
-    if (micro_batches_ > 0)
-      throw input_error("trainer::join: expected no micro-batches since the last step, found " + std::to_string(micro_batches_) +
-                        "; make a step of them, or call drop_micro_batches()");
-    const std::uint64_t before = steps_;
-    while (take_part()) {
-    }
-    return steps_ - before;
-  }
-  // A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
-  // samples this is no step: nothing is updated, and false comes back on all ranks. It waits for the others on every device.
-  bool take_part() {
-    if constexpr (!replica<Model>::distributed) return false;
-    else {
-      if (!gradients_.on_the_way().compares()) return false; // one rank, or no gradients: there is nothing to take part in
-      const calls_for now(comm(), {.word = "join, step", .number = steps_ + 1});
-      return guard_.run(
-          steps_ + 1,
-          [&] {
-            check_number("trainer: expected a schedule's learning rate of 0 or more", this->learning_rate_now());
-            this->begin_outcome();
-            if constexpr (is_apart) send_facts();
-            this->begin_scale();
-            guard_.enter(true);
-            is_step_ = join_micro_batches();
-            if constexpr (summed > 0)
-              if (is_step_) sums_.begin_join_backward();
-            return others_step();
-          },
-          [this] { this->abandon(); });
-    }
-  }
-
-private:
-  // Facts of a step without inputs, with which they go to the device otherwise.
-  void send_facts() {
-    const std::span<sum> here = outcomes_.latest().facts(gradients_.on_the_way().facts().size());
-    this->write_facts(reinterpret_cast<std::byte*>(here.data()), 0);
-    upload(compute(), here.size(), gradients_.on_the_way().facts().data(), static_cast<const sum*>(here.data()));
-    waiting()(compute().record());
-  }
-  // Layers that sum over the ranks do so before there are gradients. The calls of the others' micro-batches up to the backward of
-  // the last; then true. False: no rank has samples, or there are no such layers.
-  bool join_micro_batches() {
-    if constexpr (summed > 0) {
-      if (comm().size() < 2) return false;
-      while (true) {
-        const summed_run found = sums_.join_forward(waiting());
-        if (found == summed_run::last_micro_batch) return true;
-        if (found == summed_run::nothing) return false;
-        if (found == summed_run::micro_batch) join_backward_of_all();
-      }
-    } else return false;
-  }
-  void join_backward_of_all() {
-    sums_.begin_join_backward();
-    for (const step_op& o : this->template list<step_kind::joined>())
-      if (o.kind == step_op_kind::statistics) sums_.join_backward(o.index);
-  }
-
-  // Walks the list of such a step. Whether the others make one is found before more than the first bucket has left: at the end
-  // all are here, and false comes back.
-  bool others_step() {
-    step_walk walk(this->template list<step_kind::joined>(), joined_rows(), this);
-    walk_ = &walk;
-    makes_step_ = true;
-    walk.run();
-    if (!makes_step_) return false;
-    if constexpr (!fused) this->set_applied_scale();
-    if constexpr (is_apart) outcomes_.end(compute(), outcomes_.latest(), gradients_.on_the_way().facts().data());
-    return true;
-  }
-  template <auto Make> // a member function, also of the base
-  static void row(void* self, const step_op& o) {
-    (static_cast<joined_step*>(self)->*Make)(o.index);
-  }
-  static const std::array<step_row, step_op_kinds>& joined_rows() {
-    static constexpr std::array<step_row, step_op_kinds> rows = [] {
-      std::array<step_row, step_op_kinds> out{};
-      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
-      at(step_op_kind::facts) = &row<&joined_step::begin_with_nothing>;
-      at(step_op_kind::find) = &row<&joined_step::find>;
-      at(step_op_kind::statistics) = &row<&joined_step::statistics>;
-      at(step_op_kind::reduce) = &row<&joined_step::reduce_nothing>;
-      at(step_op_kind::wait) = &row<&joined_step::wait>;
-      at(step_op_kind::compare) = &row<&joined_step::begin_update>;
-      if constexpr (!fused) {
-        at(step_op_kind::norm) = &row<&joined_step::norm>;
-        at(step_op_kind::clip) = &row<&joined_step::clip_gradients>;
-      }
-      at(step_op_kind::update) = &row<&joined_step::update>;
-      return out;
-    }();
-    return rows;
-  }
-
-  void begin_with_nothing(std::size_t) {
-    this->begin_reduction(0);
-    if constexpr (!fused) add_nothing(gradients_.all());
-  }
-  void reduce_nothing(std::size_t b) {
-    if constexpr (fused) add_nothing(gradients_.on_the_way().span_of(b));
-    this->reduce(b);
-  }
-  void statistics([[maybe_unused]] std::size_t k) {
-    if constexpr (summed > 0)
-      if (is_step_) sums_.join_backward(k);
-  }
-  void find(std::size_t) {
-    auto& gradients = gradients_.on_the_way();
-    const std::span<const sum> all = facts_now();
-    gradients.take(comm(), all);
-    if (gradients.samples().count > 0) return;
-    end_of_all(all);
-    makes_step_ = false;
-    walk_->stop();
-  }
-  // What all ranks say of this step, where the host can read it.
-  std::span<const sum> facts_now() {
-    auto& gradients = gradients_.on_the_way();
-    gradients.wait_for_facts(compute());
-    if constexpr (!is_apart) return gradients.facts();
-    else {
-      auto& o = outcomes_.latest();
-      outcomes_.fetch_facts(compute(), o, gradients.facts().data());
-      waiting()(compute().record());
-      return o.facts(gradients.facts().size());
-    }
-  }
-  void add_nothing(std::span<sum> gradients) {
-    elementwise(compute(), gradients.size(), nothing_to_add{}, gradients.data(), static_cast<const sum*>(gradients.data()));
-  }
-
-  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
-  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
-  void end_of_all(std::span<const sum> all) {
-    this->wait_for_all(); // for what the last step tells
-    guard_.leave();
-    facts_of_ranks<sum>::compare(all, static_cast<std::size_t>(comm().size()));
-    guard_.enter(true);
-    if (gradients_.on_the_way().asks_to_stop()) {
-      stops_ = true; // and it stays so if the last step said it
-      wants_to_stop_ = false;
-    }
-    const ranks_with_samples last = std::exchange(last_samples_, {});
-    if (plan::state_block > 0 && last.count > 0 && last.count < static_cast<std::size_t>(comm().size()))
-      broadcast(comm(), compute(), std::as_writable_bytes(replica_.buffers()), static_cast<int>(last.first));
-  }
-
-  step_walk* walk_ = nullptr; // of the step that is made
-  bool is_step_ = false;      // the others have samples, as their statistics tell
-  bool makes_step_ = false;   // as their facts tell
-};
 
 } // namespace cairn::detail
 
@@ -35986,43 +36109,45 @@ struct refused_calls {
   }
 };
 
-// A trainer's constructors.
-template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class constructed_trainer : public joined_step<Model, Loss, Optimizer, Batch, T, Device>, public refused_calls {
-  using base = joined_step<Model, Loss, Optimizer, Batch, T, Device>;
-  using distribution = replica<Model>;
+// A trainer's constructors, and its parts. Self is the trainer.
+template <class Self, class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class constructed_trainer : public weights_interface<Self, typename step_lists<Model, Batch::size, T>::plan, T, Device, true>,
+                            public refused_calls {
+  using types = training_types<Model, Loss, Optimizer, Batch, T, Device>;
+  static constexpr bool distributed = types::distribution::distributed;
 
 public:
-  using typename base::communicator_type;
-  using typename base::options;
+  using training_type = training<types>;
+  using communicator_type = typename types::communicator_type;
+  using options = typename types::options;
 
 private:
-  using arguments = trainer_arguments<communicator_type, distribution::distributed, Optimizer, options, Device>;
+  using arguments = trainer_arguments<communicator_type, distributed, Optimizer, options, Device>;
   template <class... Given>
   struct refused {};
 
 public:
   // One process, one rank.
   explicit constructed_trainer(const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base(device_of<Device>(given, static_cast<const communicator_type*>(nullptr)), nullptr, optimizer, given) {}
+    requires(!distributed)
+      : parts_(device_of<Device>(given, static_cast<const communicator_type*>(nullptr)), nullptr, optimizer, given) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit constructed_trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base(device_of<Device>(given, &comm), &comm, optimizer, given) {
-    this->meet();
+    requires(distributed)
+      : parts_(device_of<Device>(given, &comm), &comm, optimizer, given) {
+    meet(parts_);
   }
 
   // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
   // `threads` and `ordinal` are its own.
   explicit constructed_trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
+    requires(!distributed)
+      : parts_((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
   explicit constructed_trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base((given.check(), held_device<Device>(shared)), &comm, optimizer, given) {
-    this->meet();
+    requires(distributed)
+      : parts_((given.check(), held_device<Device>(shared)), &comm, optimizer, given) {
+    meet(parts_);
   }
 
   // Arguments that fit none of these. Options in braces have no type, so that they are named here.
@@ -36036,12 +36161,19 @@ public:
     requires(!std::is_constructible_v<arguments, First, Others...>)
   explicit constructed_trainer(First&&, Others&&...) : constructed_trainer(refused<First, Others...>{}) {}
 
+  // For what works with a trainer as a whole, as fit, files, hooks and reports do: its parts (step/training.hpp), which may
+  // change from version to version.
+  training_type& inside() { return parts_; }
+  const training_type& inside() const { return parts_; }
+
 private:
   template <class... Given>
   explicit constructed_trainer(refused<Given...>)
-      : base(no_argument<held_device<Device>>(), nullptr, no_argument<const Optimizer&>(), no_argument<const options&>()) {
+      : parts_(no_argument<held_device<Device>>(), nullptr, no_argument<const Optimizer&>(), no_argument<const options&>()) {
     refuse<refused_arguments<fault_of_arguments<arguments, Given...>(), Optimizer, Given...>>();
   }
+
+  training_type parts_;
 };
 
 } // namespace cairn::detail
@@ -36081,7 +36213,7 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
   requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
 class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
 public:
-  using communicator_type = typename detail::replica<Model>::communicator_type;
+  using communicator_type = typename detail::distribution<Model>::communicator_type;
 
   using options = typename detail::stand_in_trainer<T>::options;
 
@@ -36117,19 +36249,22 @@ namespace cairn {
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device>;
-  using distribution = detail::replica<Model>;
+class trainer : public detail::constructed_trainer<trainer<Model, Loss, Optimizer, Batch, T, Device>, Model, Loss, Optimizer,
+                                                   Batch, T, Device> {
+  using base = detail::constructed_trainer<trainer, Model, Loss, Optimizer, Batch, T, Device>;
+  using types = detail::training_types<Model, Loss, Optimizer, Batch, T, Device>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
-  using base::fused, base::is_apart, base::output_shape;
+  using base::inside, base::is_apart, base::output_shape;
   using base::step, base::accumulate, base::evaluate_loss; // with arguments that they do not take
-  using typename base::communicator_type;
+  using typename base::communicator_type, typename base::options, typename base::plan, typename base::training_type;
   using optimizer_type = Optimizer;
   using loss_type = detail::loss_of_step<Device>; // what step() returns
-  using typename base::options;
-  using typename base::plan;
+  using curve = typename types::curve;
+  using lists = typename types::lists;
+  static constexpr bool fused = types::fused;
+  static constexpr const auto& buckets = types::buckets;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // trainer(optimizer, options), of a ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
@@ -36149,31 +36284,26 @@ public:
   // exception out of a step leaves the parameters of all ranks as they were, and drops the micro-batches. Once gradients
   // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
-  template <step_inputs Inputs, numbers Targets>
-  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
-    static_assert(is_judged_by_first());
-    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets});
-  }
-  // The same with callables at named moments of the step: before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
+  //
+  // Behind all else, these calls and those below take hooks, callables at named moments of the step: before_op<Kind>(f),
+  // after_op<Kind>(f); see step_hooks.hpp.
   template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
-    requires(sizeof...(Hooks) > 0)
-  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
+  loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
-    const detail::hooked_step<trainer, Hooks...> watch(*this, hooks...);
-    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets}, watch);
+    return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
-  template <step_inputs Inputs, numbers Targets>
-  detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
+  // averages over its micro-batches, as it does over ranks.
+  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
-    return this->take_micro_batch(inputs, judged_by_loss<Targets>{{*this}, targets});
+    return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
   // Forgets the micro-batches since the last step, as if they had not been.
   void drop_micro_batches() {
-    replica_.expect_whole_step();
-    micro_batches_ = 0;
+    inside().replica.expect_whole_step();
+    inside().counters.micro_batches = 0;
   }
 
   // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
@@ -36182,8 +36312,8 @@ public:
   // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
   // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
   std::uint64_t join() {
-    replica_.expect_whole_step();
-    return this->join_others();
+    inside().replica.expect_whole_step();
+    return detail::join_others(inside());
   }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
@@ -36192,22 +36322,22 @@ public:
   template <step_inputs Inputs>
   auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    this->run_forward_alone(rows, inputs);
-    return replica_.fetched_outputs(this->at_loss().input, rows, this->waiting());
+    detail::run_forward_alone(inside(), rows, inputs);
+    return inside().replica.fetched_outputs(inside().at_loss().input, rows, inside().waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
   // derivatives of the number that is to be lowered, a mean over these samples. As torch's output.backward(gradient): a
   // generator takes its discriminator's input_gradient(), several losses the sum of their gradients.
-  template <step_inputs Inputs, numbers Gradient>
-  void step_from(const Inputs& inputs, const Gradient& gradient) {
+  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
-    this->take_step(inputs, given_gradient<Gradient>{{*this}, gradient});
+    make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
-  template <step_inputs Inputs, numbers Gradient>
-  void accumulate_from(const Inputs& inputs, const Gradient& gradient) {
+  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
-    this->take_micro_batch(inputs, given_gradient<Gradient>{{*this}, gradient});
+    make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
 
   // As step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between forward and
@@ -36219,14 +36349,14 @@ public:
   //
   // f runs on the host on every device. A step, an evaluation or a state of the trainer that it asks for is an input_error. What
   // it throws comes out of the step, as what fails in a step does. The first call allocates the gradients' memory.
-  template <step_inputs Inputs, class F>
-  detail::loss_of_step<Device> step_by(const Inputs& inputs, F&& f) {
-    return this->take_step(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
+    return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
-  template <step_inputs Inputs, class F>
-  detail::loss_of_step<Device> accumulate_by(const Inputs& inputs, F&& f) {
+  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     static_assert(can_accumulate());
-    return this->take_micro_batch(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+    return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
@@ -36239,13 +36369,15 @@ public:
                   "trainer: this network's input gradient is not made; write trainer<with_input_gradient<Net>, ...>");
     if constexpr (plan::gives_input_gradient) {
       static_assert(detail::contains(plan::values.gradients[0], K), "trainer: input K has no gradient; is it of integers?");
-      const std::size_t at = code_.gradient_at[0][K];
-      const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
+      const training_type& parts = inside();
+      const std::size_t at = parts.code.gradient_at[0][K];
+      const tensor_view<const T> there{reinterpret_cast<const T*>(parts.input_gradient.data() + at), parts.counters.rows,
+                                       plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
-        auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
-        if constexpr (!detail::is_narrow<T>) return self->replica_.fetched(there, self->waiting());
+        auto& waits = const_cast<training_type&>(parts); // which changes nothing that can be seen
+        if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
         else {
-          const auto own = self->replica_.fetched(there, self->waiting());
+          const auto own = waits.replica.fetched(there, waits.waiting());
           owned_tensor<sum> wide(own.rows(), own.sample_shape());
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
           return wide;
@@ -36258,15 +36390,14 @@ public:
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
-    replica_.expect_whole_step();
-    if constexpr (is_apart) { // a step that failed is over, and of no interest any more
-      detail::finish_on_host(compute());
-      this->outcomes_.forget();
-    }
-    if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();
-    this->broadcast_replica(root);
-    guard_.clear();
-    micro_batches_ = 0;
+    training_type& parts = inside();
+    parts.replica.expect_whole_step();
+    detail::finish_on_host(parts.compute()); // a step that failed is over, and of no interest any more
+    parts.outcomes.forget();
+    if constexpr (requires(communicator_type& c) { c.recover(); }) parts.comm().recover();
+    detail::take_replica_of(parts, root, "synchronize");
+    parts.guard.clear();
+    parts.counters.micro_batches = 0;
   }
 
   // The mean loss over these samples in evaluation mode. The second calls f(outputs, loss) before the memory of the outputs is
@@ -36278,21 +36409,20 @@ public:
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
-    const judged_by_loss<Targets> judge{{*this}, targets};
-    replica_.expect_whole_step();
+    training_type& parts = inside();
+    const judged_by_loss<Targets> judge{{parts}, targets};
+    parts.replica.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
-    this->begin_outcome();
+    parts.begin_outcome();
     const auto write = [&](std::byte* to) { judge.write(rows, to); };
-    return replica_.with_inputs(rows, inputs, pass::evaluate, this->waiting(), write, [&](const detail::frame<T>& lent) {
-      detail::run_forward(replica_.code(), compute(), lent);
-      const tensor_view<const T> made = replica_.evaluated(rows);
-      const tensor_view<const sum> outputs = replica_.shown(made);
-      double loss = 0;
-      const detail::judged_at at = this->judged(loss);
-      judge(rows, made.data(), nullptr, at);
-      loss = this->loss_now(at);
+    return parts.replica.with_inputs(rows, inputs, pass::evaluate, parts.waiting(), write, [&](const detail::frame<T>& lent) {
+      detail::run_forward(parts.replica.code(), parts.compute(), lent);
+      const tensor_view<const T> made = parts.replica.evaluated(rows);
+      const tensor_view<const sum> outputs = parts.replica.shown(made);
+      judge(rows, made.data(), nullptr, parts.judged());
+      const double loss = parts.loss_now();
       if constexpr (is_apart) {
-        const owned_tensor<sum> own = replica_.fetched(outputs, this->waiting());
+        const owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
@@ -36304,26 +36434,28 @@ public:
   std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
-    const std::span<sum> all = this->shown(gradients_.all());
-    scale(all);
+    const std::span<sum> all = this->shown(inside().gradients.all());
+    inside().take_mean(all);
     return all;
   }
   // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
   template <class F>
   void for_each_gradient(F&& f) {
     static_assert(!fused, "fused_update: there are never all gradients; train without fused_update to look at them");
-    auto all = this->on_host();
-    all.add_state(gradients_.all());
-    scale(all.state(0));
+    auto all = inside().replica.on_host();
+    all.add_state(inside().gradients.all());
+    inside().take_mean(all.state(0));
     all.for_each_of_state(0, std::forward<F>(f));
     all.give_back();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const sum> optimizer_state(std::size_t i) const { return this->shown(std::span<const sum>(updates_.state(i))); }
+  std::span<const sum> optimizer_state(std::size_t i) const {
+    return this->shown(std::span<const sum>(inside().updates.state(i)));
+  }
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
-    auto all = this->states_on_host();
+    auto all = inside().states_on_host();
     for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
     all.give_back();
   }
@@ -36332,102 +36464,84 @@ public:
   // evaluation, or a step of other ranks that it joins. It is a constant, unless the schedule was solved when the program ran.
   template <step_kind Kind = step_kind::step>
   std::span<const step_op> step_ops() const {
-    return this->template list<Kind>();
+    return inside().template list<Kind>();
   }
 
   // Micro-batches that were accumulated since the last step.
-  std::size_t micro_batches() const { return micro_batches_; }
-  std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  std::size_t micro_batches() const { return inside().counters.micro_batches; }
+  std::span<std::byte> arena() { return this->shown(std::span{inside().replica.arena_memory().data(), arena_bytes()}); }
   // f(bytes) with the arena, which f may fill; on a device whose memory is not the host's a copy, which is brought over then.
   template <class F>
   void with_arena(F&& f) {
-    this->wait_for_all();
-    detail::host_copy<std::byte, Device> all(replica_.device(), {replica_.arena_memory().data(), arena_bytes()});
+    wait();
+    auto& replica = inside().replica;
+    detail::host_copy<std::byte, Device> all(replica.device(), {replica.arena_memory().data(), arena_bytes()});
     f(all.numbers());
     all.give_back();
   }
-  std::size_t arena_bytes() { return replica_.arena_memory().size(); }
+  std::size_t arena_bytes() { return inside().replica.arena_memory().size(); }
 
   // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
   // states, the arena, and where the device's memory is not the host's the slots of its batches. Not what the device keeps for
   // itself, nor a larger arena of a schedule that was solved at run time. See device_bytes.
-  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) {
-    return base::all_bytes(states, ranks);
-  }
+  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) { return types::bytes(states, ranks); }
 
-  std::uint64_t steps() const { return steps_; } // updates so far
+  std::uint64_t steps() const { return inside().counters.steps; } // updates so far
+
+  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
+  // the same steps there: save_state() and load_state() (train/state/saved_state.hpp) do it through a file. Micro-batches since
+  // the last step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  training_state state() { return inside().state(); }
+  void restore(const training_state& s) { inside().restore(s); }
 
   // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
   // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
   // knows nothing of it.
-  void request_stop() { wants_to_stop_ = true; }
-  bool stop_requested() const { return stops_; }
+  void request_stop() { inside().counters.wants_to_stop = true; }
+  bool stop_requested() const { return inside().counters.stops; }
   // Of the next step; where the options gave a schedule, that decides.
-  double learning_rate() const { return this->learning_rate_now(); }
+  double learning_rate() const { return inside().learning_rate_now(); }
   // Of the step behind so many, if the program sets no other.
-  double learning_rate_at(std::uint64_t steps) const {
-    return options_.learning_rate ? options_.learning_rate.at(steps) : updates_.optimizer().learning_rate;
-  }
-  void learning_rate(double rate) {
-    detail::check_number("trainer: expected a learning rate of 0 or more", rate);
-    rate_was_set_ = true;
-    learning_rate_ = rate;
-  }
+  double learning_rate_at(std::uint64_t steps) const { return inside().learning_rate_at(steps); }
+  void learning_rate(double rate) { inside().set_learning_rate(rate); }
   // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. A
   // learning_rate that is not that of the one before is the rate from now on; where the options gave a schedule, which would
   // decide all the same, it is an input_error. The loss likewise. With ddp every rank gives the same: the next step compares.
-  const Optimizer& optimizer() const { return updates_.optimizer(); }
-  void optimizer(const Optimizer& other) {
-    const double before = updates_.optimizer().learning_rate;
-    const bool has_rate = detail::is_another_rate(options_.learning_rate && !rate_was_set_, before, other.learning_rate);
-    updates_.change(other);
-    if (has_rate) learning_rate(other.learning_rate);
-    settings_ = this->settings();
-  }
-  const Loss& loss() const { return options_.loss; }
-  void loss(const Loss& other) {
-    options_.loss = other;
-    this->send_constants();
-    settings_ = this->settings();
-  }
+  const Optimizer& optimizer() const { return inside().updates.optimizer(); }
+  void optimizer(const Optimizer& other) { inside().set_optimizer(other); }
+  const Loss& loss() const { return inside().options.loss; }
+  void loss(const Loss& other) { inside().set_loss(other); }
   // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping. On a device whose work is done
   // later it waits for the step.
   double gradient_norm() {
-    this->wait_for_all();
-    return gradient_norm_;
+    wait();
+    return inside().counters.gradient_norm;
   }
   // Comes back when all steps are done, and throws what went wrong in them: to look at the clock, or before the ranks part. On
   // a cpu they are done when step() returns.
-  void wait() { this->wait_for_all(); }
+  void wait() { inside().wait_for_all(); }
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
-  void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
+  void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
 
 private:
-  friend struct detail::replica_access;
-  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::is_scale_late_;
-  using base::late_scale_, base::micro_batches_;
-  using base::options_, base::rate_was_set_, base::replica_;
-  using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
-
-  // The gradients that were applied: those of all ranks times what made a mean of them.
-  void scale(std::span<sum> all) {
-    if (std::exchange(is_scale_late_, false)) {
-      this->wait_for_all();
-      applied_scale_ = late_scale_;
-    }
-    if (applied_scale_ != 1)
-      for (sum& g : all) g *= static_cast<sum>(applied_scale_);
-    applied_scale_ = 1;
-  }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  using judged_by_loss = detail::judged_by_loss<trainer, Targets>;
+  using judged_by_loss = detail::judged_by_loss<training_type, Targets>;
   template <class Gradient>
-  using given_gradient = detail::given_gradient<trainer, Gradient>;
+  using given_gradient = detail::given_gradient<training_type, Gradient>;
   template <class F>
-  using judged_by_function = detail::judged_by_function<trainer, F>;
+  using judged_by_function = detail::judged_by_function<training_type, std::remove_reference_t<F>>;
+  template <class Inputs, class Judge, class... Hooks>
+  loss_type make_step(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
+    const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
+    return detail::make_step(inside(), inputs, judge, watch);
+  }
+  template <class Inputs, class Judge, class... Hooks>
+  loss_type make_micro_batch(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
+    const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
+    return detail::accumulate(inside(), inputs, judge, watch);
+  }
   // Micro-batches need all gradients at once.
   static constexpr bool can_accumulate() {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
@@ -38826,9 +38940,9 @@ step_costs costs_of() {
 // whatever a trainer takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
 network_summary summary() {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
-  using plan = blueprint_of<model, Batch, T, typename replica::update>;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
+  using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
   using policy = typename detail::whole<model>::policy;
@@ -38842,13 +38956,13 @@ network_summary summary() {
   for (const detail::network_line& line : out.lines)
     if (line.level == 0) out.frozen += line.frozen;
   out.costs = detail::costs_of<plan>();
-  out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
+  out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename distribution::update>>();
   out.checkpointed = detail::has_checkpoint<model>;
-  if constexpr (replica::distributed) {
-    constexpr std::size_t most = plan::fused ? replica::update::bytes : replica::options::bytes;
+  if constexpr (distribution::distributed) {
+    constexpr std::size_t most = plan::fused ? distribution::update::bytes : distribution::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
     out.buckets.assign(buckets.begin(), buckets.end());
-    if constexpr (replica::options::sums_statistics) {
+    if constexpr (distribution::options::sums_statistics) {
       out.statistics_calls = detail::summed_layers<plan>::calls;
       out.statistics_bytes = detail::summed_layers<plan>::bytes;
     }
@@ -38873,7 +38987,7 @@ namespace cairn {
 template <class Model, class Batch, class T = float>
 std::vector<bucket_departure> departures() {
   using lists = detail::step_lists<Model, Batch::size, T>;
-  if constexpr (!detail::replica<Model>::distributed) return {};
+  if constexpr (!detail::distribution<Model>::distributed) return {};
   else
     return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
 }
@@ -38884,23 +38998,24 @@ std::vector<bucket_departure> departures() {
 // what is stored, the bytes that live meanwhile, and with ddp<> when each bucket leaves. Model is whatever a trainer takes.
 template <class Model, class Batch, class T = float>
 void draw_schedule(const std::string& file) {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
-  using plan = blueprint_of<model, Batch::size, T, typename replica::update>;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
+  using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
-  write_svg(file, draw_schedules(
-                      std::span(&panel, 1),
-                      {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                       .stage_names = stage_names<plan>(),
-                       .store_all_peak = blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
+  write_svg(file,
+            draw_schedules(
+                std::span(&panel, 1),
+                {.title = "One training step of " + std::to_string(Batch::size) + " samples",
+                 .stage_names = stage_names<plan>(),
+                 .store_all_peak = blueprint_of<plain, Batch::size, T, typename distribution::update>::trained::memory.arena}));
 }
 
 } // namespace cairn
 
-// cairn/report/layer_watch.hpp
+// cairn/report/watched_layers.hpp
 
 namespace cairn::detail {
 
@@ -38912,6 +39027,7 @@ struct layer_place {
   const stage* facts = nullptr;
   const value_list* behind = nullptr; // the whole value, of which the layer makes the first tensors
   bool is_frozen = false;
+  bool in_block = false;
 
   // As it was typed. All that compilers add to a spelling is as long behind every type.
   std::string name() const {
@@ -38924,64 +39040,181 @@ struct layer_place {
 // All layers of a chain, each at its index among them.
 template <class T, class Queue>
 void find_layers(const program<T, Queue>& p, std::vector<layer_place<T, Queue>>& out, const chain_names& called = {},
-                 std::uint32_t first = 0) {
+                 std::uint32_t first = 0, bool in_block = false) {
   detail::stage_names<T, Queue> names(p, called);
   for (std::size_t i = 0; i < p.size(); ++i) {
     const auto& e = p.at(i);
     const std::string name = names.next(i);
     const std::uint32_t leaf = first + p.leaf_begin[i];
     for (std::size_t c = 0; c < e.chains.size(); ++c)
-      find_layers(*e.chains[c].code, out, names.inside(e, name, c), leaf + e.chains[c].leaf_begin);
+      find_layers(*e.chains[c].code, out, names.inside(e, name, c), leaf + e.chains[c].leaf_begin, true);
     if (!e.chains.empty()) continue;
     if (out.size() <= leaf) out.resize(leaf + std::size_t{1});
     std::string path = e.places == 0 ? std::string() : name; // an Input has no name
     if (path.ends_with('.')) path.pop_back();
-    out[leaf] = {std::move(path), &e, &p.stages[i], i + 1 < p.size() ? p.at(i + 1).arrives : p.outputs, p.is_frozen};
+    out[leaf] = {std::move(path), &e, &p.stages[i], i + 1 < p.size() ? p.at(i + 1).arrives : p.outputs, p.is_frozen, in_block};
   }
 }
 
+enum class layer_pass : unsigned char { forward, recompute, backward };
+
+// One call of a layer. A layer that applies the activation beside it does that one's work.
+struct layer_run {
+  std::uint32_t leaf = 0;
+  layer_pass what = layer_pass::forward;
+  std::size_t begin = 0, end = 0; // marks
+  std::uint64_t flops = 0;        // for one sample
+  std::uint32_t beside = 0;       // the activation, if it does its work
+  std::uint64_t beside_flops = 0;
+};
+
+// Has the layers of a network called by functions of its own, wherever in blocks they stand, and tells of each call. What is
+// computed is what the network's own functions compute, as they call those: they stand in a copy of the program.
+template <class T, class Queue>
+class watched_layers {
+public:
+  // All of them, or those that stand in blocks.
+  explicit watched_layers(bool in_blocks_only) : in_blocks_only_(in_blocks_only) {}
+  watched_layers(const watched_layers&) = delete;
+  watched_layers& operator=(const watched_layers&) = delete;
+
+  // The layers of the network, from the first watched step on.
+  const std::vector<layer_place<T, Queue>>& layers() const { return layers_; }
+
+  // Layers have no place for the one who watches them: a thread makes one step at a time.
+  struct at_work {
+    explicit at_work(watched_layers& w) : before(std::exchange(watching(), &w)) {}
+    at_work(const at_work&) = delete;
+    at_work& operator=(const at_work&) = delete;
+    ~at_work() { watching() = before; }
+    watched_layers* before;
+  };
+
+protected:
+  ~watched_layers() = default;
+  // Puts a mark into the queue; and what is told of a call between two of them.
+  virtual std::size_t mark() = 0;
+  virtual void about_to_run(const layer_run&) {}
+  virtual void ran(const layer_run&) = 0;
+
+  // The copy of the program that a step is to run.
+  const program<T, Queue>& watched(const program<T, Queue>& own) {
+    if (layers_.empty()) {
+      find_layers(own, layers_);
+      code_ = copy_of(own, !in_blocks_only_);
+    }
+    code_->training = own.training;
+    return *code_;
+  }
+  // Before a step with this frame.
+  void begin_layers(const frame<T>& lent) { first_leaf_ = lent.random.position; }
+
+private:
+  static watched_layers*& watching() {
+    static thread_local watched_layers* now = nullptr;
+    return now;
+  }
+  template <class F>
+  void run(layer_run told, const F& f) {
+    about_to_run(told);
+    told.begin = mark();
+    f();
+    told.end = mark();
+    ran(told);
+  }
+  static void forward_layer(Queue& queue, const forward_call<T>& call) {
+    watched_layers& w = *watching();
+    const std::uint32_t leaf = call.random.position - w.first_leaf_;
+    const auto& layer = w.layers_[leaf];
+    layer_run told{.leaf = leaf,
+                   .what = call.why == pass::recompute ? layer_pass::recompute : layer_pass::forward,
+                   .flops = layer.facts->forward_flops};
+    if (call.then != activation::none) told.beside = leaf + 1, told.beside_flops = w.layers_[leaf + 1].facts->forward_flops;
+    w.run(told, [&] { layer.code->forward(queue, call); });
+  }
+  static void backward_layer(Queue& queue, const backward_call<T>& call) {
+    watched_layers& w = *watching();
+    const std::uint32_t leaf = call.random.position - w.first_leaf_;
+    const auto& layer = w.layers_[leaf];
+    layer_run told{.leaf = leaf,
+                   .what = layer_pass::backward,
+                   .flops = layer.facts->backward_flops - (call.input_gradients ? 0 : layer.facts->input_gradient_flops)};
+    if (call.before != activation::none) told.beside = leaf - 1, told.beside_flops = w.layers_[leaf - 1].facts->backward_flops;
+    w.run(told, [&] { layer.code->backward(queue, call); });
+  }
+  // Chains that are one constant share a copy.
+  program<T, Queue>* copy_of(const program<T, Queue>& p, bool with_layers) {
+    program<T, Queue>*& known = copies_[&p];
+    if (known != nullptr) return known;
+    program<T, Queue>& out = programs_.emplace_back(p);
+    known = &out;
+    std::vector<element>& elements = elements_.emplace_back(p.elements.begin(), p.elements.end());
+    for (element& e : elements) {
+      if (with_layers && e.forward != nullptr) e.forward = &forward_layer, e.backward = &backward_layer;
+      if (e.chains.empty()) continue;
+      std::vector<chain_of_block<T, Queue>>& chains = chains_.emplace_back(e.chains.begin(), e.chains.end());
+      for (auto& chain : chains) chain.code = copy_of(*chain.code, true);
+      e.chains = chains;
+    }
+    out.elements = elements;
+    return &out;
+  }
+
+  using element = typename program<T, Queue>::element;
+
+  bool in_blocks_only_;
+  std::vector<layer_place<T, Queue>> layers_{};
+  std::deque<program<T, Queue>> programs_{}; // copies: they stay where they are
+  std::deque<std::vector<element>> elements_{};
+  std::deque<std::vector<chain_of_block<T, Queue>>> chains_{};
+  std::map<const program<T, Queue>*, program<T, Queue>*> copies_{};
+  program<T, Queue>* code_ = nullptr; // of the network
+  std::uint32_t first_leaf_ = 0;
+};
+
+} // namespace cairn::detail
+
+// cairn/report/layer_watch.hpp
+
+namespace cairn::detail {
+
 // Watches training steps, one after another: looks at the device's clock before and behind every call of a layer, wherever in
 // blocks it stands. It takes the place of unwatched_step (train/step/training_step.hpp). What is computed is what an unwatched
-// step computes, bit for bit, by the same functions: they are called by a copy of the program whose layers are functions of the
-// watch.
+// step computes, bit for bit.
 template <class T, class Queue>
-class layer_watch {
+class layer_watch : public watched_layers<T, Queue> {
+  using base = watched_layers<T, Queue>;
+
 public:
-  // What a run is a part of: three passes of a layer, and what belongs to no layer.
-  enum part : unsigned char { forward_pass, recompute_pass, backward_pass, loss_part, gradients_part, update_part };
+  // What belongs to no layer.
+  enum part : unsigned char { loss_part, gradients_part, update_part };
   struct layer_sums {
-    std::int64_t nanoseconds[3] = {0, 0, 0}; // of each pass
+    std::int64_t nanoseconds[3] = {0, 0, 0}; // of each layer_pass
     std::uint64_t flops = 0;                 // for one sample
   };
 
   // A step of one rank has no sums over ranks to wait for. With a fused update gradients are summed and used layer by layer.
-  layer_watch(bool is_alone, bool is_fused) : waits_(!is_alone && !is_fused), is_fused_(is_fused) {}
-  layer_watch(const layer_watch&) = delete;
-  layer_watch& operator=(const layer_watch&) = delete;
+  layer_watch(bool is_alone, bool is_fused) : base(false), waits_(!is_alone && !is_fused), is_fused_(is_fused) {}
 
-  // The layers of the network, from the first watched step on; and of the last step what each took, and the other parts.
-  const std::vector<layer_place<T, Queue>>& layers() const { return layers_; }
+  // Of the last step what each layer took, and the other parts.
   const std::vector<layer_sums>& sums() const { return sums_; }
-  std::int64_t nanoseconds(part p) const { return others_[p - loss_part]; }
+  std::int64_t nanoseconds(part p) const { return others_[p]; }
 
-  // Layers have no place for the one who watches them: a thread makes one step at a time.
-  struct at_work {
-    explicit at_work(layer_watch& w) : before(std::exchange(watching(), &w)) {}
-    at_work(const at_work&) = delete;
-    at_work& operator=(const at_work&) = delete;
-    ~at_work() { watching() = before; }
-    layer_watch* before;
-  };
   const program<T, Queue>& program_of(const program<T, Queue>& own, Queue& queue) {
-    if (layers_.empty()) prepare(own, queue);
-    code_->training = own.training;
-    return *code_;
+    const program<T, Queue>& out = base::watched(own);
+    if (!clock_) {
+      constexpr std::size_t most_runs = 6; // of a layer, usually
+      clock_.emplace(queue, 2 * most_runs * (base::layers().size() + 1));
+      runs_.reserve(most_runs * (base::layers().size() + 1));
+    }
+    return out;
   }
   template <class Reduction>
   void begin(const program<T, Queue>&, Queue&, const frame<T>& lent, const Reduction&) {
-    first_leaf_ = lent.random.position;
+    base::begin_layers(lent);
     runs_.clear();
-    sums_.assign(layers_.size(), {});
+    rest_.clear();
+    sums_.assign(base::layers().size(), {});
     is_behind_ = false;
     clock_->restart();
     clock_->mark(); // times count from here
@@ -38991,35 +39224,32 @@ public:
       begin_ = clock_->mark();
     } else if (is_behind(o)) {
       const std::size_t now = is_behind_ && !ends_wait(o) ? 0 : clock_->mark();
-      if (is_behind_ && ends_wait(o)) runs_.push_back({0, gradients_part, behind_, now});
+      if (is_behind_ && ends_wait(o)) rest_.push_back({gradients_part, behind_, now});
       if (!std::exchange(is_behind_, true) || ends_wait(o)) behind_ = now;
     }
   }
   void after(const step_op& o) {
     if (is_timed(o))
-      runs_.push_back({0,
-                       o.kind == step_op_kind::loss ? loss_part
+      rest_.push_back({o.kind == step_op_kind::loss ? loss_part
                        : is_fused_                  ? update_part
                                                     : gradients_part,
                        begin_, clock_->mark()});
   }
   template <class Communicator>
   void end(Communicator& comm, Queue& queue) {
-    if (is_behind_) runs_.push_back({0, update_part, behind_, clock_->mark()});
+    if (is_behind_) rest_.push_back({update_part, behind_, clock_->mark()});
     wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
     add_up();
   }
 
 private:
-  struct run {
-    std::uint32_t leaf;
+  struct rest {
     part what;
     std::size_t begin, end; // marks
   };
-  static layer_watch*& watching() {
-    static thread_local layer_watch* now = nullptr;
-    return now;
-  }
+
+  std::size_t mark() override { return clock_->mark(); }
+  void ran(const layer_run& r) override { runs_.push_back(r); }
 
   // The loss, and inside of backward what belongs to other ranks, or the update.
   bool is_timed(const step_op& o) const {
@@ -39029,77 +39259,23 @@ private:
   static bool is_behind(const step_op& o) { return o.kind >= step_op_kind::reduce && !o.is_inside; }
   bool ends_wait(const step_op& o) const { return waits_ && o.kind == step_op_kind::compare; }
 
-  template <class F>
-  void time(part what, std::uint32_t leaf, const F& f) {
-    const std::size_t begin = clock_->mark();
-    f();
-    const std::size_t end = clock_->mark();
-    runs_.push_back({leaf, what, begin, end});
-  }
-  // The functions of the copy. A layer that applies the activation beside it does that one's work.
-  static void forward_layer(Queue& queue, const forward_call<T>& call) {
-    layer_watch& w = *watching();
-    const std::uint32_t leaf = call.random.position - w.first_leaf_;
-    const auto& layer = w.layers_[leaf];
-    w.time(call.why == pass::recompute ? recompute_pass : forward_pass, leaf, [&] { layer.code->forward(queue, call); });
-    w.sums_[leaf].flops += layer.facts->forward_flops;
-    if (call.then != activation::none) w.sums_[leaf + 1].flops += w.layers_[leaf + 1].facts->forward_flops;
-  }
-  static void backward_layer(Queue& queue, const backward_call<T>& call) {
-    layer_watch& w = *watching();
-    const std::uint32_t leaf = call.random.position - w.first_leaf_;
-    const auto& layer = w.layers_[leaf];
-    w.time(backward_pass, leaf, [&] { layer.code->backward(queue, call); });
-    w.sums_[leaf].flops += layer.facts->backward_flops - (call.input_gradients ? 0 : layer.facts->input_gradient_flops);
-    if (call.before != activation::none) w.sums_[leaf - 1].flops += w.layers_[leaf - 1].facts->backward_flops;
-  }
-  void prepare(const program<T, Queue>& p, Queue& queue) {
-    find_layers(p, layers_);
-    code_ = copy_of(p);
-    constexpr std::size_t most_runs = 6; // of a layer, usually
-    clock_.emplace(queue, 2 * most_runs * (layers_.size() + 1));
-    runs_.reserve(most_runs * (layers_.size() + 1));
-  }
-  // Chains that are one constant share a copy.
-  program<T, Queue>* copy_of(const program<T, Queue>& p) {
-    program<T, Queue>*& known = copies_[&p];
-    if (known != nullptr) return known;
-    program<T, Queue>& out = programs_.emplace_back(p);
-    known = &out;
-    std::vector<element>& elements = elements_.emplace_back(p.elements.begin(), p.elements.end());
-    for (element& e : elements) {
-      if (e.forward != nullptr) e.forward = &forward_layer, e.backward = &backward_layer;
-      if (e.chains.empty()) continue;
-      std::vector<chain_of_block<T, Queue>>& chains = chains_.emplace_back(e.chains.begin(), e.chains.end());
-      for (auto& chain : chains) chain.code = copy_of(*chain.code);
-      e.chains = chains;
-    }
-    out.elements = elements;
-    return &out;
-  }
   // When the device is done with the step.
   void add_up() {
-    for (std::int64_t& sum : others_) sum = 0;
-    for (const run& r : runs_) {
-      const std::int64_t took = clock_->nanoseconds(r.end) - clock_->nanoseconds(r.begin);
-      if (r.what < loss_part) sums_[r.leaf].nanoseconds[r.what] += took;
-      else others_[r.what - loss_part] += took;
+    const auto took = [this](const auto& r) { return clock_->nanoseconds(r.end) - clock_->nanoseconds(r.begin); };
+    for (const layer_run& r : runs_) {
+      sums_[r.leaf].nanoseconds[static_cast<std::size_t>(r.what)] += took(r);
+      sums_[r.leaf].flops += r.flops;
+      sums_[r.beside].flops += r.beside_flops;
     }
+    for (std::int64_t& sum : others_) sum = 0;
+    for (const rest& r : rest_) others_[r.what] += took(r);
   }
-
-  using element = typename program<T, Queue>::element;
 
   bool waits_;
   bool is_fused_;
-  std::vector<layer_place<T, Queue>> layers_{};
-  std::deque<program<T, Queue>> programs_{}; // copies: they stay where they are
-  std::deque<std::vector<element>> elements_{};
-  std::deque<std::vector<chain_of_block<T, Queue>>> chains_{};
-  std::map<const program<T, Queue>*, program<T, Queue>*> copies_{};
-  program<T, Queue>* code_ = nullptr; // of the network
   std::optional<typename Queue::stopwatch> clock_{};
-  std::uint32_t first_leaf_ = 0;
-  std::vector<run> runs_{};
+  std::vector<layer_run> runs_{};
+  std::vector<rest> rest_{};
   std::vector<layer_sums> sums_{};
   std::int64_t others_[3] = {0, 0, 0};
   std::size_t begin_ = 0, behind_ = 0; // marks
@@ -39739,18 +39915,18 @@ public:
   template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
   static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
-    using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
+    using policy = typename detail::whole<typename detail::distribution<Model>::model>::policy;
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
     out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
-    const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
+    const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");
-    if constexpr (detail::replica<Model>::distributed)
-      out.append(" by ").append(detail::name_of_communicator(detail::replica_access::comm(train)));
+    if constexpr (detail::distribution<Model>::distributed)
+      out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
-    const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
+    const bool solved = train.inside().options.schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
@@ -39760,7 +39936,7 @@ public:
 
   template <class Trainer>
   void print(Trainer& train) const {
-    if (out_ == nullptr || detail::replica_access::comm(train).rank() != 0) return;
+    if (out_ == nullptr || train.inside().comm().rank() != 0) return;
     const std::string lines = text(train) + "\n";
     std::fwrite(lines.data(), 1, lines.size(), out_);
     std::fflush(out_);
@@ -39781,14 +39957,19 @@ private:
 
 namespace cairn::detail {
 
-// Watches one training step: marks the places between its ops in the queue, at which the device's clock is looked at
-// (device/device.hpp: a stopwatch). What is computed is what an unwatched step computes, bit for bit: it is the same list, and
-// walked in the same way. It takes the place of unwatched_step (train/step/training_step.hpp), for one step, and waits for the
-// device before the step and behind it.
-//
-// (It is a template, so that a program that includes it and traces nothing does not compile it.)
 template <class Clock>
-class step_watch {
+std::int64_t nanoseconds_of() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+// Watches one training step: marks the places between its ops in the queue, and around the calls of the layers that stand in
+// blocks, at which the device's clock is looked at (device/device.hpp: a stopwatch). What is computed is what an unwatched step
+// computes, bit for bit: it is the same list, and walked in the same way. It takes the place of unwatched_step
+// (train/step/training_step.hpp), for one step, and waits for the device before the step and behind it.
+template <class Clock, class T, class Queue>
+class step_watch : public watched_layers<T, Queue> {
+  using base = watched_layers<T, Queue>;
+
 public:
   struct moments {
     std::int64_t begin = 0; // nanoseconds of the clock
@@ -39802,6 +39983,12 @@ public:
     std::size_t bytes = 0;
     std::size_t op = 0; // of the schedule, during which it was sent; one behind the last: afterwards
   };
+  // A call of a layer in a block, inside of an op.
+  struct layer_call {
+    std::uint32_t leaf;
+    layer_pass what;
+    moments at;
+  };
   // What happened inside an op, or inside the update.
   struct inner {
     enum class kind : unsigned char { send, use, wait } what;
@@ -39809,10 +39996,7 @@ public:
     moments at;
   };
 
-  static std::int64_t now() {
-    const auto since = Clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-  }
+  step_watch() : base(true) {}
 
   // Until the step is over, times of the device are numbers of marks.
   std::vector<op> ops;         // of the schedule
@@ -39821,50 +40005,48 @@ public:
   moments updating{};          // the parameters; with a fused update those that are left
   std::vector<way> buckets{};
   std::vector<inner> inside{};
+  std::vector<layer_call> calls{};
 
-  struct at_work {
-    explicit at_work(const step_watch&) {}
-  };
-  template <class T, class Queue>
-  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
-    return own;
-  }
-  template <class T, class Queue, class Reduction>
-  void begin(const program<T, Queue>& p, Queue& queue, const frame<T>&, const Reduction& reduction) {
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) { return base::watched(own); }
+  template <class Reduction>
+  void begin(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, const Reduction& reduction) {
+    base::begin_layers(lent);
     ops.assign(p.training.ops.begin(), p.training.ops.end());
     took.assign(ops.size(), {});
-    step_ = std::make_unique<step_of<Queue, Reduction>>(queue, reduction, 4 * ops.size());
+    buckets_on_the_way_ = std::make_unique<buckets_of<Reduction>>(reduction);
+    clock_.emplace(queue, 4 * (ops.size() + base::layers().size()));
     finish_on_host(queue); // what was there before
-    mark();
+    put_mark();
     finish_on_host(queue);
-    start_ = now();
+    start_ = nanoseconds_of<Clock>();
   }
   void before(const step_op& o) {
     if (o.is_scheduled()) took[at_ = o.index].begin = last_;
-    else if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait) begin_ = mark();
+    else if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait) begin_ = put_mark();
   }
   void after(const step_op& o) {
     if (o.is_scheduled()) {
-      took[at_++].end = waiting.begin = waiting.end = mark();
+      took[at_++].end = waiting.begin = waiting.end = put_mark();
       for (std::size_t b = 0; b < buckets.size(); ++b)
-        if (buckets[b].back == 0 && step_->is_back(b)) buckets[b].back = now();
+        if (buckets[b].back == 0 && buckets_on_the_way_->is_back(b)) buckets[b].back = nanoseconds_of<Clock>();
     } else if (o.kind == step_op_kind::reduce) {
-      buckets.push_back({begin_, 0, step_->bytes(o.index), at_});
-      if (!fused_) inside.push_back({inner::kind::send, o.index, {begin_, mark()}});
+      buckets.push_back({begin_, 0, buckets_on_the_way_->bytes(o.index), at_});
+      if (!fused_) inside.push_back({inner::kind::send, o.index, {begin_, put_mark()}});
     } else if (o.kind == step_op_kind::wait) {
-      if (buckets[o.index].back == 0) buckets[o.index].back = now(); // no later than the end of the wait
-      if (!fused_) waiting.end = mark();
+      if (buckets[o.index].back == 0) buckets[o.index].back = nanoseconds_of<Clock>(); // no later than the end of the wait
+      if (!fused_) waiting.end = put_mark();
       if (!fused_) inside.push_back({inner::kind::wait, o.index, {begin_, waiting.end}});
     } else if (o.kind == step_op_kind::update && fused_) {
-      inside.push_back({inner::kind::use, o.index, {begin_, mark()}});
+      inside.push_back({inner::kind::use, o.index, {begin_, put_mark()}});
     }
   }
-  template <class Communicator, class Queue>
+  template <class Communicator>
   void end(Communicator& comm, Queue& queue) {
-    updating = {waiting.end, mark()};
+    updating = {waiting.end, put_mark()};
     wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
     tell_times();
-    step_.reset();
+    clock_.reset();
+    buckets_on_the_way_.reset();
   }
 
   // The trainer's gradients are used bucket by bucket, during the backward pass.
@@ -39872,32 +40054,32 @@ public:
   bool fused() const { return fused_; }
 
 private:
-  struct step_in_progress {
-    virtual ~step_in_progress() = default;
+  struct reduced_buckets {
+    virtual ~reduced_buckets() = default;
     virtual std::size_t bytes(std::size_t bucket) const = 0;
     virtual bool is_back(std::size_t bucket) const = 0;
-    virtual std::int64_t mark() = 0;
-    virtual std::int64_t nanoseconds(std::int64_t mark) const = 0;
   };
-  template <class Queue, class Reduction>
-  struct step_of final : step_in_progress {
-    step_of(Queue& queue, const Reduction& r, std::size_t marks) : reduction(r), clock(queue, marks) {}
+  template <class Reduction>
+  struct buckets_of final : reduced_buckets {
+    explicit buckets_of(const Reduction& r) : reduction(r) {}
     std::size_t bytes(std::size_t b) const override { return reduction.span_of(b).size_bytes(); }
     bool is_back(std::size_t b) const override { return reduction.is_back(b); }
-    std::int64_t mark() override { return static_cast<std::int64_t>(clock.mark()); }
-    std::int64_t nanoseconds(std::int64_t mark) const override { return clock.nanoseconds(static_cast<std::size_t>(mark)); }
 
     const Reduction& reduction;
-    typename Queue::stopwatch clock;
   };
 
-  std::int64_t mark() { return last_ = step_->mark(); }
+  std::size_t mark() override { return clock_->mark(); }
+  void ran(const layer_run& r) override {
+    calls.push_back({r.leaf, r.what, {static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end)}});
+  }
+  std::int64_t put_mark() { return last_ = static_cast<std::int64_t>(mark()); }
   // The step is over: times in place of marks.
   void tell_times() {
-    const auto tell = [this](std::int64_t& mark) { mark = start_ + step_->nanoseconds(mark); };
+    const auto tell = [this](std::int64_t& mark) { mark = start_ + clock_->nanoseconds(static_cast<std::size_t>(mark)); };
     const auto tell_both = [&](moments& m) { tell(m.begin), tell(m.end); };
     for (moments& m : took) tell_both(m);
     for (inner& i : inside) tell_both(i.at);
+    for (layer_call& c : calls) tell_both(c.at);
     for (way& w : buckets) {
       tell(w.sent);
       w.back = std::max(w.back, w.sent); // by the host's clock
@@ -39906,7 +40088,8 @@ private:
     tell_both(updating);
   }
 
-  std::unique_ptr<step_in_progress> step_{};
+  std::optional<typename Queue::stopwatch> clock_{};
+  std::unique_ptr<reduced_buckets> buckets_on_the_way_{};
   std::size_t at_ = 0;     // op of the schedule
   std::int64_t start_ = 0; // nanoseconds of the host's clock, at the first mark
   std::int64_t last_ = 0;  // mark
@@ -39923,7 +40106,7 @@ namespace cairn {
 // Something that took a while on one row of a rank. Times are nanoseconds from the same moment on all ranks.
 struct trace_slice {
   std::string name;
-  std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication"
+  std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication", "layer"
   std::size_t row = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -40072,6 +40255,11 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     foretold.push_back({s.name, kind, 0, static_cast<std::int64_t>(from), static_cast<std::int64_t>(until)});
   }
   count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
+  for (const auto& [leaf, what, at] : seen.calls) {
+    constexpr const char* passes[] = {" forward", " recompute", " backward"};
+    const auto& layer = seen.layers()[leaf];
+    add(layer.path + " " + layer.name() + passes[static_cast<std::size_t>(what)], "layer", at);
+  }
   if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
   add("update", "update", seen.updating);
 
@@ -40100,9 +40288,9 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
 // is when rank 0's word arrives. Called by all ranks.
 template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
-  std::int64_t first = step_watch<Clock>::now();
+  std::int64_t first = nanoseconds_of<Clock>();
   broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  const std::int64_t own = step_watch<Clock>::now();
+  const std::int64_t own = nanoseconds_of<Clock>();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
 }
@@ -40123,9 +40311,9 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 } // namespace detail
 
 // Makes one step as train.step(inputs, targets) does, bit for bit, and tells when each of its ops ran: a slice for each op of
-// the schedule, named by its stage and pass, in the order of draw_schedule's picture; the loss, the wait for gradients and
-// the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
-// several ranks every rank makes this call.
+// the schedule, named by its stage and pass, in the order of draw_schedule's picture; in that of a block one for each call of a
+// layer; the loss, the wait for gradients and the update; the buckets on their way; and the bytes of activations that live during
+// each op, as they were planned. With several ranks every rank makes this call.
 //
 // `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has
 // them (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
@@ -40134,36 +40322,38 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 // host sees it.
 //
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
-// by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
+// by op. Two looks at the clock around each op, and around each layer in a block, take some 50 ns.
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
-  using access = detail::replica_access;
   using plan = typename Trainer::plan;
-  constexpr bool tells_time = detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>;
+  using queue = std::remove_cvref_t<decltype(train.device().compute())>;
+  constexpr bool tells_time = detail::tells_time<queue>;
   static_assert(tells_time, "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
                             "cairn/device/device.hpp says");
-  const auto& solved = access::options(train).schedule.plan;
-  const bool is_solved = solved.training.count > 0;
-  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
-      !predicted.empty() && predicted.size() != ops)
-    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
-                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
-  auto& comm = access::comm(train);
-  using watch_type = detail::step_watch<Clock>;
-  watch_type watch;
-  if constexpr (Trainer::fused) watch.is_fused();
-  const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
-  typename watch_type::moments whole{watch_type::now(), 0};
-  double loss = 0;
-  if constexpr (tells_time) loss = access::step(train, inputs, targets, watch);
-  whole.end = watch_type::now();
+  if constexpr (!tells_time) return {};
+  else {
+    auto& parts = train.inside();
+    const auto& solved = parts.options.schedule.plan;
+    if (const std::size_t ops = parts.is_solved() ? solved.training.count : plan::training.count;
+        !predicted.empty() && predicted.size() != ops)
+      throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
+                        std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
+    auto& comm = parts.comm();
+    using watch_type = detail::step_watch<Clock, typename plan::element, queue>;
+    watch_type watch;
+    if constexpr (Trainer::fused) watch.is_fused();
+    const std::int64_t origin = detail::common_origin<Clock>(comm, parts.compute());
+    typename watch_type::moments whole{detail::nanoseconds_of<Clock>(), 0};
+    const double loss = detail::step_watched(parts, inputs, targets, watch);
+    whole.end = detail::nanoseconds_of<Clock>();
 
-  const std::span<const std::size_t> live =
-      is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
-  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
-  out.rank = comm.rank();
-  out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
-  return out;
+    const std::span<const std::size_t> live = parts.is_solved() ? std::span<const std::size_t>(solved.memory.live)
+                                                                : std::span<const std::size_t>(plan::trained::memory.live);
+    rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
+    out.rank = comm.rank();
+    out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+    return out;
+  }
 }
 
 //   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
@@ -40175,7 +40365,7 @@ template <class Trainer, step_inputs Inputs, numbers Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);
-  auto& comm = detail::replica_access::comm(train);
+  auto& comm = train.inside().comm();
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {
     detail::make_folder_of(file);
@@ -40352,16 +40542,15 @@ namespace cairn::detail {
 // counters. give_back() undoes what was made since, bit for bit, and so does the destructor, where an exception passes. Unlike a
 // saved state it has micro-batches that wait for their step, and what the program sees of the last step. What the program sets
 // itself is not in it, but for the learning rate.
-template <class Trainer>
+template <class Training>
 class kept_training {
 public:
-  explicit kept_training(Trainer& train) : train_(train), numbers_(values_of((train.wait(), access::numbers_of_steps(train)))) {
-    auto& queue = access::compute(train_);
-    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+  explicit kept_training(Training& t) : t_(t), counters_((t.wait_for_all(), t.counters)) {
+    for (const std::span<std::byte> there : t.memory_of_steps()) {
       auto& here = blocks_.emplace_back(there.size());
-      if (!here.empty()) download(queue, here.size(), here.data(), static_cast<const std::byte*>(there.data()));
+      if (!here.empty()) download(t.compute(), here.size(), here.data(), static_cast<const std::byte*>(there.data()));
     }
-    finish_on_host(queue);
+    finish_on_host(t.compute());
   }
   kept_training(const kept_training&) = delete;
   kept_training& operator=(const kept_training&) = delete;
@@ -40369,7 +40558,7 @@ public:
   ~kept_training() {
     if (is_given_back_) return;
     try {
-      train_.wait();
+      t_.wait_for_all();
     } catch (...) {
     }
     try {
@@ -40380,33 +40569,26 @@ public:
 
   // Waits for the steps that are still on their way, which would tell of themselves later.
   void give_back() {
-    train_.wait();
+    t_.wait_for_all();
     is_given_back_ = true;
     put_back();
   }
 
 private:
-  using access = replica_access;
-
-  template <class... Numbers>
-  static std::tuple<Numbers...> values_of(const std::tuple<Numbers&...>& from) {
-    return from;
-  }
-
   void put_back() {
-    access::numbers_of_steps(train_) = numbers_;
-    auto& queue = access::compute(train_);
+    t_.counters = counters_;
+    auto& queue = t_.compute();
     finish_on_host(queue);
     std::size_t next = 0;
-    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+    for (const std::span<std::byte> there : t_.memory_of_steps()) {
       const std::vector<std::byte>& here = blocks_[next++];
       if (!here.empty()) upload(queue, here.size(), there.data(), here.data());
     }
     finish_on_host(queue);
   }
 
-  Trainer& train_;
-  decltype(values_of(access::numbers_of_steps(std::declval<Trainer&>()))) numbers_;
+  Training& t_;
+  step_counters counters_;
   std::vector<std::vector<std::byte>> blocks_{};
   bool is_given_back_ = false;
 };
@@ -40633,7 +40815,6 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
 // synchronize().
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
-  using access = detail::replica_access;
   using T = typename Trainer::plan::element;
   using queue_type = std::remove_cvref_t<decltype(train.device().compute())>;
   static_assert(detail::tells_time<queue_type>,
@@ -40641,12 +40822,12 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
                 "a stopwatch, as cairn/device/device.hpp says");
   step_times out;
   if constexpr (detail::tells_time<queue_type>) {
-    auto& comm = access::comm(train);
+    auto& comm = train.inside().comm();
     detail::check_timing(comm, train.device().compute(), options);
-    detail::kept_training<Trainer> before(train);
+    detail::kept_training before(train.inside());
     const struct unheard { // to who listens to discards these steps do not exist
       Trainer& train;
-      decltype(access::on_discard(train)) listener = access::on_discard(train);
+      decltype(train.inside().discarded) listener = train.inside().discarded;
       explicit unheard(Trainer& t) : train(t) { train.on_discard({}); }
       unheard(const unheard&) = delete;
       unheard& operator=(const unheard&) = delete;
@@ -40659,7 +40840,7 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
     const detail::unwatched_step unwatched;
     const auto seconds_of = [&](auto& watched_by) {
       const auto begin = Clock::now();
-      static_cast<void>(access::step(train, inputs, targets, watched_by));
+      static_cast<void>(detail::step_watched(train.inside(), inputs, targets, watched_by));
       train.wait();
       return std::chrono::duration<double>(Clock::now() - begin).count();
     };
@@ -40677,13 +40858,12 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
         to.add(number, seconds);
         rest -= seconds;
       };
-      for (std::size_t k = 0; k < 3; ++k)
-        add(others, k, watch.nanoseconds(static_cast<typename part::part>(part::loss_part + k)));
+      for (std::size_t k = 0; k < 3; ++k) add(others, k, watch.nanoseconds(static_cast<typename part::part>(k)));
       for (std::size_t l = 0; l < watch.layers().size(); ++l)
         for (std::size_t k = 0; k < 3; ++k) add(passes, 3 * l + k, watch.sums()[l].nanoseconds[k]);
       others.add(3, rest);
     }
-    out.samples = access::rows(train);
+    out.samples = train.inside().counters.rows;
     before.give_back();
 
     out.layers = detail::untimed_layers(watch.layers(), out.samples);

@@ -6,6 +6,9 @@ checkpoints up to three deep. A source holds some networks, each a test case, an
 alone; it is compiled with sanitizers and run. With --self-test it is shown that networks fail that are compared with the
 oracle of another network, that are given too small an arena, or that do not compile.
 
+With --lists N instead: what a device that records it sees of the training steps of N such networks, under random options of a
+trainer, is the list of the step, op for op.
+
 With --budgets N instead: the budgets of N random networks of 9 to 20 stages, solved by the compiler, are kept, and cost
 hardly more than the best schedule that the exact solver finds when the program runs.
 """
@@ -296,6 +299,28 @@ class BudgetCase:
                 f'TEST_CASE("{self.name}") {{\n  testing::check_random_budgets<model_{number}>();\n}}\n')
 
 
+class ListCase:
+    """One network whose steps are compared with their lists, under random options: buckets, fused updates, clipping."""
+
+    def __init__(self, name, model, random):
+        self.name, self.model = name, model
+        self.fused, self.clips = random.random() < 0.3, random.random() < 0.3
+        if self.fused:
+            self.model = f"fused_update<{self.model}>"
+        self.communicator = "loopback::rank"
+        if random.random() < 0.7:
+            self.communicator = "testing::two"
+            options = [f"bucket_bytes<{random.choice((1, 300, 1500, 1 << 20))}>"]
+            if not self.fused and random.random() < 0.3:
+                options.append("after_backward")
+            self.model = f"ddp<{self.model}, testing::two, {', '.join(options)}>"
+
+    def text(self, number):  # so many LINES
+        clips = "true" if self.clips and not self.fused else "false"
+        return (f"using model_{number} = {self.model};\n\n"
+                f'TEST_CASE("{self.name}") {{\n  testing::check_random_lists<model_{number}, {self.communicator}>({clips});\n}}\n')
+
+
 class Case:
     """One network, and what it is compared with: itself, unless this test is tested."""
 
@@ -313,7 +338,7 @@ def drawn(seed, indices):
 
 
 LINES = Case("", "").text(0).count("\n")
-HEAD = SPDX + "#include <net/random_network.hpp>\n\nusing namespace cairn;\n" + "".join(
+HEAD = SPDX + "#include <HEADER>\n\nusing namespace cairn;\n" + "".join(
     f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "on_the_way", "Positioned", "Scale", "Witness"))
 MAIN = SPDX + ("#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#define CAIRN_TEST_KERNELS\n"
                "#include <net/random_network.hpp>\n")
@@ -324,6 +349,7 @@ class Machine:
 
     def __init__(self, folder, options):
         self.folder, self.compiler = pathlib.Path(folder), options.compiler
+        self.head = HEAD.replace("HEADER", "train/step/random_lists.hpp" if options.lists else "net/random_network.hpp")
         self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", *(options.flags or SANITIZED)]
         if "clang" in pathlib.PurePath(self.compiler).name:
             self.flags.append("-fconstexpr-steps=200000000")  # not what this test is about
@@ -345,11 +371,11 @@ class Machine:
             return [], [f"the main program does not compile:\n{said[:4000]}"] if said else []
         cases, found = list(cases), []
         while cases:
-            said = self.compile(name, HEAD + "".join(case.text(number) for number, case in enumerate(cases)))
+            said = self.compile(name, self.head + "".join(case.text(number) for number, case in enumerate(cases)))
             if not said:
                 break
             # The compiler names the lines of the source that ask for what is wrong.
-            lines = {int(line) - HEAD.count("\n") - 1 for line in re.findall(rf"{name}\.cpp:(\d+)", said)}
+            lines = {int(line) - self.head.count("\n") - 1 for line in re.findall(rf"{name}\.cpp:(\d+)", said)}
             wrong = {line // LINES for line in lines if 0 <= line < LINES * len(cases)} or set(range(len(cases)))
             errors = "\n".join([line[:600] for line in said.splitlines() if "error" in line][:8]) or said[:600]
             found += [f"{cases[number].name} does not compile: {cases[number].model}\n{errors}" for number in sorted(wrong)]
@@ -417,6 +443,7 @@ def main():
     parser.add_argument("--seed", default="0")
     parser.add_argument("--networks", type=int, default=300)
     parser.add_argument("--budgets", type=int, help="look at the budgets of so many networks")
+    parser.add_argument("--lists", type=int, help="compare the steps of so many networks with their lists")
     parser.add_argument("--only", type=int, help="the network with this number alone")
     parser.add_argument("--print", action="store_true", help="print the networks, and run nothing")
     parser.add_argument("--together", type=int, default=25, help="networks in one source")
@@ -427,12 +454,15 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         report(self_test(options))
-    if options.budgets:
-        options.networks = options.budgets
+    if options.budgets or options.lists:
+        options.networks = options.budgets or options.lists
     indices = range(options.networks) if options.only is None else [options.only]
     cases = drawn(options.seed, indices)
     if options.budgets:
         cases = [BudgetCase(f"{options.seed}/{i}", str(Long(options.seed, i).network())) for i in indices]
+    if options.lists:
+        cases = [ListCase(f"{options.seed}/{i}", str(Writer(options.seed, i).network()), random.Random(f"{options.seed}/lists/{i}"))
+                 for i in indices]
     if options.print:
         for case in cases:
             print(f"{case.name}: {case.model}")

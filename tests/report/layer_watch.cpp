@@ -47,7 +47,7 @@ TEST_CASE("layer_watch: every layer is found at its index, under the path of its
   trained<Net> train{SGD{}};
   ticking_watch watch(true, false);
   const samples<> s(8, 0);
-  detail::replica_access::step(train, s.x, s.y, watch);
+  detail::step_watched(train.inside(), s.x, s.y, watch);
   const auto& layers = watch.layers();
   std::vector<std::string> names;
   for (const auto& l : layers) {
@@ -69,7 +69,7 @@ TEST_CASE_TEMPLATE("layer_watch: each layer runs as often as its policy says, an
   trained<Model> train{SGD{}};
   ticking_watch watch(true, false);
   const samples<> s(8, 0);
-  detail::replica_access::step(train, s.x, s.y, watch);
+  detail::step_watched(train.inside(), s.x, s.y, watch);
   const auto& sums = watch.sums();
   // A line of the summary speaks for all its repetitions, so what is compared is the layers of one name.
   const auto lines = layers_of_summary<Model>();
@@ -83,10 +83,11 @@ TEST_CASE_TEMPLATE("layer_watch: each layer runs as often as its policy says, an
     std::int64_t measured = 0, first = 0, back = 0;
     for (std::size_t l = 0; l < sums.size(); ++l) {
       if (watch.layers()[l].name() != name) continue;
-      first += sums[l].nanoseconds[ticking_watch::forward_pass];
-      recomputed += sums[l].nanoseconds[ticking_watch::recompute_pass];
-      measured += sums[l].nanoseconds[ticking_watch::forward_pass] + sums[l].nanoseconds[ticking_watch::recompute_pass];
-      back += sums[l].nanoseconds[ticking_watch::backward_pass];
+      first += sums[l].nanoseconds[static_cast<std::size_t>(detail::layer_pass::forward)];
+      recomputed += sums[l].nanoseconds[static_cast<std::size_t>(detail::layer_pass::recompute)];
+      measured += sums[l].nanoseconds[static_cast<std::size_t>(detail::layer_pass::forward)] +
+                  sums[l].nanoseconds[static_cast<std::size_t>(detail::layer_pass::recompute)];
+      back += sums[l].nanoseconds[static_cast<std::size_t>(detail::layer_pass::backward)];
     }
     CHECK(first == 1000 * static_cast<std::int64_t>(stages));
     CHECK(measured == 1000 * static_cast<std::int64_t>(planned));
@@ -104,12 +105,12 @@ TEST_CASE("layer_watch: the operations of all layers are those of the plan, acti
   ticking_watch watch(true, false);
   const samples<> s(8, 0);
   for (int step = 0; step < 2; ++step) { // each step anew
-    detail::replica_access::step(train, s.x, s.y, watch);
+    detail::step_watched(train.inside(), s.x, s.y, watch);
     std::uint64_t all = 0;
     bool absorbed = false;
     for (const auto& sum : watch.sums()) {
       all += sum.flops;
-      absorbed = absorbed || (sum.flops > 0 && sum.nanoseconds[ticking_watch::forward_pass] == 0);
+      absorbed = absorbed || (sum.flops > 0 && sum.nanoseconds[static_cast<std::size_t>(detail::layer_pass::forward)] == 0);
     }
     CHECK(8 * all == summary<Model, 8>().costs.flops);
     CHECK(absorbed);
@@ -121,7 +122,7 @@ TEST_CASE("layer_watch: watched steps compute the bits of others, between them t
     std::vector<std::uint64_t> out;
     for (std::uint32_t step = 0; step < 5; ++step) {
       const samples<> s(step == 3 ? 5 : 8, step);
-      if (watched && step % 2 == 1) detail::replica_access::step(train, s.x, s.y, watch);
+      if (watched && step % 2 == 1) detail::step_watched(train.inside(), s.x, s.y, watch);
       else train.step(s.x, s.y);
       out.push_back(train.checksum());
     }

@@ -87,6 +87,29 @@ std::size_t count_named(const rank_trace& trace, const std::string& begin) {
 
 } // namespace
 
+TEST_CASE("step_trace: in a block's op stands each call of its layers") {
+  trained<Deep> train{SGD{}};
+  const samples<> s(8, 0);
+  const rank_trace trace = trace_step(train, s.x, s.y);
+  check_rows(trace);
+  std::vector<std::string> forward;
+  std::size_t layers = 0;
+  for (const trace_slice& inner : trace.slices) {
+    if (inner.kind != "layer") continue;
+    ++layers;
+    if (inner.name.ends_with(" forward")) forward.push_back(inner.name);
+    // The block's own op is around it, and is named by the block's place.
+    const bool is_inside = std::any_of(trace.slices.begin(), trace.slices.end(), [&](const trace_slice& s2) {
+      return (s2.kind == "forward" || s2.kind == "backward") && s2.begin <= inner.begin && inner.end <= s2.end;
+    });
+    CHECK(is_inside);
+  }
+  // An activation that the product applies to its result has no call of its own.
+  REQUIRE(forward.size() >= 4);
+  CHECK(forward.front() == "2.0 Linear<16, 16> forward");
+  CHECK(layers > forward.size());
+}
+
 TEST_CASE("step_trace: the ops that were measured are those of the picture, in its order") {
   const folder here;
   const std::string file = here.path / "schedule.svg";

@@ -20,6 +20,7 @@ using namespace testing;
 
 namespace {
 
+using watching = detail::step_watch<std::chrono::steady_clock, float, cpu::queue>;
 template <class Model>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>>;
 
@@ -31,9 +32,9 @@ std::vector<std::uint64_t> checksums(bool watched, Rank&... rank) {
   for (std::uint32_t step = 0; step < 4; ++step) {
     const samples<> s(7, step);
     if (watched && (step == 1 || step == 2)) {
-      detail::step_watch<std::chrono::steady_clock> watch;
+      watching watch;
       if constexpr (Trainer::fused) watch.is_fused();
-      CHECK(detail::replica_access::step(train, s.x, s.y, watch) > 0);
+      CHECK(detail::step_watched(train.inside(), s.x, s.y, watch) > 0);
       CHECK(watch.took.size() == watch.ops.size());
     } else {
       train.step(s.x, s.y);
@@ -59,9 +60,9 @@ TEST_CASE("step_watch: every op is timed once, one after the other, and buckets 
   using Model = ddp<Net, threads::rank, bucket_bytes<1024>>;
   threads{2}.run([](threads::rank& rank) {
     trained<Model> train{rank, momentum};
-    detail::step_watch<std::chrono::steady_clock> watch;
+    watching watch;
     const samples<> s(8, 0);
-    detail::replica_access::step(train, s.x, s.y, watch);
+    detail::step_watched(train.inside(), s.x, s.y, watch);
     std::int64_t before = 0;
     for (std::size_t t = 0; t < watch.ops.size(); ++t) {
       CHECK(watch.took[t].begin >= before);

@@ -15,7 +15,7 @@ namespace {
 
 using Net = Sequential<Linear<10, 16>, testing::Witness, Linear<16, 4>>;
 using plan = blueprint_of<Net, 6>;
-using replica = detail::replica_of<plan, Net, float, cpu>;
+using replica = detail::replica<plan, Net, float, cpu>;
 
 } // namespace
 

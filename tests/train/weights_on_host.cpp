@@ -21,14 +21,14 @@ template <class Device>
 std::vector<std::string> names_and_numbers() {
   trainer<Plain, CrossEntropyLoss, AdamW, batch<6>, float, Device> t{AdamW{}};
   {
-    auto all = detail::replica_access::weights_and_states(t);
+    auto all = t.inside().states_on_host();
     CHECK(all.states() == 2);
     all.for_each_of_state(1, [](const auto& q) { q.numbers[0] = 8; });
     all.for_each_parameter([](const auto& q) { q.numbers[1] = 9; });
     all.give_back();
   }
   std::vector<std::string> out;
-  auto all = detail::replica_access::weights_and_states(t);
+  auto all = t.inside().states_on_host();
   for (std::size_t i = 0; i < 2; ++i)
     all.for_each_of_state(i, [&](const auto& q) { out.push_back(q.name + " " + std::to_string(q.numbers[0])); });
   all.for_each_parameter([&](const auto& q) { out.push_back(q.name + " " + std::to_string(q.numbers[1])); });

@@ -22,7 +22,7 @@ namespace cairn {
 template <class Model, class Batch, class T = float>
 std::vector<bucket_departure> departures() {
   using lists = detail::step_lists<Model, Batch::size, T>;
-  if constexpr (!detail::replica<Model>::distributed) return {};
+  if constexpr (!detail::distribution<Model>::distributed) return {};
   else
     return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
 }
@@ -33,18 +33,19 @@ std::vector<bucket_departure> departures() {
 // what is stored, the bytes that live meanwhile, and with ddp<> when each bucket leaves. Model is whatever a trainer takes.
 template <class Model, class Batch, class T = float>
 void draw_schedule(const std::string& file) {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
-  using plan = blueprint_of<model, Batch::size, T, typename replica::update>;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
+  using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
   const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
                             plan::trained::memory.live, leaving};
-  write_svg(file, draw_schedules(
-                      std::span(&panel, 1),
-                      {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                       .stage_names = stage_names<plan>(),
-                       .store_all_peak = blueprint_of<plain, Batch::size, T, typename replica::update>::trained::memory.arena}));
+  write_svg(file,
+            draw_schedules(
+                std::span(&panel, 1),
+                {.title = "One training step of " + std::to_string(Batch::size) + " samples",
+                 .stage_names = stage_names<plan>(),
+                 .store_all_peak = blueprint_of<plain, Batch::size, T, typename distribution::update>::trained::memory.arena}));
 }
 
 } // namespace cairn

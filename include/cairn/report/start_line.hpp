@@ -56,18 +56,18 @@ public:
   template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
   static std::string text(trainer<Model, Loss, Optimizer, Batch, T, Device>& train) {
     using plan = typename trainer<Model, Loss, Optimizer, Batch, T, Device>::plan;
-    using policy = typename detail::whole<typename detail::replica<Model>::model>::policy;
+    using policy = typename detail::whole<typename detail::distribution<Model>::model>::policy;
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
     out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
-    const auto ranks = static_cast<std::size_t>(detail::replica_access::comm(train).size());
+    const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");
-    if constexpr (detail::replica<Model>::distributed)
-      out.append(" by ").append(detail::name_of_communicator(detail::replica_access::comm(train)));
+    if constexpr (detail::distribution<Model>::distributed)
+      out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
-    const bool solved = detail::replica_access::options(train).schedule.plan.training.count > 0;
+    const bool solved = train.inside().options.schedule.plan.training.count > 0;
     out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
@@ -77,7 +77,7 @@ public:
 
   template <class Trainer>
   void print(Trainer& train) const {
-    if (out_ == nullptr || detail::replica_access::comm(train).rank() != 0) return;
+    if (out_ == nullptr || train.inside().comm().rank() != 0) return;
     const std::string lines = text(train) + "\n";
     std::fwrite(lines.data(), 1, lines.size(), out_);
     std::fflush(out_);

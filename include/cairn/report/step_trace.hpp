@@ -22,6 +22,7 @@
 #include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/step/judges.hpp>
 
 namespace cairn {
 
@@ -64,6 +65,11 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
     foretold.push_back({s.name, kind, 0, static_cast<std::int64_t>(from), static_cast<std::int64_t>(until)});
   }
   count(seen.ops.empty() ? whole.begin : seen.took.back().end, 0);
+  for (const auto& [leaf, what, at] : seen.calls) {
+    constexpr const char* passes[] = {" forward", " recompute", " backward"};
+    const auto& layer = seen.layers()[leaf];
+    add(layer.path + " " + layer.name() + passes[static_cast<std::size_t>(what)], "layer", at);
+  }
   if (!alone && !seen.fused()) add("wait for gradients", "communication", seen.waiting);
   add("update", "update", seen.updating);
 
@@ -92,9 +98,9 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
 // is when rank 0's word arrives. Called by all ranks.
 template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
-  std::int64_t first = step_watch<Clock>::now();
+  std::int64_t first = nanoseconds_of<Clock>();
   broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&first, 1}));
-  const std::int64_t own = step_watch<Clock>::now();
+  const std::int64_t own = nanoseconds_of<Clock>();
   constexpr std::int64_t longest = 50'000'000; // a broadcast takes less, and other machines were started at other times
   return own - first >= 0 && own - first < longest ? first : own;
 }
@@ -115,9 +121,9 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 } // namespace detail
 
 // Makes one step as train.step(inputs, targets) does, bit for bit, and tells when each of its ops ran: a slice for each op of
-// the schedule, named by its stage and pass, in the order of draw_schedule's picture; the loss, the wait for gradients and
-// the update; the buckets on their way; and the bytes of activations that live during each op, as they were planned. With
-// several ranks every rank makes this call.
+// the schedule, named by its stage and pass, in the order of draw_schedule's picture; in that of a block one for each call of a
+// layer; the loss, the wait for gradients and the update; the buckets on their way; and the bytes of activations that live during
+// each op, as they were planned. With several ranks every rank makes this call.
 //
 // `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has
 // them (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
@@ -126,36 +132,38 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 // host sees it.
 //
 // A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
-// by op. Two looks at the clock around each op take some 50 ns; the ops inside a block are one slice together.
+// by op. Two looks at the clock around each op, and around each layer in a block, take some 50 ns.
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
-  using access = detail::replica_access;
   using plan = typename Trainer::plan;
-  constexpr bool tells_time = detail::tells_time<std::remove_cvref_t<decltype(train.device().compute())>>;
+  using queue = std::remove_cvref_t<decltype(train.device().compute())>;
+  constexpr bool tells_time = detail::tells_time<queue>;
   static_assert(tells_time, "trace_step: this device does not tell how long its work takes; give its queue a stopwatch, as "
                             "cairn/device/device.hpp says");
-  const auto& solved = access::options(train).schedule.plan;
-  const bool is_solved = solved.training.count > 0;
-  if (const std::size_t ops = is_solved ? solved.training.count : plan::training.count;
-      !predicted.empty() && predicted.size() != ops)
-    throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
-                      std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
-  auto& comm = access::comm(train);
-  using watch_type = detail::step_watch<Clock>;
-  watch_type watch;
-  if constexpr (Trainer::fused) watch.is_fused();
-  const std::int64_t origin = detail::common_origin<Clock>(comm, train.device().compute());
-  typename watch_type::moments whole{watch_type::now(), 0};
-  double loss = 0;
-  if constexpr (tells_time) loss = access::step(train, inputs, targets, watch);
-  whole.end = watch_type::now();
+  if constexpr (!tells_time) return {};
+  else {
+    auto& parts = train.inside();
+    const auto& solved = parts.options.schedule.plan;
+    if (const std::size_t ops = parts.is_solved() ? solved.training.count : plan::training.count;
+        !predicted.empty() && predicted.size() != ops)
+      throw input_error("trace_step: expected predicted times of the " + std::to_string(ops) + " ops of this schedule, found " +
+                        std::to_string(predicted.size()) + "; make them from the trainer's own model and batch");
+    auto& comm = parts.comm();
+    using watch_type = detail::step_watch<Clock, typename plan::element, queue>;
+    watch_type watch;
+    if constexpr (Trainer::fused) watch.is_fused();
+    const std::int64_t origin = detail::common_origin<Clock>(comm, parts.compute());
+    typename watch_type::moments whole{detail::nanoseconds_of<Clock>(), 0};
+    const double loss = detail::step_watched(parts, inputs, targets, watch);
+    whole.end = detail::nanoseconds_of<Clock>();
 
-  const std::span<const std::size_t> live =
-      is_solved ? std::span<const std::size_t>(solved.memory.live) : std::span<const std::size_t>(plan::trained::memory.live);
-  rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
-  out.rank = comm.rank();
-  out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
-  return out;
+    const std::span<const std::size_t> live = parts.is_solved() ? std::span<const std::size_t>(solved.memory.live)
+                                                                : std::span<const std::size_t>(plan::trained::memory.live);
+    rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
+    out.rank = comm.rank();
+    out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+    return out;
+  }
 }
 
 //   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
@@ -167,7 +175,7 @@ template <class Trainer, step_inputs Inputs, numbers Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);
-  auto& comm = detail::replica_access::comm(train);
+  auto& comm = train.inside().comm();
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {
     detail::make_folder_of(file);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include <cairn/comm/exchange.hpp>
@@ -14,17 +14,23 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/step/step_op.hpp>
+#include <cairn/report/watched_layers.hpp>
 
 namespace cairn::detail {
 
-// Watches one training step: marks the places between its ops in the queue, at which the device's clock is looked at
-// (device/device.hpp: a stopwatch). What is computed is what an unwatched step computes, bit for bit: it is the same list, and
-// walked in the same way. It takes the place of unwatched_step (train/step/training_step.hpp), for one step, and waits for the
-// device before the step and behind it.
-//
-// (It is a template, so that a program that includes it and traces nothing does not compile it.)
 template <class Clock>
-class step_watch {
+std::int64_t nanoseconds_of() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+// Watches one training step: marks the places between its ops in the queue, and around the calls of the layers that stand in
+// blocks, at which the device's clock is looked at (device/device.hpp: a stopwatch). What is computed is what an unwatched step
+// computes, bit for bit: it is the same list, and walked in the same way. It takes the place of unwatched_step
+// (train/step/training_step.hpp), for one step, and waits for the device before the step and behind it.
+template <class Clock, class T, class Queue>
+class step_watch : public watched_layers<T, Queue> {
+  using base = watched_layers<T, Queue>;
+
 public:
   struct moments {
     std::int64_t begin = 0; // nanoseconds of the clock
@@ -38,6 +44,12 @@ public:
     std::size_t bytes = 0;
     std::size_t op = 0; // of the schedule, during which it was sent; one behind the last: afterwards
   };
+  // A call of a layer in a block, inside of an op.
+  struct layer_call {
+    std::uint32_t leaf;
+    layer_pass what;
+    moments at;
+  };
   // What happened inside an op, or inside the update.
   struct inner {
     enum class kind : unsigned char { send, use, wait } what;
@@ -45,10 +57,7 @@ public:
     moments at;
   };
 
-  static std::int64_t now() {
-    const auto since = Clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-  }
+  step_watch() : base(true) {}
 
   // Until the step is over, times of the device are numbers of marks.
   std::vector<op> ops;         // of the schedule
@@ -57,50 +66,48 @@ public:
   moments updating{};          // the parameters; with a fused update those that are left
   std::vector<way> buckets{};
   std::vector<inner> inside{};
+  std::vector<layer_call> calls{};
 
-  struct at_work {
-    explicit at_work(const step_watch&) {}
-  };
-  template <class T, class Queue>
-  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) const {
-    return own;
-  }
-  template <class T, class Queue, class Reduction>
-  void begin(const program<T, Queue>& p, Queue& queue, const frame<T>&, const Reduction& reduction) {
+  const program<T, Queue>& program_of(const program<T, Queue>& own, Queue&) { return base::watched(own); }
+  template <class Reduction>
+  void begin(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, const Reduction& reduction) {
+    base::begin_layers(lent);
     ops.assign(p.training.ops.begin(), p.training.ops.end());
     took.assign(ops.size(), {});
-    step_ = std::make_unique<step_of<Queue, Reduction>>(queue, reduction, 4 * ops.size());
+    buckets_on_the_way_ = std::make_unique<buckets_of<Reduction>>(reduction);
+    clock_.emplace(queue, 4 * (ops.size() + base::layers().size()));
     finish_on_host(queue); // what was there before
-    mark();
+    put_mark();
     finish_on_host(queue);
-    start_ = now();
+    start_ = nanoseconds_of<Clock>();
   }
   void before(const step_op& o) {
     if (o.is_scheduled()) took[at_ = o.index].begin = last_;
-    else if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait) begin_ = mark();
+    else if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait) begin_ = put_mark();
   }
   void after(const step_op& o) {
     if (o.is_scheduled()) {
-      took[at_++].end = waiting.begin = waiting.end = mark();
+      took[at_++].end = waiting.begin = waiting.end = put_mark();
       for (std::size_t b = 0; b < buckets.size(); ++b)
-        if (buckets[b].back == 0 && step_->is_back(b)) buckets[b].back = now();
+        if (buckets[b].back == 0 && buckets_on_the_way_->is_back(b)) buckets[b].back = nanoseconds_of<Clock>();
     } else if (o.kind == step_op_kind::reduce) {
-      buckets.push_back({begin_, 0, step_->bytes(o.index), at_});
-      if (!fused_) inside.push_back({inner::kind::send, o.index, {begin_, mark()}});
+      buckets.push_back({begin_, 0, buckets_on_the_way_->bytes(o.index), at_});
+      if (!fused_) inside.push_back({inner::kind::send, o.index, {begin_, put_mark()}});
     } else if (o.kind == step_op_kind::wait) {
-      if (buckets[o.index].back == 0) buckets[o.index].back = now(); // no later than the end of the wait
-      if (!fused_) waiting.end = mark();
+      if (buckets[o.index].back == 0) buckets[o.index].back = nanoseconds_of<Clock>(); // no later than the end of the wait
+      if (!fused_) waiting.end = put_mark();
       if (!fused_) inside.push_back({inner::kind::wait, o.index, {begin_, waiting.end}});
     } else if (o.kind == step_op_kind::update && fused_) {
-      inside.push_back({inner::kind::use, o.index, {begin_, mark()}});
+      inside.push_back({inner::kind::use, o.index, {begin_, put_mark()}});
     }
   }
-  template <class Communicator, class Queue>
+  template <class Communicator>
   void end(Communicator& comm, Queue& queue) {
-    updating = {waiting.end, mark()};
+    updating = {waiting.end, put_mark()};
     wait_on_host(queue, queue.record(), longest_wait, [&] { tell_check(comm); });
     tell_times();
-    step_.reset();
+    clock_.reset();
+    buckets_on_the_way_.reset();
   }
 
   // The trainer's gradients are used bucket by bucket, during the backward pass.
@@ -108,32 +115,32 @@ public:
   bool fused() const { return fused_; }
 
 private:
-  struct step_in_progress {
-    virtual ~step_in_progress() = default;
+  struct reduced_buckets {
+    virtual ~reduced_buckets() = default;
     virtual std::size_t bytes(std::size_t bucket) const = 0;
     virtual bool is_back(std::size_t bucket) const = 0;
-    virtual std::int64_t mark() = 0;
-    virtual std::int64_t nanoseconds(std::int64_t mark) const = 0;
   };
-  template <class Queue, class Reduction>
-  struct step_of final : step_in_progress {
-    step_of(Queue& queue, const Reduction& r, std::size_t marks) : reduction(r), clock(queue, marks) {}
+  template <class Reduction>
+  struct buckets_of final : reduced_buckets {
+    explicit buckets_of(const Reduction& r) : reduction(r) {}
     std::size_t bytes(std::size_t b) const override { return reduction.span_of(b).size_bytes(); }
     bool is_back(std::size_t b) const override { return reduction.is_back(b); }
-    std::int64_t mark() override { return static_cast<std::int64_t>(clock.mark()); }
-    std::int64_t nanoseconds(std::int64_t mark) const override { return clock.nanoseconds(static_cast<std::size_t>(mark)); }
 
     const Reduction& reduction;
-    typename Queue::stopwatch clock;
   };
 
-  std::int64_t mark() { return last_ = step_->mark(); }
+  std::size_t mark() override { return clock_->mark(); }
+  void ran(const layer_run& r) override {
+    calls.push_back({r.leaf, r.what, {static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end)}});
+  }
+  std::int64_t put_mark() { return last_ = static_cast<std::int64_t>(mark()); }
   // The step is over: times in place of marks.
   void tell_times() {
-    const auto tell = [this](std::int64_t& mark) { mark = start_ + step_->nanoseconds(mark); };
+    const auto tell = [this](std::int64_t& mark) { mark = start_ + clock_->nanoseconds(static_cast<std::size_t>(mark)); };
     const auto tell_both = [&](moments& m) { tell(m.begin), tell(m.end); };
     for (moments& m : took) tell_both(m);
     for (inner& i : inside) tell_both(i.at);
+    for (layer_call& c : calls) tell_both(c.at);
     for (way& w : buckets) {
       tell(w.sent);
       w.back = std::max(w.back, w.sent); // by the host's clock
@@ -142,7 +149,8 @@ private:
     tell_both(updating);
   }
 
-  std::unique_ptr<step_in_progress> step_{};
+  std::optional<typename Queue::stopwatch> clock_{};
+  std::unique_ptr<reduced_buckets> buckets_on_the_way_{};
   std::size_t at_ = 0;     // op of the schedule
   std::int64_t start_ = 0; // nanoseconds of the host's clock, at the first mark
   std::int64_t last_ = 0;  // mark

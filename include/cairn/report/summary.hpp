@@ -217,9 +217,9 @@ step_costs costs_of() {
 // whatever a trainer takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
 network_summary summary() {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
-  using plan = blueprint_of<model, Batch, T, typename replica::update>;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
+  using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   network_summary out;
   using policy = typename detail::whole<model>::policy;
@@ -233,13 +233,13 @@ network_summary summary() {
   for (const detail::network_line& line : out.lines)
     if (line.level == 0) out.frozen += line.frozen;
   out.costs = detail::costs_of<plan>();
-  out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename replica::update>>();
+  out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename distribution::update>>();
   out.checkpointed = detail::has_checkpoint<model>;
-  if constexpr (replica::distributed) {
-    constexpr std::size_t most = plan::fused ? replica::update::bytes : replica::options::bytes;
+  if constexpr (distribution::distributed) {
+    constexpr std::size_t most = plan::fused ? distribution::update::bytes : distribution::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
     out.buckets.assign(buckets.begin(), buckets.end());
-    if constexpr (replica::options::sums_statistics) {
+    if constexpr (distribution::options::sums_statistics) {
       out.statistics_calls = detail::summed_layers<plan>::calls;
       out.statistics_bytes = detail::summed_layers<plan>::bytes;
     }

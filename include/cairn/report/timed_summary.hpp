@@ -22,6 +22,7 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/step/judges.hpp>
 #include <cairn/train/step/kept_training.hpp>
 #include <cairn/train/step/training_step.hpp>
 
@@ -243,7 +244,6 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
 // synchronize().
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
-  using access = detail::replica_access;
   using T = typename Trainer::plan::element;
   using queue_type = std::remove_cvref_t<decltype(train.device().compute())>;
   static_assert(detail::tells_time<queue_type>,
@@ -251,12 +251,12 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
                 "a stopwatch, as cairn/device/device.hpp says");
   step_times out;
   if constexpr (detail::tells_time<queue_type>) {
-    auto& comm = access::comm(train);
+    auto& comm = train.inside().comm();
     detail::check_timing(comm, train.device().compute(), options);
-    detail::kept_training<Trainer> before(train);
+    detail::kept_training before(train.inside());
     const struct unheard { // to who listens to discards these steps do not exist
       Trainer& train;
-      decltype(access::on_discard(train)) listener = access::on_discard(train);
+      decltype(train.inside().discarded) listener = train.inside().discarded;
       explicit unheard(Trainer& t) : train(t) { train.on_discard({}); }
       unheard(const unheard&) = delete;
       unheard& operator=(const unheard&) = delete;
@@ -269,7 +269,7 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
     const detail::unwatched_step unwatched;
     const auto seconds_of = [&](auto& watched_by) {
       const auto begin = Clock::now();
-      static_cast<void>(access::step(train, inputs, targets, watched_by));
+      static_cast<void>(detail::step_watched(train.inside(), inputs, targets, watched_by));
       train.wait();
       return std::chrono::duration<double>(Clock::now() - begin).count();
     };
@@ -287,13 +287,12 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
         to.add(number, seconds);
         rest -= seconds;
       };
-      for (std::size_t k = 0; k < 3; ++k)
-        add(others, k, watch.nanoseconds(static_cast<typename part::part>(part::loss_part + k)));
+      for (std::size_t k = 0; k < 3; ++k) add(others, k, watch.nanoseconds(static_cast<typename part::part>(k)));
       for (std::size_t l = 0; l < watch.layers().size(); ++l)
         for (std::size_t k = 0; k < 3; ++k) add(passes, 3 * l + k, watch.sums()[l].nanoseconds[k]);
       others.add(3, rest);
     }
-    out.samples = access::rows(train);
+    out.samples = train.inside().counters.rows;
     before.give_back();
 
     out.layers = detail::untimed_layers(watch.layers(), out.samples);

@@ -16,7 +16,7 @@ namespace cairn {
 // Something that took a while on one row of a rank. Times are nanoseconds from the same moment on all ranks.
 struct trace_slice {
   std::string name;
-  std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication"
+  std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication", "layer"
   std::size_t row = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -176,21 +176,21 @@ struct callable {
 // What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 struct training_diagnostic {
-  using replica = detail::replica<Model>;
-  using model = typename replica::model;
+  using distribution = detail::distribution<Model>;
+  using model = typename distribution::model;
   using net = typename without_ways<model>::type;
 
   template <class Queue, class Calls = callable<Queue, T>>
   static auto on() {
     using loss = checked_loss<Loss, Queue, T>;
     using optimizer = checked_optimizer<Optimizer, Queue, accumulated<T>>;
-    using communicator = checked_communicator<typename replica::communicator_type, Queue>;
+    using communicator = checked_communicator<typename distribution::communicator_type, Queue>;
     if constexpr (missing_ops<Queue, T>() != 0) return type_of<device_ops<Queue, T>>{};
     else if constexpr (!holds<Calls, net>) return type_of<checked_calls<typename first_wrong<Calls, net>::type, Queue, T>>{};
     else if constexpr (loss::steps != 5) return type_of<loss>{};
     else if constexpr (optimizer::steps != 6) return type_of<optimizer>{};
     else if constexpr (!communicator::is_right) return type_of<communicator>{};
-    else return between<blueprint_of<model, Batch::size, T, typename replica::update>>();
+    else return between<blueprint_of<model, Batch::size, T, typename distribution::update>>();
   }
   template <class Plan>
   static auto between() {
@@ -205,10 +205,10 @@ struct training_diagnostic {
   }
   template <class Whole>
   static auto diagnostic() {
-    if constexpr (!replica::once) return type_of<replicated_again<Whole>>{};
-    else if constexpr (replica::way_outside) return type_of<way_around_ddp<Whole>>{};
-    else if constexpr (replica::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
-    else if constexpr (whole<model>::fused && !replica::options::overlaps) return type_of<update_after_backward<Whole>>{};
+    if constexpr (!distribution::once) return type_of<replicated_again<Whole>>{};
+    else if constexpr (distribution::way_outside) return type_of<way_around_ddp<Whole>>{};
+    else if constexpr (distribution::checkpointed_outside) return type_of<checkpoint_around_ddp<Whole>>{};
+    else if constexpr (whole<model>::fused && !distribution::options::overlaps) return type_of<update_after_backward<Whole>>{};
     else if constexpr (!std::is_same_v<typename network_diagnostic<model>::type, nothing_wrong>)
       return type_of<typename network_diagnostic<model>::type>{};
     else if constexpr (!is_batch<Batch>) return type_of<fourth_argument<Batch>>{};

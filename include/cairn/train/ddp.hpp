@@ -81,7 +81,7 @@ namespace detail {
 
 // How a trainer sees its model: a plain one is the only rank of a job of its own.
 template <class Model>
-struct replica {
+struct distribution {
   using model = Model;
   using communicator_type = loopback::rank;
   using options = ddp_options<>;
@@ -92,16 +92,17 @@ struct replica {
   static constexpr bool once = true;
 };
 template <class Policy, class Model, class Communicator, class... Options>
-struct replica<checkpoint<Policy, ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
+struct distribution<checkpoint<Policy, ddp<Model, Communicator, Options...>>>
+    : distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = true; // which a trainer refuses
 };
 template <template <class> class Way, class Model, class Communicator, class... Options> // fused_update, with_input_gradient
-struct replica<Way<ddp<Model, Communicator, Options...>>> : replica<ddp<Model, Communicator, Options...>> {
+struct distribution<Way<ddp<Model, Communicator, Options...>>> : distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool way_outside = true; // which a trainer refuses
 };
 template <class Model, class Communicator, class... Options>
-struct replica<ddp<Model, Communicator, Options...>> {
-  static constexpr bool once = !replica<Model>::distributed;
+struct distribution<ddp<Model, Communicator, Options...>> {
+  static constexpr bool once = !distribution<Model>::distributed;
   using model = Model;
   using communicator_type = Communicator;
   using options = ddp_options<Options...>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,7 +19,11 @@
 #include <cairn/net/execute.hpp>
 #include <cairn/net/memory_curve.hpp>
 #include <cairn/ops/cpu.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
+#include <cairn/plan/step/step_list.hpp>
+#include <cairn/plan/step/step_op.hpp>
+#include <cairn/plan/step/step_walk.hpp>
 #include <cairn/train/replica.hpp>
 
 namespace cairn {
@@ -60,72 +65,123 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
   }
 }
 
+// Makes the steps of a network one after another, each op so often as its time takes to be told from nothing, and keeps the least
+// time of each. Plan has no fused update.
+template <class Plan, class Net, class T, class Device>
+class timed_steps {
+  using plan = Plan;
+  using sum = accumulated<T>;
+  using stopwatch = typename Device::queue::stopwatch;
+
+public:
+  explicit timed_steps(const device_options& options)
+      : weights_(held_device<Device>(options), seed{1}, plan::trained::memory.arena),
+        gradients_(device().allocate(plan::parameter_block * sizeof(sum))),
+        place_{.start = reinterpret_cast<sum*>(gradients_.data())}, inputs_(device().allocate(inputs_at.size)),
+        constants_(device().allocate(constants_at.size)), loss_gradient_(plan::whole.gradient_bytes(plan::size) / sizeof(T)),
+        watch_(queue(), 2) {
+    send(plan::inputs, inputs_at, inputs_);
+    send(plan::constants, constants_at, constants_);
+    fill_normal(std::span<T>(loss_gradient_), random_key{.seed = 2});
+    for (T& g : loss_gradient_) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(plan::batch));
+    lent_ = weights_.lend(plan::batch, pass::forward);
+    lent_.inputs = tensors<T>{inputs_.data(), inputs_at.offsets.data()}.to_read();
+    lent_.constants = tensors<T>{constants_.data(), constants_at.offsets.data()}.to_read();
+    lent_.gradients = &place_;
+    lent_.random = {.seed = 1};
+  }
+
+  void make_one() {
+    step_walk(list.ops(), rows(), this).run();
+    ++step_;
+  }
+  // The least of all steps but the first, in which memory is touched first, and libraries choose how they compute.
+  std::vector<stage_cost> costs() const {
+    std::vector<stage_cost> out = costs_;
+    for (stage_cost& c : out)
+      if (c.backward == untimed) c.backward = 0; // below the first parameter
+    return out;
+  }
+
+private:
+  static constexpr tensor_layout inputs_at{plan::inputs, plan::to.sizes, plan::batch};
+  static constexpr tensor_layout constants_at{plan::constants, plan::to.sizes, plan::batch};
+  static constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
+  static constexpr auto list = [] {
+    constexpr step_parts of{
+        .ops = plan::training.ops(), .loss = plan::training.loss, .gradient_begin = plan::parameter_begin, .overlaps = false};
+    return write_step<most_step_ops(of)>(of, step_kind::micro_batch);
+  }();
+
+  Device& device() { return weights_.device(); }
+  auto& queue() { return device().compute(); }
+  template <class List, class Layout>
+  void send(const List& what, const Layout& layout, typename Device::memory& to) { // random numbers
+    const auto here = device().staging(layout.size);
+    fill_real<T>(what, tensors<T>{here.data(), layout.offsets.data()}, plan::batch);
+    upload(queue(), layout.size, to.data(), static_cast<const std::byte*>(here.data()));
+    finish_on_host(queue());
+  }
+
+  static const std::array<step_row, step_op_kinds>& rows() {
+    static constexpr std::array<step_row, step_op_kinds> all = [] {
+      std::array<step_row, step_op_kinds> out{};
+      for (step_row& r : out) r = [](void*, const step_op&) {}; // it computes nothing, or is no matter of a stage
+      const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
+      at(step_op_kind::forward) = &row<&stage_cost::forward>;
+      at(step_op_kind::backward) = &row<&stage_cost::backward>;
+      at(step_op_kind::loss) = [](void* self, const step_op& o) { static_cast<timed_steps*>(self)->take_loss(o.index); };
+      return out;
+    }();
+    return all;
+  }
+  template <std::uint64_t stage_cost::* Cost>
+  static void row(void* self, const step_op& o) {
+    auto& me = *static_cast<timed_steps*>(self);
+    me.time(o.index, me.costs_[o.stage].*Cost);
+  }
+  void take_loss(std::size_t t) { // in its place
+    upload(queue(), loss_gradient_.size(), lent_.elements(plan::trained::memory.at[t].output_gradient),
+           static_cast<const T*>(loss_gradient_.data()));
+  }
+  void time(std::size_t t, std::uint64_t& cost) {
+    constexpr std::size_t most_times = 1024;
+    std::size_t& times = times_[t];
+    auto took = take(t, times);
+    if (step_ == 0) return;
+    while (step_ == 1 && took < stopwatch::least && times < most_times) took = take(t, times *= 2);
+    const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times;
+    cost = std::min(cost, std::max<std::uint64_t>(each, 1));
+  }
+  std::int64_t take(std::size_t t, std::size_t times) { // one op, so often
+    watch_.restart();
+    const std::size_t begin = watch_.mark();
+    for (std::size_t i = 0; i < times; ++i) run_op(weights_.code(), queue(), lent_, t);
+    const std::size_t end = watch_.mark();
+    finish_on_host(queue());
+    return watch_.nanoseconds(end) - watch_.nanoseconds(begin);
+  }
+
+  replica<plan, Net, T, Device> weights_;
+  typename Device::memory gradients_;
+  gradient_place<sum> place_;
+  typename Device::memory inputs_, constants_;
+  std::vector<T> loss_gradient_; // in place of that of a loss
+  stopwatch watch_;
+  frame<T> lent_{};
+  int step_ = 0;
+  std::vector<std::size_t> times_ = std::vector<std::size_t>(plan::training.count, 1); // of each op
+  std::vector<stage_cost> costs_ = std::vector<stage_cost>(plan::size, {untimed, untimed, untimed});
+};
+
 // See below.
 template <class Model, std::size_t Batch, class T, class Device>
 std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
-  using stopwatch = typename Device::queue::stopwatch;
-  replica_of<plan, typename curve::net, T, Device> timed(held_device<Device>(options), seed{1}, plan::trained::memory.arena);
-  Device& device = timed.device();
-  auto& queue = device.compute();
-  using sum = accumulated<T>;
-  auto gradients = device.allocate(plan::parameter_block * sizeof(sum));
-  const gradient_place<sum> place{.start = reinterpret_cast<sum*>(gradients.data())};
-
-  constexpr tensor_layout inputs_at(plan::inputs, plan::to.sizes, Batch);
-  constexpr tensor_layout constants_at(plan::constants, plan::to.sizes, Batch);
-  auto inputs = device.allocate(inputs_at.size);
-  auto constants = device.allocate(constants_at.size);
-  const auto send = [&](const auto& list, const auto& layout, auto& to) { // random numbers
-    const auto here = device.staging(layout.size);
-    fill_real<T>(list, tensors<T>{here.data(), layout.offsets.data()}, Batch);
-    upload(queue, layout.size, to.data(), static_cast<const std::byte*>(here.data()));
-    finish_on_host(queue);
-  };
-  send(plan::inputs, inputs_at, inputs);
-  send(plan::constants, constants_at, constants);
-  std::vector<T> loss_gradient(plan::whole.gradient_bytes(plan::size) / sizeof(T)); // in place of that of a loss
-  fill_normal(std::span<T>(loss_gradient), random_key{.seed = 2});
-  for (T& g : loss_gradient) g = static_cast<T>(static_cast<sum>(g) / static_cast<sum>(Batch));
-
-  frame<T> lent = timed.lend(Batch, pass::forward);
-  lent.inputs = tensors<T>{inputs.data(), inputs_at.offsets.data()}.to_read();
-  lent.constants = tensors<T>{constants.data(), constants_at.offsets.data()}.to_read();
-  lent.gradients = &place;
-  lent.random = {.seed = 1};
-
-  stopwatch watch(queue, 2);
-  const auto time = [&](std::size_t t, std::size_t times) { // of one op, so often
-    watch.restart();
-    const std::size_t begin = watch.mark();
-    for (std::size_t i = 0; i < times; ++i) run_op(timed.code(), queue, lent, t);
-    const std::size_t end = watch.mark();
-    finish_on_host(queue);
-    return watch.nanoseconds(end) - watch.nanoseconds(begin);
-  };
-  constexpr std::size_t most_times = 1024;
-  constexpr std::uint64_t untimed = std::numeric_limits<std::uint64_t>::max();
-  std::vector<std::size_t> times(plan::training.count, 1); // each op
-  std::vector<stage_cost> costs(plan::size, {untimed, untimed, untimed});
-  for (int step = 0; step <= 3; ++step)
-    for (std::size_t t = 0; t < plan::training.count; ++t) {
-      const op& o = plan::training.ops()[t];
-      if (o.kind == op_kind::loss)
-        upload(queue, loss_gradient.size(), lent.elements(plan::trained::memory.at[t].output_gradient),
-               static_cast<const T*>(loss_gradient.data()));
-      std::uint64_t* const cost = o.kind == op_kind::forward    ? &costs[o.position].forward
-                                  : o.kind == op_kind::backward ? &costs[o.position].backward
-                                                                : nullptr;
-      if (cost == nullptr) continue; // it computes nothing
-      auto took = time(t, times[t]);
-      if (step == 0) continue;
-      while (step == 1 && took < stopwatch::least && times[t] < most_times) took = time(t, times[t] *= 2);
-      const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times[t];
-      *cost = std::min(*cost, std::max<std::uint64_t>(each, 1));
-    }
-  for (stage_cost& c : costs)
-    if (c.backward == untimed) c.backward = 0; // below the first parameter
+  timed_steps<plan, typename curve::net, T, Device> steps(options);
+  for (int step = 0; step <= 3; ++step) steps.make_one();
+  std::vector<stage_cost> costs = steps.costs();
   average_copies(costs, plan::whole.stages, plan::whole.lowest_backward());
   for (std::size_t i = 0; i < plan::size; ++i) {
     stage_cost& c = costs[i];

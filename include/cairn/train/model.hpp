@@ -15,7 +15,8 @@
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/with_all_outputs.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/replica_owner.hpp>
+#include <cairn/train/shared_weights.hpp>
+#include <cairn/train/weights_interface.hpp>
 
 namespace cairn {
 
@@ -30,11 +31,11 @@ struct model_options {
 namespace detail {
 
 // A network as written, without ddp, policy and ways to train it, but with all of its outputs.
-template <class Net, class Model = typename replica<Net>::model, class Body = typename whole<Model>::body>
+template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
 using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensors, with_all_outputs<Body>, Body>;
 
-template <class Net, class Batch, class T, class Device>
-using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::size, T>, bare_network<Net>, T, Device, false>;
+template <class Net, class Batch, class T>
+using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
 
 } // namespace detail
 
@@ -57,7 +58,10 @@ using evaluated_replica = replica_owner<blueprint_of<bare_network<Net>, Batch::s
 // On a device other than a cpu, calls at the same time take turns: its queue is for one thread, and whether a second one
 // could reach the same memory is the device's secret.
 template <class Net, class Batch, class T = float, class Device = cpu>
-class model : public detail::evaluated_replica<Net, Batch, T, Device> {
+class model : public detail::weights_interface<model<Net, Batch, T, Device>, detail::blueprint_of_model<Net, Batch, T>, T, Device,
+                                               false> {
+  using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
+
 public:
   explicit model(const model_options& given = {})
       : model(detail::held_device<Device>(
@@ -67,9 +71,15 @@ public:
   // live longer; `threads` and `ordinal` are the device's.
   explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
+  // For what reads or writes weights as a whole, as files and sessions do: its parts, which may change from version to version.
+  weights_type& inside() { return weights_; }
+  const weights_type& inside() const { return weights_; }
+
 private:
   model(detail::held_device<Device> device, const model_options& given)
-      : detail::evaluated_replica<Net, Batch, T, Device>(std::move(device), seed{given.seed}, given.ordinal) {}
+      : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
+
+  weights_type weights_;
 };
 
 } // namespace cairn

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,7 +22,6 @@
 #include <cairn/net/function_of.hpp>
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/cpu.hpp>
-#include <cairn/plan/step/step_op.hpp>
 #include <cairn/train/execution_context.hpp>
 #include <cairn/train/host_copy.hpp>
 #include <cairn/train/input_arrays.hpp>
@@ -153,7 +151,7 @@ private:
 
 // Weights that are trained: one arena for the passes of a step and for evaluation, which belongs to one thread.
 template <class Plan, class Net, class T, class Device>
-class replica_of : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
+class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
   using learnt = weights_of<Plan, Net, T, Device, true>;
   using context = execution_context<Plan, T, Device>;
   using working_weights_type = working_weights<Plan, T, Device>;
@@ -162,7 +160,7 @@ public:
   using learnt::device, learnt::threads;
   using typename learnt::memory, typename learnt::plan, typename learnt::queue, typename learnt::sum;
 
-  replica_of(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
+  replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
       : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
     if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
   }
@@ -177,13 +175,13 @@ public:
   // While it lives, a function of the program reads the outputs of a step that is half made, and the arena stays as it is.
   class half_step {
   public:
-    explicit half_step(replica_of& of) : of_(of) { of_.is_half_made_ = true; }
+    explicit half_step(replica& of) : of_(of) { of_.is_half_made_ = true; }
     half_step(const half_step&) = delete;
     half_step& operator=(const half_step&) = delete;
     ~half_step() { of_.is_half_made_ = false; }
 
   private:
-    replica_of& of_;
+    replica& of_;
   };
   half_step in_half_step() { return half_step(*this); }
   // Throws if the caller is that function.
@@ -231,104 +229,18 @@ private:
   bool is_half_made_ = false;
 };
 
-// How others reach the replica of a model or a trainer, what joins a trainer with the other ranks, and what tells how it makes
-// its steps.
-struct replica_access {
-  template <class Owner>
-  static auto& of(Owner& owner) {
-    return owner.replica_;
-  }
-  // Its numbers where the host may use them: of a model, or of a trainer with its optimizer's states.
-  template <class Owner>
-  static auto weights(Owner& owner) {
-    return owner.on_host();
-  }
-  template <class Trainer>
-  static auto weights_and_states(Trainer& trainer) {
-    return trainer.states_on_host();
-  }
-  template <class Trainer>
-  static auto& comm(Trainer& trainer) {
-    return trainer.comm();
-  }
-  template <class Trainer>
-  static auto& compute(Trainer& trainer) {
-    return trainer.compute();
-  }
-  template <class Trainer>
-  static auto waiting(Trainer& trainer) {
-    return trainer.waiting();
-  }
-  template <class Trainer>
-  static auto& own_loss_memory(Trainer& trainer) {
-    return trainer.own_loss_memory_;
-  }
-  template <class Trainer>
-  static const auto& options(const Trainer& trainer) {
-    return trainer.options_;
-  }
-  // How many micro-batches fit() makes of each step; 0: nobody says it.
-  template <class Trainer>
-  static void tell_micro_batches(Trainer& trainer, std::size_t count) {
-    trainer.told_micro_batches_ = count;
-  }
-  // One step of the others, of a rank without samples: see joined_step.hpp.
-  template <class Trainer>
-  static bool take_part(Trainer& trainer) {
-    return trainer.take_part();
-  }
-  template <class Trainer>
-  static auto on_discard(const Trainer& trainer) {
-    return trainer.discarded_;
-  }
-  // What steps of a trainer change: numbers of the host, and memory of the device. See kept_training.hpp.
-  template <class Trainer>
-  static auto numbers_of_steps(Trainer& t) {
-    return std::tie(t.steps_, t.micro_batches_, t.last_micro_batches_, t.micro_batches_before_, t.last_samples_, t.rows_,
-                    t.learning_rate_, t.rate_was_set_, t.gradient_norm_, t.applied_scale_, t.is_scale_late_, t.late_scale_,
-                    t.wants_to_stop_, t.stops_);
-  }
-  template <class Trainer>
-  static std::vector<std::span<std::byte>> memory_of_steps(Trainer& t) {
-    std::vector<std::span<std::byte>> out{std::as_writable_bytes(t.replica_.parameters()),
-                                          std::as_writable_bytes(t.replica_.buffers()),
-                                          {t.input_gradient_.data(), t.input_gradient_.size()}};
-    for (std::size_t i = 0; i < t.updates_.states(); ++i) out.push_back(std::as_writable_bytes(t.updates_.state(i)));
-    if constexpr (!Trainer::fused) out.push_back(std::as_writable_bytes(t.gradients_.all()));
-    return out;
-  }
-  // The gradients that an op of a step has made or is about to use, and where they begin among all.
-  template <class Trainer>
-  static auto gradients_at(Trainer& t, const step_op& o) {
-    using plan = typename Trainer::plan;
-    using sum = accumulated<typename plan::element>;
-    std::pair<std::size_t, std::span<sum>> found{};
-    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
-      found = {Trainer::buckets[o.index].begin, t.gradients_.on_the_way().span_of(o.index)};
-    } else if (!Trainer::fused && o.kind == step_op_kind::backward) {
-      const auto& begin = plan::parameter_begin; // from the last stage to the first
-      const std::size_t first = begin[o.stage], end = o.stage > 0 ? begin[o.stage - 1] : plan::parameter_block;
-      found = {first, t.gradients_.all().subspan(first, end - first)};
-    }
-    return found;
-  }
-  template <class Trainer, class F>
-  static void for_each_parameter(Trainer& t, F& f) {
-    const flat_buffers<accumulated<typename Trainer::plan::element>> all{.parameters = t.replica_.parameters(),
-                                                                         .buffers = t.replica_.buffers()};
-    walk_parameters<false>(t.replica_.code(), all, f);
-  }
-  // How many samples its last micro-batch had.
-  template <class Trainer>
-  static std::size_t rows(const Trainer& trainer) {
-    return trainer.rows_;
-  }
-  // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
-  template <class Trainer, class Inputs, class Targets, class Watch>
-  static auto step(Trainer& trainer, const Inputs& inputs, const Targets& targets, Watch& watch) {
-    return trainer.take_step(inputs, typename Trainer::template judged_by_loss<Targets>{{trainer}, targets}, watch);
-  }
-};
+// The weights of a model or a trainer, and their numbers where the host may use them: of a trainer with its optimizer's states.
+template <class Owner>
+auto& weights_in(Owner& owner) {
+  if constexpr (requires { owner.inside().replica; }) return owner.inside().replica;
+  else return owner.inside();
+}
+template <class Owner>
+auto on_host(Owner& owner) {
+  auto& weights = weights_in(owner);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // they may be
+  return weights.on_host();
+}
 
 } // namespace detail
 

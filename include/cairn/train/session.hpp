@@ -11,7 +11,7 @@
 #include <cairn/device/cores.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/replica.hpp>
-#include <cairn/train/replica_owner.hpp>
+#include <cairn/train/weights_interface.hpp>
 
 namespace cairn {
 
@@ -22,8 +22,8 @@ struct session_options {
 
 namespace detail {
 
-template <class Plan, class Net, class T, class Device>
-std::true_type is_model(const replica_owner<Plan, Net, T, Device, false>*);
+template <class Model, class Plan, class T, class Device>
+std::true_type is_model(const weights_interface<Model, Plan, T, Device, false>*);
 std::false_type is_model(const void*);
 template <class Model>
 inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
@@ -43,13 +43,13 @@ inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Mo
 // turns on the model's queue, and `threads` is the device's.
 template <class Model, bool Right = detail::can_have_sessions<Model>>
 class session {
-  using replica_type = std::remove_cvref_t<decltype(detail::replica_access::of(std::declval<const Model&>()))>;
+  using weights_type = std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>;
 
 public:
   using number = typename Model::number; // the type of inputs and of outputs
 
   explicit session(const Model& net, const session_options& given = {})
-      : replica_(&detail::replica_access::of(net)), context_(replica_->make_context(detail::threads_for(given.threads, 1))) {
+      : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }
@@ -59,8 +59,8 @@ public:
   // next evaluation. The second writes it to memory of the caller's.
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs) {
-    [[maybe_unused]] const auto turn = replica_->turn();
-    const tensor_view<const number> there = replica_->evaluate_in(*context_, inputs, its_inputs);
+    [[maybe_unused]] const auto turn = weights_->turn();
+    const tensor_view<const number> there = weights_->evaluate_in(*context_, inputs, its_inputs);
     if constexpr (Model::is_apart) {
       context_->fetch(there.size(), here_.get(), there.data(), context_->wait());
       return {here_.get(), there.rows(), there.sample_shape()};
@@ -70,8 +70,8 @@ public:
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
-    [[maybe_unused]] const auto turn = replica_->turn();
-    return replica_->evaluate_in(*context_, inputs, into, its_inputs);
+    [[maybe_unused]] const auto turn = weights_->turn();
+    return weights_->evaluate_in(*context_, inputs, into, its_inputs);
   }
 
   // How many threads work inside one operation; 1 on a device that has no choice.
@@ -80,8 +80,8 @@ public:
 private:
   static constexpr const char* its_inputs = "session::evaluate, inputs";
 
-  const replica_type* replica_;
-  std::unique_ptr<typename replica_type::context> context_;
+  const weights_type* weights_;
+  std::unique_ptr<typename weights_type::context> context_;
   std::unique_ptr<number[]> here_; // of outputs, where the host cannot read the device's memory
 };
 

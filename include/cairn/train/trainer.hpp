@@ -13,7 +13,6 @@
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/execute.hpp>
-#include <cairn/net/summed_layers.hpp>
 #include <cairn/net/with_all_outputs.hpp>
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/ops/cpu.hpp>
@@ -23,12 +22,13 @@
 #include <cairn/train/losses/loss.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/optimizers/optimizer.hpp>
-#include <cairn/train/ranks/handshake.hpp>
+#include <cairn/train/ranks/meeting.hpp>
 #include <cairn/train/samples.hpp>
-#include <cairn/train/settings.hpp>
 #include <cairn/train/state/training_state.hpp>
+#include <cairn/train/step/joined_step.hpp>
 #include <cairn/train/step/judges.hpp>
 #include <cairn/train/step/step_hooks.hpp>
+#include <cairn/train/step/training_step.hpp>
 #include <cairn/train/trainer_arguments.hpp>
 #include <cairn/train/wrong_trainer.hpp>
 
@@ -44,19 +44,22 @@ namespace cairn {
 // Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
 // program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class trainer : public detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device> {
-  using base = detail::constructed_trainer<Model, Loss, Optimizer, Batch, T, Device>;
-  using distribution = detail::replica<Model>;
+class trainer : public detail::constructed_trainer<trainer<Model, Loss, Optimizer, Batch, T, Device>, Model, Loss, Optimizer,
+                                                   Batch, T, Device> {
+  using base = detail::constructed_trainer<trainer, Model, Loss, Optimizer, Batch, T, Device>;
+  using types = detail::training_types<Model, Loss, Optimizer, Batch, T, Device>;
   using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
 
 public:
-  using base::fused, base::is_apart, base::output_shape;
+  using base::inside, base::is_apart, base::output_shape;
   using base::step, base::accumulate, base::evaluate_loss; // with arguments that they do not take
-  using typename base::communicator_type;
+  using typename base::communicator_type, typename base::options, typename base::plan, typename base::training_type;
   using optimizer_type = Optimizer;
   using loss_type = detail::loss_of_step<Device>; // what step() returns
-  using typename base::options;
-  using typename base::plan;
+  using curve = typename types::curve;
+  using lists = typename types::lists;
+  static constexpr bool fused = types::fused;
+  static constexpr const auto& buckets = types::buckets;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
   // trainer(optimizer, options), of a ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
@@ -76,31 +79,26 @@ public:
   // exception out of a step leaves the parameters of all ranks as they were, and drops the micro-batches. Once gradients
   // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
   // fused update parameters change during backward, and a step that fails leaves some updated and some not.
-  template <step_inputs Inputs, numbers Targets>
-  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets) {
-    static_assert(is_judged_by_first());
-    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets});
-  }
-  // The same with callables at named moments of the step: before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
+  //
+  // Behind all else, these calls and those below take hooks, callables at named moments of the step: before_op<Kind>(f),
+  // after_op<Kind>(f); see step_hooks.hpp.
   template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
-    requires(sizeof...(Hooks) > 0)
-  detail::loss_of_step<Device> step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
+  loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
-    const detail::hooked_step<trainer, Hooks...> watch(*this, hooks...);
-    return this->take_step(inputs, judged_by_loss<Targets>{{*this}, targets}, watch);
+    return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
 
   // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks. On a cpu the first call allocates the largest stage's gradients.
-  template <step_inputs Inputs, numbers Targets>
-  detail::loss_of_step<Device> accumulate(const Inputs& inputs, const Targets& targets) {
+  // averages over its micro-batches, as it does over ranks.
+  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
-    return this->take_micro_batch(inputs, judged_by_loss<Targets>{{*this}, targets});
+    return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
   // Forgets the micro-batches since the last step, as if they had not been.
   void drop_micro_batches() {
-    replica_.expect_whole_step();
-    micro_batches_ = 0;
+    inside().replica.expect_whole_step();
+    inside().counters.micro_batches = 0;
   }
 
   // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
@@ -109,8 +107,8 @@ public:
   // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
   // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
   std::uint64_t join() {
-    replica_.expect_whole_step();
-    return this->join_others();
+    inside().replica.expect_whole_step();
+    return detail::join_others(inside());
   }
 
   // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
@@ -119,22 +117,22 @@ public:
   template <step_inputs Inputs>
   auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
-    this->run_forward_alone(rows, inputs);
-    return replica_.fetched_outputs(this->at_loss().input, rows, this->waiting());
+    detail::run_forward_alone(inside(), rows, inputs);
+    return inside().replica.fetched_outputs(inside().at_loss().input, rows, inside().waiting());
   }
 
   // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
   // derivatives of the number that is to be lowered, a mean over these samples. As torch's output.backward(gradient): a
   // generator takes its discriminator's input_gradient(), several losses the sum of their gradients.
-  template <step_inputs Inputs, numbers Gradient>
-  void step_from(const Inputs& inputs, const Gradient& gradient) {
+  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
-    this->take_step(inputs, given_gradient<Gradient>{{*this}, gradient});
+    make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
-  template <step_inputs Inputs, numbers Gradient>
-  void accumulate_from(const Inputs& inputs, const Gradient& gradient) {
+  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
-    this->take_micro_batch(inputs, given_gradient<Gradient>{{*this}, gradient});
+    make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
 
   // As step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between forward and
@@ -146,14 +144,14 @@ public:
   //
   // f runs on the host on every device. A step, an evaluation or a state of the trainer that it asks for is an input_error. What
   // it throws comes out of the step, as what fails in a step does. The first call allocates the gradients' memory.
-  template <step_inputs Inputs, class F>
-  detail::loss_of_step<Device> step_by(const Inputs& inputs, F&& f) {
-    return this->take_step(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
+    return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
-  template <step_inputs Inputs, class F>
-  detail::loss_of_step<Device> accumulate_by(const Inputs& inputs, F&& f) {
+  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     static_assert(can_accumulate());
-    return this->take_micro_batch(inputs, judged_by_function<std::remove_reference_t<F>>{{*this}, f});
+    return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
 
   // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
@@ -166,13 +164,15 @@ public:
                   "trainer: this network's input gradient is not made; write trainer<with_input_gradient<Net>, ...>");
     if constexpr (plan::gives_input_gradient) {
       static_assert(detail::contains(plan::values.gradients[0], K), "trainer: input K has no gradient; is it of integers?");
-      const std::size_t at = code_.gradient_at[0][K];
-      const tensor_view<const T> there{reinterpret_cast<const T*>(input_gradient_.data() + at), rows_, plan::inputs[K].extents};
+      const training_type& parts = inside();
+      const std::size_t at = parts.code.gradient_at[0][K];
+      const tensor_view<const T> there{reinterpret_cast<const T*>(parts.input_gradient.data() + at), parts.counters.rows,
+                                       plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
-        auto* const self = const_cast<trainer*>(this); // to wait changes nothing that can be seen
-        if constexpr (!detail::is_narrow<T>) return self->replica_.fetched(there, self->waiting());
+        auto& waits = const_cast<training_type&>(parts); // which changes nothing that can be seen
+        if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
         else {
-          const auto own = self->replica_.fetched(there, self->waiting());
+          const auto own = waits.replica.fetched(there, waits.waiting());
           owned_tensor<sum> wide(own.rows(), own.sample_shape());
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
           return wide;
@@ -185,15 +185,14 @@ public:
   // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
   // is said in its own docs. Whoever loads weights on one rank calls it too.
   void synchronize(int root = 0) {
-    replica_.expect_whole_step();
-    if constexpr (is_apart) { // a step that failed is over, and of no interest any more
-      detail::finish_on_host(compute());
-      this->outcomes_.forget();
-    }
-    if constexpr (requires(communicator_type& c) { c.recover(); }) this->comm().recover();
-    this->broadcast_replica(root);
-    guard_.clear();
-    micro_batches_ = 0;
+    training_type& parts = inside();
+    parts.replica.expect_whole_step();
+    detail::finish_on_host(parts.compute()); // a step that failed is over, and of no interest any more
+    parts.outcomes.forget();
+    if constexpr (requires(communicator_type& c) { c.recover(); }) parts.comm().recover();
+    detail::take_replica_of(parts, root, "synchronize");
+    parts.guard.clear();
+    parts.counters.micro_batches = 0;
   }
 
   // The mean loss over these samples in evaluation mode. The second calls f(outputs, loss) before the memory of the outputs is
@@ -205,21 +204,20 @@ public:
   template <step_inputs Inputs, numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
-    const judged_by_loss<Targets> judge{{*this}, targets};
-    replica_.expect_whole_step();
+    training_type& parts = inside();
+    const judged_by_loss<Targets> judge{{parts}, targets};
+    parts.replica.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
-    this->begin_outcome();
+    parts.begin_outcome();
     const auto write = [&](std::byte* to) { judge.write(rows, to); };
-    return replica_.with_inputs(rows, inputs, pass::evaluate, this->waiting(), write, [&](const detail::frame<T>& lent) {
-      detail::run_forward(replica_.code(), compute(), lent);
-      const tensor_view<const T> made = replica_.evaluated(rows);
-      const tensor_view<const sum> outputs = replica_.shown(made);
-      double loss = 0;
-      const detail::judged_at at = this->judged(loss);
-      judge(rows, made.data(), nullptr, at);
-      loss = this->loss_now(at);
+    return parts.replica.with_inputs(rows, inputs, pass::evaluate, parts.waiting(), write, [&](const detail::frame<T>& lent) {
+      detail::run_forward(parts.replica.code(), parts.compute(), lent);
+      const tensor_view<const T> made = parts.replica.evaluated(rows);
+      const tensor_view<const sum> outputs = parts.replica.shown(made);
+      judge(rows, made.data(), nullptr, parts.judged());
+      const double loss = parts.loss_now();
       if constexpr (is_apart) {
-        const owned_tensor<sum> own = replica_.fetched(outputs, this->waiting());
+        const owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
@@ -231,26 +229,28 @@ public:
   std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
-    const std::span<sum> all = this->shown(gradients_.all());
-    scale(all);
+    const std::span<sum> all = this->shown(inside().gradients.all());
+    inside().take_mean(all);
     return all;
   }
   // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
   template <class F>
   void for_each_gradient(F&& f) {
     static_assert(!fused, "fused_update: there are never all gradients; train without fused_update to look at them");
-    auto all = this->on_host();
-    all.add_state(gradients_.all());
-    scale(all.state(0));
+    auto all = inside().replica.on_host();
+    all.add_state(inside().gradients.all());
+    inside().take_mean(all.state(0));
     all.for_each_of_state(0, std::forward<F>(f));
     all.give_back();
   }
   // Buffer i of the optimizer's state, laid out like the parameters: for SGD the momentum.
-  std::span<const sum> optimizer_state(std::size_t i) const { return this->shown(std::span<const sum>(updates_.state(i))); }
+  std::span<const sum> optimizer_state(std::size_t i) const {
+    return this->shown(std::span<const sum>(inside().updates.state(i)));
+  }
   // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
   template <class F>
   void for_each_optimizer_state(F&& f) {
-    auto all = this->states_on_host();
+    auto all = inside().states_on_host();
     for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
     all.give_back();
   }
@@ -259,102 +259,84 @@ public:
   // evaluation, or a step of other ranks that it joins. It is a constant, unless the schedule was solved when the program ran.
   template <step_kind Kind = step_kind::step>
   std::span<const step_op> step_ops() const {
-    return this->template list<Kind>();
+    return inside().template list<Kind>();
   }
 
   // Micro-batches that were accumulated since the last step.
-  std::size_t micro_batches() const { return micro_batches_; }
-  std::span<std::byte> arena() { return this->shown(std::span{replica_.arena_memory().data(), arena_bytes()}); }
+  std::size_t micro_batches() const { return inside().counters.micro_batches; }
+  std::span<std::byte> arena() { return this->shown(std::span{inside().replica.arena_memory().data(), arena_bytes()}); }
   // f(bytes) with the arena, which f may fill; on a device whose memory is not the host's a copy, which is brought over then.
   template <class F>
   void with_arena(F&& f) {
-    this->wait_for_all();
-    detail::host_copy<std::byte, Device> all(replica_.device(), {replica_.arena_memory().data(), arena_bytes()});
+    wait();
+    auto& replica = inside().replica;
+    detail::host_copy<std::byte, Device> all(replica.device(), {replica.arena_memory().data(), arena_bytes()});
     f(all.numbers());
     all.give_back();
   }
-  std::size_t arena_bytes() { return replica_.arena_memory().size(); }
+  std::size_t arena_bytes() { return inside().replica.arena_memory().size(); }
 
   // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
   // states, the arena, and where the device's memory is not the host's the slots of its batches. Not what the device keeps for
   // itself, nor a larger arena of a schedule that was solved at run time. See device_bytes.
-  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) {
-    return base::all_bytes(states, ranks);
-  }
+  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) { return types::bytes(states, ranks); }
 
-  std::uint64_t steps() const { return steps_; } // updates so far
+  std::uint64_t steps() const { return inside().counters.steps; } // updates so far
+
+  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
+  // the same steps there: save_state() and load_state() (train/state/saved_state.hpp) do it through a file. Micro-batches since
+  // the last step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  training_state state() { return inside().state(); }
+  void restore(const training_state& s) { inside().restore(s); }
 
   // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
   // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
   // knows nothing of it.
-  void request_stop() { wants_to_stop_ = true; }
-  bool stop_requested() const { return stops_; }
+  void request_stop() { inside().counters.wants_to_stop = true; }
+  bool stop_requested() const { return inside().counters.stops; }
   // Of the next step; where the options gave a schedule, that decides.
-  double learning_rate() const { return this->learning_rate_now(); }
+  double learning_rate() const { return inside().learning_rate_now(); }
   // Of the step behind so many, if the program sets no other.
-  double learning_rate_at(std::uint64_t steps) const {
-    return options_.learning_rate ? options_.learning_rate.at(steps) : updates_.optimizer().learning_rate;
-  }
-  void learning_rate(double rate) {
-    detail::check_number("trainer: expected a learning rate of 0 or more", rate);
-    rate_was_set_ = true;
-    learning_rate_ = rate;
-  }
+  double learning_rate_at(std::uint64_t steps) const { return inside().learning_rate_at(steps); }
+  void learning_rate(double rate) { inside().set_learning_rate(rate); }
   // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. A
   // learning_rate that is not that of the one before is the rate from now on; where the options gave a schedule, which would
   // decide all the same, it is an input_error. The loss likewise. With ddp every rank gives the same: the next step compares.
-  const Optimizer& optimizer() const { return updates_.optimizer(); }
-  void optimizer(const Optimizer& other) {
-    const double before = updates_.optimizer().learning_rate;
-    const bool has_rate = detail::is_another_rate(options_.learning_rate && !rate_was_set_, before, other.learning_rate);
-    updates_.change(other);
-    if (has_rate) learning_rate(other.learning_rate);
-    settings_ = this->settings();
-  }
-  const Loss& loss() const { return options_.loss; }
-  void loss(const Loss& other) {
-    options_.loss = other;
-    this->send_constants();
-    settings_ = this->settings();
-  }
+  const Optimizer& optimizer() const { return inside().updates.optimizer(); }
+  void optimizer(const Optimizer& other) { inside().set_optimizer(other); }
+  const Loss& loss() const { return inside().options.loss; }
+  void loss(const Loss& other) { inside().set_loss(other); }
   // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping. On a device whose work is done
   // later it waits for the step.
   double gradient_norm() {
-    this->wait_for_all();
-    return gradient_norm_;
+    wait();
+    return inside().counters.gradient_norm;
   }
   // Comes back when all steps are done, and throws what went wrong in them: to look at the clock, or before the ranks part. On
   // a cpu they are done when step() returns.
-  void wait() { this->wait_for_all(); }
+  void wait() { inside().wait_for_all(); }
   // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
   // bucket's too, when it was used. For tests and for the curious.
-  void on_discard(detail::callback<std::byte*, std::size_t> listener) { discarded_ = listener; }
+  void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
 
 private:
-  friend struct detail::replica_access;
-  using base::applied_scale_, base::discarded_, base::gradient_norm_, base::last_micro_batches_, base::learning_rate_;
-  using base::compute, base::code_, base::guard_, base::gradients_, base::input_gradient_, base::is_scale_late_;
-  using base::late_scale_, base::micro_batches_;
-  using base::options_, base::rate_was_set_, base::replica_;
-  using base::rows_, base::settings_, base::steps_, base::stops_, base::updates_, base::wants_to_stop_;
-
-  // The gradients that were applied: those of all ranks times what made a mean of them.
-  void scale(std::span<sum> all) {
-    if (std::exchange(is_scale_late_, false)) {
-      this->wait_for_all();
-      applied_scale_ = late_scale_;
-    }
-    if (applied_scale_ != 1)
-      for (sum& g : all) g *= static_cast<sum>(applied_scale_);
-    applied_scale_ = 1;
-  }
   // The judges of a step: see train/step/judges.hpp.
   template <class Targets>
-  using judged_by_loss = detail::judged_by_loss<trainer, Targets>;
+  using judged_by_loss = detail::judged_by_loss<training_type, Targets>;
   template <class Gradient>
-  using given_gradient = detail::given_gradient<trainer, Gradient>;
+  using given_gradient = detail::given_gradient<training_type, Gradient>;
   template <class F>
-  using judged_by_function = detail::judged_by_function<trainer, F>;
+  using judged_by_function = detail::judged_by_function<training_type, std::remove_reference_t<F>>;
+  template <class Inputs, class Judge, class... Hooks>
+  loss_type make_step(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
+    const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
+    return detail::make_step(inside(), inputs, judge, watch);
+  }
+  template <class Inputs, class Judge, class... Hooks>
+  loss_type make_micro_batch(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
+    const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
+    return detail::accumulate(inside(), inputs, judge, watch);
+  }
   // Micro-batches need all gradients at once.
   static constexpr bool can_accumulate() {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "

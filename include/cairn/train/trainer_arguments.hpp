@@ -7,9 +7,11 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/train/optimizers/checked_optimizer.hpp>
+#include <cairn/train/ranks/meeting.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
-#include <cairn/train/step/joined_step.hpp>
+#include <cairn/train/step/training.hpp>
+#include <cairn/train/weights_interface.hpp>
 
 // The arguments of a trainer's constructors and of its steps. Those that fit nothing are one error in a sentence, where a
 // compiler would list every function that they do not fit.
@@ -148,43 +150,45 @@ struct refused_calls {
   }
 };
 
-// A trainer's constructors.
-template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
-class constructed_trainer : public joined_step<Model, Loss, Optimizer, Batch, T, Device>, public refused_calls {
-  using base = joined_step<Model, Loss, Optimizer, Batch, T, Device>;
-  using distribution = replica<Model>;
+// A trainer's constructors, and its parts. Self is the trainer.
+template <class Self, class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+class constructed_trainer : public weights_interface<Self, typename step_lists<Model, Batch::size, T>::plan, T, Device, true>,
+                            public refused_calls {
+  using types = training_types<Model, Loss, Optimizer, Batch, T, Device>;
+  static constexpr bool distributed = types::distribution::distributed;
 
 public:
-  using typename base::communicator_type;
-  using typename base::options;
+  using training_type = training<types>;
+  using communicator_type = typename types::communicator_type;
+  using options = typename types::options;
 
 private:
-  using arguments = trainer_arguments<communicator_type, distribution::distributed, Optimizer, options, Device>;
+  using arguments = trainer_arguments<communicator_type, distributed, Optimizer, options, Device>;
   template <class... Given>
   struct refused {};
 
 public:
   // One process, one rank.
   explicit constructed_trainer(const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base(device_of<Device>(given, static_cast<const communicator_type*>(nullptr)), nullptr, optimizer, given) {}
+    requires(!distributed)
+      : parts_(device_of<Device>(given, static_cast<const communicator_type*>(nullptr)), nullptr, optimizer, given) {}
 
   // One of several ranks. Compares what the ranks were built from, and takes rank 0's parameters.
   explicit constructed_trainer(communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base(device_of<Device>(given, &comm), &comm, optimizer, given) {
-    this->meet();
+    requires(distributed)
+      : parts_(device_of<Device>(given, &comm), &comm, optimizer, given) {
+    meet(parts_);
   }
 
   // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
   // `threads` and `ordinal` are its own.
   explicit constructed_trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
-    requires(!distribution::distributed)
-      : base((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
+    requires(!distributed)
+      : parts_((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
   explicit constructed_trainer(Device& shared, communicator_type& comm, const Optimizer& optimizer, const options& given = {})
-    requires(distribution::distributed)
-      : base((given.check(), held_device<Device>(shared)), &comm, optimizer, given) {
-    this->meet();
+    requires(distributed)
+      : parts_((given.check(), held_device<Device>(shared)), &comm, optimizer, given) {
+    meet(parts_);
   }
 
   // Arguments that fit none of these. Options in braces have no type, so that they are named here.
@@ -198,12 +202,19 @@ public:
     requires(!std::is_constructible_v<arguments, First, Others...>)
   explicit constructed_trainer(First&&, Others&&...) : constructed_trainer(refused<First, Others...>{}) {}
 
+  // For what works with a trainer as a whole, as fit, files, hooks and reports do: its parts (step/training.hpp), which may
+  // change from version to version.
+  training_type& inside() { return parts_; }
+  const training_type& inside() const { return parts_; }
+
 private:
   template <class... Given>
   explicit constructed_trainer(refused<Given...>)
-      : base(no_argument<held_device<Device>>(), nullptr, no_argument<const Optimizer&>(), no_argument<const options&>()) {
+      : parts_(no_argument<held_device<Device>>(), nullptr, no_argument<const Optimizer&>(), no_argument<const options&>()) {
     refuse<refused_arguments<fault_of_arguments<arguments, Given...>(), Optimizer, Given...>>();
   }
+
+  training_type parts_;
 };
 
 } // namespace cairn::detail

@@ -47,7 +47,7 @@ template <class Model, class Loss, class Optimizer, class Batch, class T, class 
   requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
 class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
 public:
-  using communicator_type = typename detail::replica<Model>::communicator_type;
+  using communicator_type = typename detail::distribution<Model>::communicator_type;
 
   using options = typename detail::stand_in_trainer<T>::options;
 

@@ -23,9 +23,9 @@ using group = detail::message_group<wire_transport>;
 TEST_CASE("a group knows its place once it is made, and ends its thread") {
   wire all(2);
   const group one({.deadline = 10s, .max_in_flight = 4}, [&] { return wire_transport(all, 1); });
-  CHECK(one.board().here().rank == 1);
-  CHECK(one.board().here().size == 2);
-  CHECK(one.board().whose() == "wire: rank 1 of 2");
+  CHECK(one.engine().here().rank == 1);
+  CHECK(one.engine().here().size == 2);
+  CHECK(one.engine().whose() == "wire: rank 1 of 2");
 }
 
 TEST_CASE("what a transport's constructor throws, the group's does") {

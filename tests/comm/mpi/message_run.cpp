@@ -43,7 +43,7 @@ TEST_CASE("a job runs bodies one after another, and waits for the slowest each t
         if (rank == round % 3) std::this_thread::sleep_for(std::chrono::milliseconds(3));
         CHECK(span[0] == 27);
       };
-      detail::run_as_rank<wire_transport>(group.board(), body);
+      detail::run_as_rank<wire_transport>(group.engine(), body);
       if (inside < 3 * (round + 1)) most = -1; // all bodies of the round have ended
     }
   };
@@ -74,7 +74,7 @@ TEST_CASE("the exception of the body is nested in what run throws") {
   auto body = [](wired_rank&) { throw std::out_of_range("seven"); };
   bool found = false;
   try {
-    detail::run_as_rank<wire_transport>(group.board(), body);
+    detail::run_as_rank<wire_transport>(group.engine(), body);
   } catch (const rank_lost& outer) {
     CHECK(std::string(outer.what()) == "wire: rank 0 of 1 threw: seven");
     try {
@@ -120,7 +120,7 @@ TEST_CASE("a body that never ends is an error on the other ranks") {
       while (rank == 2 && !goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
     try {
-      detail::run_as_rank<wire_transport>(group.board(), body);
+      detail::run_as_rank<wire_transport>(group.engine(), body);
     } catch (const deadline_error& late) {
       thrown[rank] = late.what();
     }

@@ -37,7 +37,7 @@ struct wired_job {
       threads.emplace_back([&, rank] {
         try {
           const cairn::detail::message_group<wire_transport> group(options, [&all, rank] { return wire_transport(all, rank); });
-          cairn::detail::run_as_rank<wire_transport>(group.board(), body);
+          cairn::detail::run_as_rank<wire_transport>(group.engine(), body);
         } catch (const std::exception& fault) {
           thrown[static_cast<std::size_t>(rank)] = fault.what();
         }

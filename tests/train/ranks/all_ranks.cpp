@@ -36,6 +36,7 @@ struct far_trainer {
 
   threads::rank& comm() { return ranks; }
   queue& compute() { return work; }
+  far_trainer& inside() { return *this; }
 };
 
 } // namespace

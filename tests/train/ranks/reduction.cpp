@@ -60,7 +60,7 @@ TEST_CASE("reduction: buckets leave one after another, and each is waited for al
 
   for (int round = 0; round < 2; ++round) {
     comm.sent.clear();
-    step.begin(comm, queue, {});
+    step.begin(comm, queue);
     CHECK(comm.sent.empty());
     step.send_next(comm, queue);
     step.send_next(comm, queue);

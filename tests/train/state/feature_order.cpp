@@ -27,7 +27,7 @@ namespace {
 template <class Net>
 std::vector<std::string> turned() {
   model<Net, batch<2>> net{};
-  auto all = detail::replica_access::weights(net);
+  auto all = detail::on_host(net);
   const detail::feature_orders orders = all.orders();
   std::vector<std::string> out;
   const auto look = [&](const auto& q) {

@@ -49,7 +49,7 @@ using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
 template <class T, class Owner>
 std::vector<T> all_weights(Owner& owner) {
   std::vector<T> out;
-  auto all = detail::replica_access::weights(owner);
+  auto all = detail::on_host(owner);
   detail::for_all_weights(all, [&](const auto& q) { out.insert(out.end(), q.numbers.begin(), q.numbers.end()); });
   return out;
 }
@@ -364,7 +364,7 @@ TEST_CASE("safetensors: a file of an earlier version is taken by the names and i
   torch_state old = flattened("before", true);
   std::size_t next = 0;
   std::vector<std::vector<double>> numbers;
-  auto all = detail::replica_access::weights(net);
+  auto all = detail::on_host(net);
   const auto write = [&](const auto& q) {
     numbers.emplace_back(q.numbers.begin(), q.numbers.end());
     old.tensors[next++] = {q.name, "F64", detail::extents_in_files(*q.facts), {}};

@@ -85,7 +85,7 @@ TEST_CASE_TEMPLATE("kept_training: what was made since is undone, with micro-bat
     trained_on<Device> one{adamw, given}, two{adamw, given};
     begin(one, is_between);
     begin(two, is_between);
-    detail::kept_training<trained_on<Device>> kept(one);
+    detail::kept_training kept(one.inside());
     spoil(one);
     kept.give_back();
     CHECK(all_of(one) == all_of(two));
@@ -99,7 +99,7 @@ TEST_CASE("kept_training: an exception that passes undoes it too") {
   begin(two);
   CHECK_THROWS_AS(
       [&] {
-        const detail::kept_training<trained> kept(one);
+        const detail::kept_training kept(one.inside());
         spoil(one);
         throw std::runtime_error("between two steps");
       }(),

@@ -12,11 +12,16 @@
 namespace step_guard_tests {
 
 using namespace cairn;
-using cairn::detail::step_guard;
+using cairn::detail::left_behind, cairn::detail::step_guard;
 
 namespace {
 
+// What an exception of the next step leaves behind.
+left_behind left{};
+const auto what_is_left = [] { return left; };
+
 std::string said(step_guard& guard, const auto& step, int& abandoned) {
+  left = {};
   try {
     guard.run(
         3,
@@ -24,6 +29,7 @@ std::string said(step_guard& guard, const auto& step, int& abandoned) {
           step();
           return 0.5;
         },
+        what_is_left,
         [&] {
           CHECK(std::uncaught_exceptions() > 0);
           ++abandoned;
@@ -43,7 +49,7 @@ TEST_CASE("step_guard: a step that fails early leaves nothing, one that fails la
   CHECK(said(guard, [] { throw std::runtime_error("early"); }, abandoned) == "early");
   CHECK(abandoned == 0);
   const auto late = [&](bool is_final) {
-    guard.enter(is_final);
+    left = {.gradients = true, .is_final = is_final};
     throw std::runtime_error("late");
   };
   CHECK(said(guard, [&] { late(false); }, abandoned) == "late");
@@ -62,26 +68,26 @@ TEST_CASE("step_guard: a step that fails early leaves nothing, one that fails la
 
 TEST_CASE("step_guard: what concerns other ranks says in which step, and stays of its kind") {
   step_guard guard;
-  const auto lose = [&] { return guard.run(3, []() -> double { throw rank_lost("gone"); }, [] {}); };
+  const auto lose = [&] { return guard.run(3, []() -> double { throw rank_lost("gone"); }, what_is_left, [] {}); };
   CHECK_THROWS_AS(lose(), rank_lost);
   CHECK_THROWS_WITH(lose(), "trainer, step 3: gone; the job is over, unless every rank catches this and calls synchronize()");
-  const auto wait = [&] { return guard.run(4, []() -> double { throw deadline_error("late"); }, [] {}); };
+  const auto wait = [&] { return guard.run(4, []() -> double { throw deadline_error("late"); }, what_is_left, [] {}); };
   CHECK_THROWS_AS(wait(), deadline_error);
   CHECK_THROWS_WITH(wait(), doctest::Contains("trainer, step 4: late"));
-  const auto fail = [&] { return guard.run(6, []() -> double { throw device_error("broken"); }, [] {}); };
+  const auto fail = [&] { return guard.run(6, []() -> double { throw device_error("broken"); }, what_is_left, [] {}); };
   CHECK_THROWS_AS(fail(), device_error);
   CHECK_THROWS_WITH(fail(), "trainer, step 6: broken");
   CHECK_THROWS_WITH(guard.run(
-                        7, []() -> double { throw device_error("broken").in_step("trainer, step 5 or 6"); }, [] {}),
+                        7, []() -> double { throw device_error("broken").in_step("trainer, step 5 or 6"); }, what_is_left, [] {}),
                     "trainer, step 5 or 6: broken");
-  CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, [] {}), int);
+  CHECK_THROWS_AS(guard.run(5, []() -> double { throw 7; }, what_is_left, [] {}), int);
 }
 
 TEST_CASE("step_guard: ranks that differ are told in which step, and inputs that do not fit concern no step") {
   step_guard guard;
   int abandoned = 0;
   const auto differ = [&] {
-    guard.enter(true);
+    left = {.gradients = true, .is_final = true};
     throw input_error("the ranks make different calls");
   };
   CHECK(said(guard, [] { throw input_error("8 labels for 9 inputs"); }, abandoned) == "8 labels for 9 inputs");
@@ -90,7 +96,16 @@ TEST_CASE("step_guard: ranks that differ are told in which step, and inputs that
   CHECK(
       said(guard, [] { FAIL("it ran"); }, abandoned).find("as one has failed: trainer, step 3: the ranks") != std::string::npos);
   guard.clear();
-  CHECK_THROWS_AS(guard.run(3, [&]() -> double { return differ(), 0.0; }, [] {}), input_error);
+  CHECK(said(
+            guard,
+            [] {
+              left = {.gradients = true, .is_final = true, .by_all = true};
+              throw input_error("ddp: the ranks differ");
+            },
+            abandoned) == "ddp: the ranks differ");
+  CHECK(abandoned == 2); // and all can set it right
+  CHECK(said(guard, [] {}, abandoned) == "");
+  CHECK_THROWS_AS(guard.run(3, [&]() -> double { return differ(), 0.0; }, what_is_left, [] {}), input_error);
 }
 
 TEST_CASE("step_guard: a second thread in a step is refused, and the step goes on") {
@@ -105,7 +120,7 @@ TEST_CASE("step_guard: a second thread in a step is refused, and the step goes o
         }).join();
         return 0.25;
       },
-      [] {});
+      what_is_left, [] {});
   CHECK(loss == 0.25);
   CHECK(told.find("trainer: a step: expected one thread at a time") == 0);
   int abandoned = 0;

@@ -12,7 +12,11 @@
 
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/float16.hpp>
+#include <cairn/data/loader.hpp>
+#include <cairn/data/sequential_sampler.hpp>
+#include <cairn/data/tensor_dataset.hpp>
 #include <cairn/train/ddp.hpp>
+#include <cairn/train/fit/fit.hpp>
 #include <cairn/train/step/step_hooks.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -163,6 +167,55 @@ TEST_CASE("step_hooks: what a hook throws comes out of the step, whose parameter
   CHECK(train.checksum() == once);
   CHECK(has(text_of([&] { train.step(s.x, s.y); }), "expected synchronize() on every rank before the next step, as one has "
                                                     "failed: the log is full"));
+}
+
+TEST_CASE("step_hooks: every way to make a step or a micro-batch takes them, and fit among its callbacks") {
+  const samples s(rows, 1);
+  trainer_of<Net> hooked{plain, {.seed = 2}}, unhooked{plain, {.seed = 2}};
+  int losses = 0, updates = 0;
+  const auto count_loss = after_op<step_op_kind::loss>([&](const auto&) { ++losses; });
+  const auto count_update = after_op<step_op_kind::update>([&](const auto&) { ++updates; });
+  const std::vector<float> gradient(rows * testing::classes, 0.01F);
+  const auto own_loss = [](const auto& outputs, const auto& gradients) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) gradients.data()[i] = 0.1F * outputs[i];
+    return 1.0;
+  };
+  const auto all_ways = [&](auto& t, const auto&... hooks) {
+    t.accumulate(s.x, s.y, hooks...);
+    t.accumulate_from(s.x, gradient, hooks...);
+    t.accumulate_by(s.x, own_loss, hooks...);
+    t.step(s.x, s.y, hooks...);
+    t.step_from(s.x, gradient, hooks...);
+    t.step_by(s.x, own_loss, hooks...);
+  };
+  all_ways(unhooked);
+  all_ways(hooked, count_loss, count_update);
+  CHECK(losses == 6);
+  CHECK(updates == 3);
+  CHECK(hooked.checksum() == unhooked.checksum());
+
+  const samples all(4 * rows, 2);
+  const tensor_dataset<float, int> data{shape{testing::features}, all.x, 1, all.y};
+  loader batches{data, sequential_sampler{}, batch<rows>{}, {.prefetch = 0}};
+  losses = updates = 0;
+  fit(hooked, batches, {.max_epochs = 1, .accumulate_grad_batches = 2, .handle_signals = false}, count_loss, count_update);
+  CHECK(losses == 4);
+  CHECK(updates == 2);
+}
+
+TEST_CASE("step_hooks: a hook that throws behind the loss or the comparison leaves nothing half counted") {
+  const samples s(rows, 1);
+  trainer_of<Net> t{plain, {.seed = 2}}, other{plain, {.seed = 2}};
+  const auto fail = [](const auto&) { throw std::runtime_error("the hook fails"); };
+  t.accumulate(s.x, s.y);
+  CHECK_THROWS_WITH(t.accumulate(s.x, s.y, after_op<step_op_kind::loss>(fail)), "the hook fails");
+  CHECK(t.micro_batches() == 1);
+  CHECK_THROWS_WITH(t.step(s.x, s.y, after_op<step_op_kind::compare>(fail)), "the hook fails");
+  CHECK(t.micro_batches() == 0);
+  CHECK(t.steps() == 0);
+  t.step(s.x, s.y);
+  other.step(s.x, s.y);
+  CHECK(t.checksum() == other.checksum());
 }
 
 } // namespace step_hooks_tests

@@ -22,7 +22,7 @@ TEST_CASE("step_outcomes: what a step tells is settled before its place is used 
     while (!device.compute().reached(o.done)) {
     }
     settled.push_back(o.call);
-    if (o.has_facts) CHECK(o.facts(16)[15] == 2);
+    if (o.has_facts) CHECK(all.facts(o)[15] == 2);
     CHECK(o.mean() == (o.has_mean ? 0.25 : 0.5));
     all.close(o);
   };

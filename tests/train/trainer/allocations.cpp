@@ -241,7 +241,7 @@ TEST_CASE("model: calls at the same time allocate nothing once there have been a
     const samples s(6, 1);
     std::array<float, 6 * testing::classes> outputs{};
     {
-      const auto own = detail::replica_access::of(net).hold_context();
+      const auto own = detail::weights_in(net).hold_context();
       gate.arrive_and_wait(); // each has one
     }
     gate.arrive_and_wait();

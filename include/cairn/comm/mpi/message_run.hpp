@@ -9,8 +9,8 @@
 #include <thread>
 
 #include <cairn/comm/long_wait.hpp>
-#include <cairn/comm/mpi/message_board.hpp>
 #include <cairn/comm/mpi/message_rank.hpp>
+#include <cairn/comm/mpi/progress_engine.hpp>
 #include <cairn/comm/termination.hpp>
 #include <cairn/core/error.hpp>
 
@@ -26,8 +26,8 @@ inline void linger_at_exit() {
 // every rank: where an exception began, with its text and the exception nested in it; elsewhere without the text, so that a
 // user who sees what all ranks print reads it once. If a rank does not end after another has failed, the job is ended.
 template <class Transport, class Body>
-void run_as_rank(message_board& board, Body& body) {
-  message_rank<Transport> self(board);
+void run_as_rank(progress_engine& engine, Body& body) {
+  message_rank<Transport> self(engine);
   std::exception_ptr thrown;
   std::string text;
   try {
@@ -39,10 +39,10 @@ void run_as_rank(message_board& board, Body& body) {
     thrown = std::current_exception();
     text = "something that is no std::exception";
   }
-  const run_outcome out = board.leave(thrown ? &text : nullptr);
+  const run_outcome out = engine.leave(thrown ? &text : nullptr);
   const std::string cause = "because rank " + std::to_string(out.first_to_throw) + " threw";
-  std::string whole = board.whose();
-  if (thrown && (!out.this_rank_follows || out.first_to_throw == board.here().rank || out.first_to_throw < 0))
+  std::string whole = engine.whose();
+  if (thrown && (!out.this_rank_follows || out.first_to_throw == engine.here().rank || out.first_to_throw < 0))
     whole += " threw: " + text;
   else if (thrown) whole += ": it was stopped, " + cause + "; what that rank prints says why";
   else whole += ": its work was done, but the job failed, " + cause;
@@ -53,13 +53,13 @@ void run_as_rank(message_board& board, Body& body) {
     termination_notice::end_process();
   }
   if (out.is_end_late)
-    throw deadline_error(board.whose() + ": its work was done, but the body of " + out.late + " has not ended within " +
-                         text_of(board.options().end_deadline) +
+    throw deadline_error(engine.whose() + ": its work was done, but the body of " + out.late + " has not ended within " +
+                         text_of(engine.options().end_deadline) +
                          " after it; is it stuck, or is options::end_deadline too short?");
   if (!out.late.empty())
-    board.abort(whole + "; " + out.late + " did not end within the deadline after that, so the job is ended");
+    engine.abort(whole + "; " + out.late + " did not end within the deadline after that, so the job is ended");
   if (!thrown && out.first_to_throw < 0) {
-    if (board.failed()) board.throw_reason(board.whose() + ": its work was done, but the job failed, because ");
+    if (engine.failed()) engine.throw_reason(engine.whose() + ": its work was done, but the job failed, because ");
     return;
   }
   linger_at_exit();

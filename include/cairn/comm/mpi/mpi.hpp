@@ -75,14 +75,14 @@ public:
                [bytes = chosen.message_bytes, told = launched()] { return detail::mpi_transport(bytes, told); }) {}
 
   // Ranks of the job.
-  int size() const { return group_.board().here().size; }
+  int size() const { return group_.engine().here().size; }
 
   // When a body throws, waits on all other ranks throw rank_lost with its text, and run throws rank_lost on every rank, so that
   // every process ends with an error. A body that does not return is waited for until options::end_deadline; if something else
   // fails, the job is ended after the deadline.
   template <std::invocable<rank&> Body>
   void run(Body&& body) const {
-    detail::run_as_rank<detail::mpi_transport>(group_.board(), body);
+    detail::run_as_rank<detail::mpi_transport>(group_.engine(), body);
   }
 
 private:

@@ -22,6 +22,7 @@
 #include <cairn/train/ranks/all_ranks.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/state/loader_facts.hpp>
+#include <cairn/train/step/step_hooks.hpp>
 
 namespace cairn {
 
@@ -100,8 +101,8 @@ private:
   // What a state says of a step, and a resume compares, as long as fit() makes the steps.
   struct told_micro_batches {
     Trainer& train;
-    told_micro_batches(Trainer& its, std::size_t count) : train(its) { replica_access::tell_micro_batches(train, count); }
-    ~told_micro_batches() { replica_access::tell_micro_batches(train, 0); }
+    told_micro_batches(Trainer& its, std::size_t count) : train(its) { train.inside().told_micro_batches = count; }
+    ~told_micro_batches() { train.inside().told_micro_batches = 0; }
     told_micro_batches(const told_micro_batches&) = delete;
     told_micro_batches& operator=(const told_micro_batches&) = delete;
   };
@@ -161,7 +162,7 @@ private:
   bool with_the_others() {
     while (run_.why_.empty() && run_.step_of_epoch_ < run_.steps_in_epoch_) {
       run_.rate_ = run_.train_.learning_rate();
-      replica_access::take_part(run_.train_);
+      take_part(run_.train_.inside());
       step_is_made();
     }
     run_.train_.join(); // as all ranks do now
@@ -171,10 +172,21 @@ private:
   template <class Batch>
   auto one_batch(const Batch& batch, bool is_last) {
     return with_inputs(batch.inputs, [&](const auto& all) {
-      if constexpr (!Trainer::fused)
-        if (!is_last) return run_.train_.accumulate(all, batch.targets);
-      return run_.train_.step(all, batch.targets);
+      return with_hooks([&](const auto&... hooks) {
+        if constexpr (!Trainer::fused)
+          if (!is_last) return run_.train_.accumulate(all, batch.targets, hooks...);
+        return run_.train_.step(all, batch.targets, hooks...);
+      });
     });
+  }
+  // f(hooks...) with those that are among the callbacks.
+  template <class F>
+  auto with_hooks(const F& f) {
+    const auto if_hook = []<class C>(C& c) {
+      if constexpr (step_hook<C>) return std::tuple<const C&>(c);
+      else return std::tuple<>();
+    };
+    return std::apply([&](auto&... c) { return std::apply(f, std::tuple_cat(if_hook(c)...)); }, callbacks_);
   }
 
   void step_is_made() {
@@ -247,7 +259,7 @@ private:
       break;
     }
     if (run_.compares_samples_) run_.compare_samples(0);
-    if (!has_samples) replica_access::take_part(run_.train_);
+    if (!has_samples) take_part(run_.train_.inside());
     run_.add_metric("train_loss", run_.loss_);
     validate();
     run_.stop("fast_dev_run");
@@ -293,6 +305,7 @@ private:
 //   on_save(run)         behind all on_epoch, so that a state has what they decided
 //   on_end(run)          behind the last step, but not when an exception passes
 //   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
+// Or it is a hook, after_op<step_op_kind::backward>(f) for one, which every step and micro-batch has then (step/step_hooks.hpp).
 template <class Trainer, resumable_loader Loader, class... Callbacks>
 fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
   constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&

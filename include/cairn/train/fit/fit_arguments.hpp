@@ -7,6 +7,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/train/fit/fit_run.hpp>
 #include <cairn/train/input_arrays.hpp>
+#include <cairn/train/step/step_hooks.hpp>
 
 // What fit() is given, looked at when the program is compiled.
 namespace cairn::detail {
@@ -96,7 +97,7 @@ template <class C, class Trainer, class Loader>
 constexpr bool right_callback() {
   using run = fit_run<Trainer, Loader>;
   if constexpr (has_foreign_names<C, run>) return refuse<misnamed_callback<C>>();
-  else if constexpr (!is_callback<C, run>) return refuse<no_callback<C>>();
+  else if constexpr (!is_callback<C, run> && !step_hook<C>) return refuse<no_callback<C>>();
   else return fits_in<C, Trainer>();
 }
 

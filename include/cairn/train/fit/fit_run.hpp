@@ -152,8 +152,7 @@ private:
   friend class detail::fit_loop;
 
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
-      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)),
-        ranks_(detail::replica_access::comm(train).size()) {}
+      : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)), ranks_(train.inside().comm().size()) {}
 
   // Where the loader of a rank stands, and how much it gives in an epoch.
   struct standing {
@@ -178,7 +177,7 @@ private:
     standing own{at.epoch, at.batch, batches_.size()};
     if constexpr (requires { batches_.samples(); }) own.samples = batches_.samples();
     if (!made_a_step_ && ranks_ > 1 && !options_.same_samples && !is_shared()) own.order = batches_.fingerprint(at.epoch) | 1U;
-    all_ranks_ = detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    all_ranks_ = detail::of_all_ranks(train_.inside().comm(), train_.inside().compute(), own);
     compares_samples_ = !made_a_step_ && has_twin_orders();
     is_uneven_ = false;
     steps_in_epoch_ = 0;
@@ -233,8 +232,7 @@ private:
   // first batches are compared: `own` is a number of this rank's, 0 if it has none.
   void compare_samples(std::uint64_t own) {
     compares_samples_ = false;
-    const std::vector<std::uint64_t> all =
-        detail::of_all_ranks(detail::replica_access::comm(train_), detail::replica_access::compute(train_), own);
+    const std::vector<std::uint64_t> all = detail::of_all_ranks(train_.inside().comm(), train_.inside().compute(), own);
     const detail::rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) {
       return all[a] != 0 && all[a] == all[b] && all_ranks_[a].order != 0 && all_ranks_[a].order == all_ranks_[b].order;
     });

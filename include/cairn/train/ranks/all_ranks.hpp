@@ -21,14 +21,14 @@ namespace cairn::detail {
 
 template <class Trainer>
 int rank_of(Trainer& train) {
-  return replica_access::comm(train).rank();
+  return train.inside().comm().rank();
 }
 
 // Replaces the text by that of rank 0.
 template <class Trainer>
 void take_from_first_rank(Trainer& train, std::string& text) {
-  auto& ranks = replica_access::comm(train);
-  auto& queue = replica_access::compute(train);
+  auto& ranks = train.inside().comm();
+  auto& queue = train.inside().compute();
   std::uint64_t size = text.size();
   broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{&size, 1}));
   text.resize(static_cast<std::size_t>(size));
@@ -40,7 +40,7 @@ void take_from_first_rank(Trainer& train, std::string& text) {
 // done.
 template <class Trainer, class F>
 void on_first_rank(Trainer& train, const char* word, F&& f) {
-  const calls_for now(replica_access::comm(train), {.word = word, .may_take_long = true});
+  const calls_for now(train.inside().comm(), {.word = word, .may_take_long = true});
   std::string failure;
   if (rank_of(train) == 0) {
     std::exception_ptr thrown;
@@ -68,10 +68,10 @@ void on_first_rank(Trainer& train, F&& f) {
 // communicator's own order is. Every rank receives the numbers of all ranks.
 template <class Trainer>
 void sum_over_ranks(Trainer& train, std::span<double> numbers) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   if (ranks.size() == 1 || numbers.empty()) return;
   std::vector<double> all(numbers.size() * static_cast<std::size_t>(ranks.size()));
-  exchange(ranks, replica_access::compute(train), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
+  exchange(ranks, train.inside().compute(), std::as_bytes(numbers), std::as_writable_bytes(std::span{all}));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = all[i];
     for (std::size_t at = i + numbers.size(); at < all.size(); at += numbers.size()) numbers[i] += all[at];

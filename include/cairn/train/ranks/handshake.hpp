@@ -91,7 +91,7 @@ struct rank_build {
 
 // What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
 // rank. The ranks that are named first are those that the others outnumber, or all of them.
-inline std::string refusal(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+inline std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
   const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
     const std::vector<std::size_t> odd = groups.outnumbered();
     return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
@@ -131,7 +131,7 @@ template <class Communicator, class Queue>
 void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
   const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});
   if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
-  throw input_error(refusal(builds, of_all_ranks(comm, queue, texts)));
+  throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
 }
 
 } // namespace cairn::detail

@@ -11,7 +11,6 @@
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/plan/buckets.hpp>
-#include <cairn/train/ranks/step_facts.hpp>
 
 namespace cairn::detail {
 
@@ -49,14 +48,7 @@ public:
     return (facts_.size() + most) * sizeof(T);
   }
 
-  // A new step: nothing has left yet.
-  void begin(Communicator& comm, Queue& queue, const step_facts& own) {
-    asks_to_stop_ = own.asks_to_stop;
-    samples_ = {static_cast<std::size_t>(comm.size()), 0, own.micro_batches};
-    if (compares()) facts_of_ranks<T>::write(facts_, static_cast<std::size_t>(comm.rank()), own);
-    begin(comm, queue);
-  }
-  // The same if the queue writes the facts, where the host cannot.
+  // A new step: nothing has left yet. The queue has been given what writes the facts.
   void begin(Communicator& comm, Queue& queue) {
     next_ = 0;
     if (!compares() || go_together()) return;
@@ -83,18 +75,6 @@ public:
     else return false;
   }
 
-  // Throws input_error on every rank if they make different steps. Only after the first bucket has left.
-  void compare(Communicator& comm, Queue& queue) {
-    if (!compares()) return;
-    wait_for_facts(queue);
-    facts_of_ranks<T>::compare(facts_, static_cast<std::size_t>(comm.size()));
-    take(comm, facts_);
-  }
-  // What all ranks say of their step, where the host can read it.
-  void take(Communicator& comm, std::span<const T> facts) {
-    asks_to_stop_ = facts_of_ranks<T>::any_asks_to_stop(facts, static_cast<std::size_t>(comm.size()));
-    samples_ = facts_of_ranks<T>::samples_of(facts, static_cast<std::size_t>(comm.size()));
-  }
   // What is put into the queue afterwards sees the facts of all ranks. Only after the first bucket has left.
   void wait_for_facts(Queue& queue) {
     if (go_together()) wait(queue, 0);
@@ -103,9 +83,6 @@ public:
   std::span<T> facts() const { return facts_; }
   // Whether there are facts to compare: not of one rank, and not without gradients.
   bool compares() const { return !facts_.empty() && !buckets_.empty(); }
-  // Does a rank ask to stop, and which have samples? All know it, once the step was compared.
-  bool asks_to_stop() const { return asks_to_stop_; }
-  const ranks_with_samples& samples() const { return samples_; }
 
   // Gives up what is on its way, while an exception passes.
   void abandon() {
@@ -133,8 +110,6 @@ private:
   T* memory_;
   std::span<T> facts_;
   std::size_t next_ = 0;
-  bool asks_to_stop_ = false;
-  ranks_with_samples samples_{};
   std::array<pending_type, Most> pending_{};
   pending_type facts_pending_{};
 };

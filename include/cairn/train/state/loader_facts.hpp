@@ -43,7 +43,7 @@ loader_facts facts_of(const Loader& batches, const loader_place& next, std::size
 template <class Trainer, class Loader>
 std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& batches, const loader_place& next,
                                                  std::size_t micro_batches) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   loader_facts own{.could_not_say = 1};
   std::exception_ptr thrown;
   try {
@@ -51,7 +51,7 @@ std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& b
   } catch (...) {
     thrown = std::current_exception();
   }
-  std::vector<loader_facts> all = of_all_ranks(ranks, replica_access::compute(train), own);
+  std::vector<loader_facts> all = of_all_ranks(ranks, train.inside().compute(), own);
   if (thrown) std::rethrow_exception(thrown);
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank].could_not_say != 0)
@@ -86,10 +86,10 @@ inline void compare_places(std::span<const loader_facts> all, const char* where)
 // Throws the same input_error on every rank unless all have the same parameters, bit for bit.
 template <class Trainer>
 void compare_parameters(Trainer& train, const char* where) {
-  auto& ranks = replica_access::comm(train);
+  auto& ranks = train.inside().comm();
   if (ranks.size() == 1) return;
   const std::vector<std::uint64_t> all =
-      of_all_ranks(ranks, replica_access::compute(train), static_cast<std::uint64_t>(train.checksum()));
+      of_all_ranks(ranks, train.inside().compute(), static_cast<std::uint64_t>(train.checksum()));
   const rank_groups alike(all.size(), [&](std::size_t a, std::size_t b) { return all[a] == all[b]; });
   if (alike.size() < 2) return;
   std::vector<std::string> found;

@@ -162,7 +162,7 @@ private:
 // throws file_error if that fails. With ddp one rank writes.
 template <class Owner>
 void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
-  auto weights = detail::replica_access::weights(owner);
+  auto weights = detail::on_host(owner);
   const detail::feature_orders orders = weights.orders();
   std::vector<safetensors_source> all;
   detail::file_bytes bytes;
@@ -183,7 +183,7 @@ template <class Owner>
 loaded_weights load_weights(Owner& owner, const std::string& path, const weights_options& options) {
   using number = typename Owner::number;
   safetensors_file file(path);
-  auto weights_of_owner = detail::replica_access::weights(owner);
+  auto weights_of_owner = detail::on_host(owner);
   const detail::feature_orders orders = weights_of_owner.orders();
   const auto compared = [&](detail::naming how) {
     detail::weights_to_load<number> all(file, options);

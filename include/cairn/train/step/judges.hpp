@@ -9,7 +9,6 @@
 #include <string>
 #include <type_traits>
 
-#include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/memory.hpp>
@@ -19,12 +18,12 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
 #include <cairn/train/network_outputs.hpp>
-#include <cairn/train/replica.hpp>
 #include <cairn/train/samples.hpp>
+#include <cairn/train/step/training_step.hpp>
 
-// What may judge the output of a step, as training_step::take_step wants it: rows(inputs) checks all that is given and says how
-// many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss; write(bytes) copies
-// targets to where ops can read them.
+// What may judge the output of a step, as make_step() wants it (training_step.hpp): rows(inputs) checks all that is given and
+// says how many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss if it tells one;
+// write(rows, bytes) copies targets to where ops can read them.
 namespace cairn::detail {
 
 struct own_loss_message {
@@ -68,21 +67,21 @@ struct judged_by_first_message {
 template <class Model>
 struct judged_by_first : judged_by_first_message {};
 
-template <class Trainer>
+template <class Training>
 struct judge {
-  using plan = typename Trainer::plan;
-  using T = typename plan::element;
-  using sum = accumulated<T>;
+  using types = typename Training::types;
+  using plan = typename types::plan;
+  using T = typename types::element;
+  using sum = typename types::sum;
+  static constexpr bool tells_loss = true;
 
-  Trainer& own;
+  Training& t;
 
-  auto& replica() const { return replica_access::of(own); }
-  auto& queue() const { return replica_access::compute(own); }
-  auto waiting() const { return replica_access::waiting(own); }
+  auto& queue() const { return t.compute(); }
   // Numbers of the host become the gradient of output k. They are read when the queue gets there.
   void give(std::size_t count, T* gradient, const sum* given, std::size_t k = 0) const {
     if constexpr (is_narrow<T>) {
-      sum* const there = replica().working().given_output(k);
+      sum* const there = t.replica.working().given_output(k);
       upload(queue(), count, there, given);
       convert(queue(), count, gradient, static_cast<const sum*>(there));
     } else upload(queue(), count, gradient, given);
@@ -90,26 +89,26 @@ struct judge {
 };
 
 // The trainer's loss and these targets.
-template <class Trainer, class Targets>
-struct judged_by_loss : judge<Trainer> {
-  using base = judge<Trainer>;
-  using base::own;
-  using typename base::plan, typename base::T;
+template <class Training, class Targets>
+struct judged_by_loss : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::types;
+  using loss_type = typename types::loss;
 
   const Targets& targets;
 
   template <step_inputs Inputs>
   std::size_t rows(const Inputs& inputs, const char* where = "trainer::step, inputs") const {
     const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, where);
-    check_targets<std::remove_cvref_t<decltype(own.loss())>, T>(own.loss(), rows, targets, plan::output_shape, plan::batch);
+    check_targets<loss_type, T>(base::t.options.loss, rows, targets, plan::output_shape, plan::batch);
     return rows;
   }
   void write(std::size_t rows, std::byte* to) const {
-    std::memcpy(to, first_number(targets), rows * Trainer::targets_per_sample * sizeof(target));
+    std::memcpy(to, first_number(targets), rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target));
   }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
-    const auto* const first = Trainer::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
-    take_loss(own.loss(), base::queue(), rows, plan::output_shape, first, at, output, gradient);
+    const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss(base::t.options.loss, base::queue(), rows, plan::output_shape, first, at, output, gradient);
   }
 
 private:
@@ -117,10 +116,11 @@ private:
 };
 
 // A gradient that the program has made.
-template <class Trainer, class Gradient>
-struct given_gradient : judge<Trainer> {
-  using base = judge<Trainer>;
-  using typename base::plan, typename base::T, typename base::sum;
+template <class Training, class Gradient>
+struct given_gradient : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::sum, typename base::types;
+  static constexpr bool tells_loss = false;
 
   const Gradient& given;
 
@@ -140,7 +140,7 @@ struct given_gradient : judge<Trainer> {
   void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
     if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
     else base::give(rows * plan::output_shape.size(), gradient, first_number(given));
-    if constexpr (Trainer::is_apart) base::waiting()(base::queue().record());
+    if constexpr (types::is_apart) base::t.waiting()(base::queue().record());
   }
 };
 
@@ -149,16 +149,16 @@ struct given_gradient : judge<Trainer> {
 //
 // The gradients may have the memory of the outputs, which the function may read at any time: so it writes to memory of its own,
 // which goes to the device from there. The next use waits for that: it begins by waiting for outputs that are made later.
-template <class Trainer, class F>
-struct judged_by_function : judge<Trainer> {
-  using base = judge<Trainer>;
-  using typename base::plan, typename base::T, typename base::sum;
+template <class Training, class F>
+struct judged_by_function : judge<Training> {
+  using base = judge<Training>;
+  using typename base::plan, typename base::T, typename base::sum, typename base::types;
   using shown = network_outputs<plan, T>;
   using read = typename shown::template given<tensor_view<const sum>>;
   using written = typename shown::template given<tensor_view<sum>>;
   // The loss, the gradients, and where the host cannot read them the outputs.
   static constexpr std::size_t gradients_at = alignment, outputs_at = gradients_at + shown::sums.size,
-                               bytes = outputs_at + (Trainer::is_apart ? shown::sums.size : 0);
+                               bytes = outputs_at + (types::is_apart ? shown::sums.size : 0);
   static constexpr bool is_right = requires(F& f, const read& outputs, const written& gradients) {
     { f(outputs, gradients) } -> std::convertible_to<double>;
   };
@@ -170,28 +170,28 @@ struct judged_by_function : judge<Trainer> {
   std::size_t rows(const Inputs& inputs) const {
     if constexpr (!is_right) wrong::template right<wrong>();
     const std::size_t rows = taken_inputs<plan, T>::rows(inputs, plan::batch, "trainer::step_by, inputs");
-    auto& memory = replica_access::own_loss_memory(base::own);
-    if (memory.size() == 0) memory = base::replica().device().staging(bytes);
+    auto& memory = base::t.own_loss_memory;
+    if (memory.size() == 0) memory = base::t.replica.device().staging(bytes);
     return rows;
   }
   void write(std::size_t, std::byte*) const {}
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
-    std::byte* const memory = replica_access::own_loss_memory(base::own).data();
+    std::byte* const memory = base::t.own_loss_memory.data();
     auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);
     std::array<tensor_view<const sum>, shown::count> outputs;
     std::array<tensor_view<sum>, shown::count> gradients;
     for (std::size_t k = 0; k < shown::count; ++k) {
-      outputs[k] = base::replica().shown(shown::view(output, k, rows, shown::values), k);
-      if constexpr (Trainer::is_apart) {
+      outputs[k] = base::t.replica.shown(shown::view(output, k, rows, shown::values), k);
+      if constexpr (types::is_apart) {
         const tensor_view<sum> here = shown::view(read_here, k, rows, shown::sums);
-        base::replica().fetch(here.size(), here.data(), outputs[k].data(), base::waiting());
+        base::t.replica.fetch(here.size(), here.data(), outputs[k].data(), base::t.waiting());
         outputs[k] = here;
       }
       gradients[k] = shown::view(reinterpret_cast<sum*>(memory + gradients_at), k, rows, shown::sums);
       std::fill(gradients[k].begin(), gradients[k].end(), sum{0});
     }
     auto* const loss = reinterpret_cast<double*>(memory);
-    const auto until_it_returns = base::replica().in_half_step();
+    const auto until_it_returns = base::t.replica.in_half_step();
     if constexpr (is_right) // else there has been an error
       *loss = static_cast<double>(function(shown::give(outputs), shown::give(gradients)));
     upload(base::queue(), 1, at.loss, static_cast<const double*>(loss));
@@ -199,5 +199,11 @@ struct judged_by_function : judge<Trainer> {
       base::give(gradients[k].size(), shown::view(gradient, k, rows, shown::values).data(), gradients[k].data(), k);
   }
 };
+
+// trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+template <class Training, step_inputs Inputs, numbers Targets, class Watch>
+auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
+  return make_step(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
+}
 
 } // namespace cairn::detail

@@ -3,13 +3,11 @@
 
 #include <cstddef>
 #include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include <cairn/device/wait_on_host.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
-#include <cairn/train/replica.hpp>
+#include <cairn/train/step/step_counters.hpp>
 
 namespace cairn::detail {
 
@@ -17,16 +15,15 @@ namespace cairn::detail {
 // counters. give_back() undoes what was made since, bit for bit, and so does the destructor, where an exception passes. Unlike a
 // saved state it has micro-batches that wait for their step, and what the program sees of the last step. What the program sets
 // itself is not in it, but for the learning rate.
-template <class Trainer>
+template <class Training>
 class kept_training {
 public:
-  explicit kept_training(Trainer& train) : train_(train), numbers_(values_of((train.wait(), access::numbers_of_steps(train)))) {
-    auto& queue = access::compute(train_);
-    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+  explicit kept_training(Training& t) : t_(t), counters_((t.wait_for_all(), t.counters)) {
+    for (const std::span<std::byte> there : t.memory_of_steps()) {
       auto& here = blocks_.emplace_back(there.size());
-      if (!here.empty()) download(queue, here.size(), here.data(), static_cast<const std::byte*>(there.data()));
+      if (!here.empty()) download(t.compute(), here.size(), here.data(), static_cast<const std::byte*>(there.data()));
     }
-    finish_on_host(queue);
+    finish_on_host(t.compute());
   }
   kept_training(const kept_training&) = delete;
   kept_training& operator=(const kept_training&) = delete;
@@ -34,7 +31,7 @@ public:
   ~kept_training() {
     if (is_given_back_) return;
     try {
-      train_.wait();
+      t_.wait_for_all();
     } catch (...) {
     }
     try {
@@ -45,33 +42,26 @@ public:
 
   // Waits for the steps that are still on their way, which would tell of themselves later.
   void give_back() {
-    train_.wait();
+    t_.wait_for_all();
     is_given_back_ = true;
     put_back();
   }
 
 private:
-  using access = replica_access;
-
-  template <class... Numbers>
-  static std::tuple<Numbers...> values_of(const std::tuple<Numbers&...>& from) {
-    return from;
-  }
-
   void put_back() {
-    access::numbers_of_steps(train_) = numbers_;
-    auto& queue = access::compute(train_);
+    t_.counters = counters_;
+    auto& queue = t_.compute();
     finish_on_host(queue);
     std::size_t next = 0;
-    for (const std::span<std::byte> there : access::memory_of_steps(train_)) {
+    for (const std::span<std::byte> there : t_.memory_of_steps()) {
       const std::vector<std::byte>& here = blocks_[next++];
       if (!here.empty()) upload(queue, here.size(), there.data(), here.data());
     }
     finish_on_host(queue);
   }
 
-  Trainer& train_;
-  decltype(values_of(access::numbers_of_steps(std::declval<Trainer&>()))) numbers_;
+  Training& t_;
+  step_counters counters_;
   std::vector<std::vector<std::byte>> blocks_{};
   bool is_given_back_ = false;
 };

@@ -6,60 +6,54 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
+#include <cairn/plan/step/left_behind.hpp>
 #include <cairn/train/step/one_thread.hpp>
 
 namespace cairn::detail {
 
-// What becomes of a trainer after a step that failed. Before gradients are made nothing has happened. From then on the
-// step is given up; and if other ranks may have seen part of it, or parameters may have changed, the first failure is kept
-// and every further step is refused with its text.
+// What becomes of a trainer after a step that failed. Where it came in the list of the step says what it leaves behind
+// (plan/step/left_behind.hpp); if no step may follow it, the first failure is kept, and every further step is refused with its
+// text.
 class step_guard {
 public:
-  // Runs step `number`. abandon() is called while an exception passes that came after enter().
-  template <class Step, class Abandon>
-  auto run(std::uint64_t number, const Step& step, const Abandon& abandon) {
+  // Runs step `number`. left() says what an exception leaves behind; abandon() is called while one passes that left gradients.
+  template <class Step, class Left, class Abandon>
+  auto run(std::uint64_t number, const Step& step, const Left& left, const Abandon& abandon) {
     const one_thread::visit here(thread_, "trainer: a step");
     if (!failure_.empty())
       throw rank_lost("trainer: expected synchronize() on every rank before the next step, as one has failed: " + failure_);
     try {
-      const on_the_way_out<Abandon> clean{*this, abandon};
-      const auto loss = step();
-      leave();
-      return loss;
+      const on_the_way_out<Left, Abandon> clean{left, abandon};
+      return clean.is_made(step());
     } catch (const rank_lost& thrown) {
       const std::string text =
           in_step(number, thrown) + "; the job is over, unless every rank catches this and calls synchronize()";
-      keep(text);
+      keep(left(), text);
       throw rank_lost(text);
     } catch (const deadline_error& thrown) {
       const std::string text =
           in_step(number, thrown) + "; do all ranks make equally many steps, and is the communicator's deadline long enough?";
-      keep(text);
+      keep(left(), text);
       throw deadline_error(text);
     } catch (const input_error& thrown) {
-      if (!inside_) throw; // what the program gave to this call does not fit, and nothing has happened
+      const left_behind found = left();
+      if (!found.gradients || found.by_all) throw; // what the program gave does not fit, and no parameter has changed
       const std::string text = in_step(number, thrown);
-      keep(text);
+      keep(found, text);
       throw input_error(text);
     } catch (const device_error& thrown) {
       const device_error told = thrown.in_step(name_of(number));
-      keep(told.what());
+      keep(left(), told.what());
       throw told;
     } catch (const std::exception& thrown) {
-      keep(thrown.what());
+      keep(left(), thrown.what());
       throw;
     } catch (...) {
-      keep("an exception that is no std::exception");
+      keep(left(), "an exception that is no std::exception");
       throw;
     }
   }
 
-  // From here on gradients are made. A failure is final if others see what this step does.
-  void enter(bool is_final) {
-    inside_ = true;
-    is_final_ = is_final;
-  }
-  void leave() { inside_ = is_final_ = false; }
   void clear() { failure_.clear(); }
   // What was found only after the step: the next one is refused with it.
   void fail(const std::string& text) { failure_ = text; }
@@ -69,26 +63,30 @@ public:
 
 private:
   // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
-  template <class Abandon>
+  template <class Left, class Abandon>
   struct on_the_way_out {
-    step_guard& guard;
+    const Left& left;
     const Abandon& abandon;
+    mutable bool made = false;
+
+    template <class Loss>
+    Loss is_made(const Loss& loss) const {
+      made = true;
+      return loss;
+    }
     ~on_the_way_out() {
-      if (guard.inside_) abandon();
+      if (!made && left().gradients) abandon();
     }
   };
 
   static std::string in_step(std::uint64_t number, const std::exception& thrown) {
     return name_of(number) + ": " + thrown.what();
   }
-  void keep(const std::string& text) {
-    if (is_final_) failure_ = text;
-    leave();
+  void keep(const left_behind& found, const std::string& text) {
+    if (found.is_final) failure_ = text;
   }
 
   one_thread thread_;
-  bool inside_ = false;
-  bool is_final_ = false;
   std::string failure_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/pack.hpp>
 #include <cairn/plan/step/step_op.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
@@ -28,16 +29,22 @@ public:
   using number = accumulated<typename Trainer::plan::element>;
 
   step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
-    const auto [begin, all] = detail::replica_access::gradients_at(trainer, o);
-    begin_ = begin;
-    gradients = all;
+    auto& all = trainer.inside().gradients;
+    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+      begin_ = types::buckets[o.index].begin;
+      gradients = all.on_the_way().span_of(o.index);
+    } else if (!types::fused && o.kind == step_op_kind::backward) {
+      const auto& begin = types::plan::parameter_begin; // from the last stage to the first
+      begin_ = begin[o.stage];
+      gradients = all.all().subspan(begin_, (o.stage > 0 ? begin[o.stage - 1] : types::plan::parameter_block) - begin_);
+    }
   }
 
   const step_op& op;
   // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
   std::span<number> gradients{};
 
-  auto& queue() const { return detail::replica_access::compute(trainer_); }
+  auto& queue() const { return trainer_.inside().compute(); }
   // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
   template <class F>
   void for_each_gradient(F&& f) const {
@@ -47,10 +54,14 @@ public:
       q.numbers = gradients.subspan(q.place - begin_, q.numbers.size());
       f(std::as_const(q));
     };
-    detail::replica_access::for_each_parameter(trainer_, take);
+    auto& weights = trainer_.inside().replica;
+    const detail::flat_buffers<number> all{.parameters = weights.parameters(), .buffers = weights.buffers()};
+    detail::walk_parameters<false>(weights.code(), all, take);
   }
 
 private:
+  using types = typename Trainer::training_type::types;
+
   Trainer& trainer_;
   std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
 };
@@ -107,13 +118,21 @@ private:
   template <class Hook>
   void call_one(const Hook& hook, const step_op& o, bool is_before) const {
     if (o.kind != Hook::kind || hook.is_before != is_before) return;
-    const auto until_it_returns = replica_access::of(trainer_).in_half_step();
+    const auto until_it_returns = trainer_.inside().replica.in_half_step();
     hook.function(step_moment<Trainer>(trainer_, o));
   }
 
   Trainer& trainer_;
   std::tuple<const Hooks&...> hooks_;
 };
+// Without hooks nothing watches.
+struct step_without_hooks : unwatched_step {
+  template <class Trainer>
+  explicit step_without_hooks(Trainer&) {}
+};
+template <class Trainer, class... Hooks>
+using watch_of = typename std::conditional_t<sizeof...(Hooks) == 0, type_of<step_without_hooks>,
+                                             type_of<hooked_step<Trainer, Hooks...>>>::type;
 
 } // namespace detail
 

@@ -20,7 +20,7 @@ namespace cairn::detail {
 // What a trainer of Model does, as constant lists of ops: one for each kind of step. Model is whatever a trainer takes.
 template <class Model, std::size_t Batch, class T>
 class step_lists {
-  using distribution = replica<Model>;
+  using distribution = detail::distribution<Model>;
 
 public:
   using plan = blueprint_of<typename distribution::model, Batch, T, typename distribution::update>;

@@ -23,13 +23,17 @@ struct step_numbers {
   double mean = 1;    // the first of the two, of several ranks
 };
 
-// What micro-batches tell when they are over, on a device whose work is done later. Two of them may be on their way: the one
-// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024.
+// What micro-batches tell when they are over. On a device whose work is done later two of them may be on their way: the one
+// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024, or on a device whose
+// memory the host can read, where a loss is told as a number, the last one.
 template <class T, class Device>
 class step_outcomes {
+  static constexpr std::size_t numbers_bytes = 64;
+
 public:
   static constexpr std::size_t count = 2;
-  static constexpr std::uint64_t kept = 1024;
+  static constexpr std::uint64_t kept = shares_memory<Device> ? 1 : 1024;
+  static constexpr std::size_t bytes = count * numbers_bytes; // of the device
 
   struct outcome {
     typename Device::memory there{};
@@ -39,32 +43,36 @@ public:
     std::uint64_t call = 0;
     std::uint64_t step = 0; // that it belongs to
     double scale = 1;       // of the gradients, besides the mean
+    bool updates = false;   // parameters, with these gradients
     bool has_norm = false;
     bool has_mean = false;
-    bool has_facts = false;
+    bool has_facts = false; // of all ranks, which come back with it
 
     step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
-    // The same when they are back, and the facts of all ranks, if there are any.
+    // The same when they are back.
     step_numbers told() const {
       step_numbers all;
       std::memcpy(&all, here.data(), sizeof all);
       return all;
     }
-    std::span<T> facts(std::size_t size) const { return {reinterpret_cast<T*>(here.data() + bytes_of(0)), size}; }
     double mean() const { return has_mean ? scale * told().mean : scale; }
   };
 
-  // How many bytes of the device and of the host each of them takes.
-  static constexpr std::size_t bytes_of(std::size_t facts) { return 64 + facts * sizeof(T); }
-
+  // Of so many numbers that the facts of all ranks are.
   step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
+    constexpr step_numbers nothing{};
     for (outcome& o : all_) {
-      o.there = device.allocate(bytes_of(0));
-      o.here = device.staging(bytes_of(facts));
+      o.there = device.allocate(numbers_bytes);
+      o.here = device.staging(numbers_bytes + 2 * facts * sizeof(T));
+      std::memcpy(o.here.data(), &nothing, sizeof nothing);
+      upload(device.compute(), sizeof nothing, o.there.data(), static_cast<const std::byte*>(o.here.data()));
     }
   }
 
   outcome& latest() { return all_[(next_ - 1) % count]; }
+  // The facts of this rank on their way to the device, and those of all ranks when they are back.
+  std::span<T> own_facts(const outcome& o) const { return {reinterpret_cast<T*>(o.here.data() + numbers_bytes), facts_}; }
+  std::span<T> facts(const outcome& o) const { return {own_facts(o).data() + facts_, facts_}; }
 
   // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
   template <class Settle>
@@ -73,20 +81,24 @@ public:
     if (o.is_open) settle(o);
     o.call = next_++;
     o.scale = 1;
-    o.has_norm = o.has_mean = o.has_facts = false;
+    o.updates = o.has_norm = o.has_mean = o.has_facts = false;
     return o;
   }
   // Everything that it tells is on the queue, except what is fetched here.
   template <class Queue>
   void end(Queue& queue, outcome& o, const T* facts) {
-    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+    fetch_numbers(queue, o);
     if (o.has_facts) fetch_facts(queue, o, facts);
     o.done = queue.record();
     o.is_open = true;
   }
   template <class Queue>
+  void fetch_numbers(Queue& queue, outcome& o) {
+    download(queue, sizeof(step_numbers), o.here.data(), static_cast<const std::byte*>(o.there.data()));
+  }
+  template <class Queue>
   void fetch_facts(Queue& queue, outcome& o, const T* facts) {
-    download(queue, facts_, o.facts(facts_).data(), facts);
+    download(queue, facts_, this->facts(o).data(), facts);
   }
   void close(outcome& o) {
     o.is_open = false;

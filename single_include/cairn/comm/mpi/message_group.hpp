@@ -8,14 +8,13 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include <cairn/comm/mpi/message_board.hpp>
-#include <cairn/comm/mpi/message_server.hpp>
 #include <cairn/comm/mpi/message_transport.hpp>
+#include <cairn/comm/mpi/progress_engine.hpp>
+#include <cairn/comm/mpi/progress_thread.hpp>
 
 namespace cairn::detail {
 
@@ -29,10 +28,8 @@ public:
   // than the long deadline: then the thread is left to itself, as nothing can end it.
   template <class Make>
   message_group(const message_options& options, Make make) : shared_(std::make_shared<shared>(options)) {
-    shared_->board.here_.name = Transport::name;
     thread_ = std::thread([all = shared_, make = std::move(make)]() mutable { work(*all, make); });
-    message_board& b = board();
-    std::unique_lock lock(b.mutex_);
+    progress_engine& b = engine();
     long_wait begin(options.deadline, options.long_deadline);
     const std::string whose = std::string(Transport::name) + (options.told_place.empty() ? "" : ": " + options.told_place);
     // What is told at the end was seen a little before it, as the first that gives up is gone.
@@ -50,12 +47,11 @@ public:
       look(long_wait::clock::now());
       return whose + ": the job has not begun, and waits for every process to join it" + (who.empty() ? "" : "; " + who);
     };
-    while (!b.told_rank_.wait_until(lock, begin.next_look(), [&] { return b.is_ready_ || b.has_ended_; })) {
+    while (!b.has_begun(begin.next_look())) {
       if (!begin.is_over(waits)) {
         if (const auto now = long_wait::clock::now(); now - looked_at >= look_every) look(now);
         continue;
       }
-      lock.unlock();
       thread_.detach();
       if (!has_looked) look(looked_at);
       throw deadline_error(whose + ": the job has not begun within " + std::to_string(begin.limit().count()) +
@@ -65,8 +61,7 @@ public:
                                               "; a process that has not come has ended, is stopped, or is busy before it " +
                                               "makes its communicator: see what it printed"));
     }
-    if (b.is_ready_) return;
-    lock.unlock();
+    if (b.is_ready()) return;
     thread_.join();
     std::rethrow_exception(shared_->thrown);
   }
@@ -76,55 +71,36 @@ public:
     if (thread_.joinable()) end();
   }
 
-  message_board& board() const { return shared_->board; }
+  progress_engine& engine() const { return shared_->engine; }
 
 private:
   struct shared {
-    explicit shared(const message_options& options) : board(options) {}
-    message_board board;
+    explicit shared(const message_options& options) : engine(options, std::string(Transport::name)) {}
+    progress_engine engine;
     std::exception_ptr thrown{};
   };
 
   template <class Make>
   static void work(shared& all, Make& make) {
-    message_board& b = all.board;
-    std::exception_ptr thrown;
+    progress_engine::thread_face face(all.engine);
     try {
       Transport transport = make();
-      const termination_notice notice(b.bell_);
-      message_server<Transport> server(b, transport);
-      {
-        const std::lock_guard lock(b.mutex_);
-        b.here_ = {b.here_.name, transport.rank(), transport.size(), transport.local_rank(), transport.local_size()};
-        b.is_ready_ = true;
-      }
-      b.told_rank_.notify_all();
-      server.serve();
+      const termination_notice notice(face.bell());
+      progress_thread<Transport> thread(all.engine, transport);
+      face.begins_as(
+          {std::string(Transport::name), transport.rank(), transport.size(), transport.local_rank(), transport.local_size()});
+      thread.serve();
     } catch (const std::exception& fault) {
-      thrown = std::current_exception();
-      b.fail(message_board::fault_kind::lost, fault.what());
+      all.thrown = std::current_exception(); // seen when it is told that the thread has ended
+      face.fail(progress_engine::fault_kind::lost, fault.what());
     }
-    {
-      const std::lock_guard lock(b.mutex_);
-      all.thrown = thrown;
-      b.is_quiet_ = true;
-      b.has_ended_ = true;
-    }
-    b.told_rank_.notify_all();
+    face.ends();
   }
 
   // The transport's destructor may wait for other processes.
   void end() {
-    message_board& b = board();
-    std::unique_lock lock(b.mutex_);
-    b.stopping_ = true;
-    b.ring();
-    if (auto give_up = b.deadline(); wait_within(give_up, b.told_rank_, lock, [&] { return b.has_ended_; })) {
-      lock.unlock();
-      thread_.join();
-    } else {
-      thread_.detach();
-    }
+    if (engine().stop()) thread_.join();
+    else thread_.detach();
   }
 
   std::shared_ptr<shared> shared_;

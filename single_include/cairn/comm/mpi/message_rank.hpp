@@ -27,17 +27,17 @@ public:
   static constexpr std::string_view name = Transport::name;
 
   // When an exception destroys one unwaited, it waits until no other rank needs its span, at most until the deadline.
-  using ticket = numbered_call<message_board>;
+  using ticket = numbered_call<progress_engine>;
 
-  explicit message_rank(message_board& board) : board_(board) {}
+  explicit message_rank(progress_engine& engine) : engine_(engine) {}
   message_rank(const message_rank&) = delete;
   message_rank& operator=(const message_rank&) = delete;
 
-  int rank() const { return board_.here().rank; }
-  int size() const { return board_.here().size; }
-  int local_rank() const { return board_.here().local_rank; }
+  int rank() const { return engine_.here().rank; }
+  int size() const { return engine_.here().size; }
+  int local_rank() const { return engine_.here().local_rank; }
   // How many ranks, this one included, share its cores.
-  int local_size() const { return board_.here().local_size; }
+  int local_size() const { return engine_.here().local_size; }
 
   // The host shares the queue's memory: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
   // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
@@ -60,22 +60,22 @@ public:
   // For queues of every device: the bytes are in the host's memory.
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) {
     check_exchange(name, own.size(), all.size(), size());
-    board_.wait(board_.start({rank_call::kind::exchange, 0, all.data(), own.size(), own.data(), nullptr, purpose_}));
+    engine_.wait(engine_.start({rank_call::kind::exchange, 0, all.data(), own.size(), own.data(), nullptr, purpose_}));
   }
 
   // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
-  void check() { board_.check(); }
+  void check() { engine_.check(); }
 
   // The purpose of the calls from here on, which errors name; returns the one before.
   call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }
 
   // Allocates what the largest call needs for the sums that this rank makes: twice the bytes, at most.
-  void reserve(std::size_t bytes) { board_.reserve(bytes); }
+  void reserve(std::size_t bytes) { engine_.reserve(bytes); }
 
   // Where all ranks share a machine: memory that each of them can reach. What is summed there is not copied from one to another.
   // All ranks call it, with equally many bytes; it exchanges a few between them.
   lent_memory allocate(std::size_t bytes) {
-    if (size() == 1 || board_.options().in_any_order) return {};
+    if (size() == 1 || engine_.options().in_any_order) return {};
     std::erase_if(lent_, [](const auto& one) { return one.expired(); });
     auto made = memory_of_ranks::join(static_cast<std::size_t>(rank()), static_cast<std::size_t>(size()), bytes, lent_blocks_++,
                                       [this](std::span<const std::byte> own, std::span<std::byte> all) { exchange(own, all); });
@@ -88,7 +88,7 @@ public:
 private:
   ticket start(rank_call asked) {
     asked.purpose = purpose_;
-    return {board_, board_.start(asked)};
+    return {engine_, engine_.start(asked)};
   }
   template <class T>
   ticket start_sum(rank_call::kind what, std::span<T> span) {
@@ -99,7 +99,7 @@ private:
     return start(asked);
   }
 
-  message_board& board_;
+  progress_engine& engine_;
   call_purpose purpose_{};
   std::vector<std::weak_ptr<memory_of_ranks>> lent_;
   std::uint64_t lent_blocks_ = 0;

@@ -27,7 +27,7 @@ public:
       : type_(safetensors_type_of<typename Trainer::number>), element_(sizeof(typename Trainer::number)) {
     own_ = copied(train);
     rank_has_buffers = !own_.empty();
-    auto& ranks = replica_access::comm(train);
+    auto& ranks = train.inside().comm();
     if (!rank_has_buffers || ranks.size() == 1) return;
     if (ranks.rank() == 0) of_ranks_.assign(static_cast<std::size_t>(ranks.size()) - 1, std::vector<std::byte>(own_.size()));
   }
@@ -37,24 +37,24 @@ public:
   // Every rank's go to rank 0. All ranks call it.
   template <class Trainer>
   void gather(Trainer& train) {
-    auto& ranks = replica_access::comm(train);
+    auto& ranks = train.inside().comm();
     if (!rank_has_buffers) return;
     std::vector<std::byte> passing;
     for (int rank = 1; rank < ranks.size(); ++rank) {
       passing = own_;
-      broadcast_on_host(ranks, replica_access::compute(train), std::span(passing), rank);
+      broadcast_on_host(ranks, train.inside().compute(), std::span(passing), rank);
       if (ranks.rank() == 0) of_ranks_[static_cast<std::size_t>(rank) - 1] = passing;
     }
   }
   // Every rank takes its own from rank 0. All ranks call it.
   template <class Trainer>
   void scatter(Trainer& train) {
-    auto& ranks = replica_access::comm(train);
+    auto& ranks = train.inside().comm();
     if (!rank_has_buffers || ranks.size() == 1) return;
     std::vector<std::byte> passing(own_.size());
     for (int rank = 1; rank < ranks.size(); ++rank) {
       if (ranks.rank() == 0) passing = of_ranks_[static_cast<std::size_t>(rank) - 1];
-      broadcast_on_host(ranks, replica_access::compute(train), std::span(passing));
+      broadcast_on_host(ranks, train.inside().compute(), std::span(passing));
       if (ranks.rank() == rank) own_ = passing;
     }
     if (ranks.rank() != 0) give_back(train);
@@ -72,7 +72,7 @@ private:
   template <class Trainer>
   static std::vector<std::byte> copied(Trainer& train) {
     std::vector<std::byte> out;
-    auto all = replica_access::weights(train);
+    auto all = on_host(train);
     all.for_each_buffer([&](const auto& q) {
       const auto bytes = std::as_bytes(q.numbers);
       out.insert(out.end(), bytes.begin(), bytes.end());
@@ -81,7 +81,7 @@ private:
   }
   template <class Trainer>
   void give_back(Trainer& train) {
-    auto all = replica_access::weights(train);
+    auto all = on_host(train);
     const std::byte* from = own_.data();
     all.for_each_buffer([&](const auto& q) {
       std::memcpy(q.numbers.data(), from, q.numbers.size_bytes());

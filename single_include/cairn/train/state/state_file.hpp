@@ -192,7 +192,7 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   words.set("batch", next.batch);
   for (std::size_t i = 0; i < s.words.size(); ++i) words.set(training_state::compared[i].name, s.words[i]);
   for (const auto& [name, number] : notes) words.set_bits(note_mark + name, number);
-  auto all = replica_access::weights_and_states(train);
+  auto all = train.inside().states_on_host();
   const feature_orders orders = all.orders();
   file_bytes bytes;
   auto tensors = state_tensors(all, orders, bytes);
@@ -248,7 +248,7 @@ public:
   // buffers of the other ranks go to `others`. Nothing is allocated behind the first tensor.
   template <class Trainer>
   void give(Trainer& train, buffers_of_others& others) {
-    auto all = replica_access::weights_and_states(train);
+    auto all = train.inside().states_on_host();
     const feature_orders orders = all.orders();
     std::size_t fits = 0;
     std::string missing;

@@ -12,13 +12,13 @@
 #include <cairn/train/device_bytes.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
-#include <cairn/train/step/trained_replica.hpp>
+#include <cairn/train/step/training.hpp>
 #include <cairn/train/trainer.hpp>
 
 #include "../apart_ops.hpp"
 #include "../training.hpp"
 
-namespace trained_replica_tests {
+namespace step_training_tests {
 
 using namespace cairn;
 
@@ -30,16 +30,17 @@ using small = trainer<Plain, CrossEntropyLoss, SGD, batch<6>, float, Device>;
 
 } // namespace
 
-TEST_CASE("trained_replica: a trainer's bytes are its parts, which are told on every device") {
+TEST_CASE("training: a trainer's bytes are its parts, which are told on every device") {
   using type = small<cpu>;
   constexpr std::size_t parameters = type::plan::parameter_block * sizeof(float);
+  constexpr std::size_t told = 2 * 64 + 4 * sizeof(float); // what two micro-batches tell, and room for weights of the classes
   // Parameters, gradients, and those of one micro-batch's stage; no momentum.
-  static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena);
-  static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena);
+  static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena + told);
+  static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena + told);
   static_assert(device_bytes<small<apart::device>> > device_bytes<type>);
 }
 
-TEST_CASE("trained_replica: the arena can be filled and looked at on every device, and a step writes where it does on a cpu") {
+TEST_CASE("training: the arena can be filled and looked at on every device, and a step writes where it does on a cpu") {
   const auto untouched_by_a_step = []<class Device>(std::type_identity<Device>) {
     small<Device> t{SGD{}};
     const testing::samples<> s(6, 1);
@@ -61,18 +62,22 @@ TEST_CASE("trained_replica: the arena can be filled and looked at on every devic
   CHECK(untouched_by_a_step(std::type_identity<apart::device>{}) == expected);
 }
 
-TEST_CASE("trained_replica: a device that does not come to an end is given up after the deadline") {
-  apart::device device(device_options{});
-  device.compute().put([](cpu::queue&) {});
-  small<apart::device> t{device, SGD{}, {.deadline = std::chrono::milliseconds(50)}};
-  const testing::samples<> s(6, 1);
-  t.step(s.x, s.y);
-  device.transfers().wait({0, static_cast<std::size_t>(-1)}); // behind an op that never comes
-  t.step(s.x, s.y);
-  CHECK_THROWS_WITH_AS(t.wait(), doctest::Contains("expected its work to be done within 50 ms"), deadline_error);
+TEST_CASE("training: a device that does not come to an end is given up after the deadline") {
+  const std::size_t before = apart::device::unfinished;
+  {
+    apart::device device(device_options{});
+    small<apart::device> t{device, SGD{}, {.deadline = std::chrono::milliseconds(50)}};
+    const testing::samples<> s(6, 1);
+    t.step(s.x, s.y);
+    device.transfers().wait({0, static_cast<std::size_t>(-1)}); // behind an op that never comes
+    t.step(s.x, s.y);
+    CHECK_THROWS_WITH_AS(t.wait(), doctest::Contains("expected its work to be done within 50 ms"), deadline_error);
+  }
+  CHECK(apart::device::unfinished == before + 1);
+  apart::device::unfinished = before; // other tests look at it too
 }
 
-TEST_CASE("trained_replica: the micro-batch after the 65,536th draws no numbers of the next step") {
+TEST_CASE("training: the micro-batch after the 65,536th draws no numbers of the next step") {
   using Net = Sequential<Input<8>, Dropout<percent<50>>, Linear<8, 1>>;
   trainer<Net, MSELoss, SGD, batch<1>> t{SGD{.learning_rate = 0}, {.seed = 4}};
   const std::vector<float> x(8, 1.0F), y(1, 0.5F);
@@ -86,4 +91,4 @@ TEST_CASE("trained_replica: the micro-batch after the 65,536th draws no numbers 
   CHECK(beyond != next);
 }
 
-} // namespace trained_replica_tests
+} // namespace step_training_tests

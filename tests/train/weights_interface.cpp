@@ -9,12 +9,12 @@
 
 #include <cairn/layer/gradient_check.hpp>
 #include <cairn/train/model.hpp>
-#include <cairn/train/replica_owner.hpp>
 #include <cairn/train/trainer.hpp>
+#include <cairn/train/weights_interface.hpp>
 
 #include "training.hpp"
 
-namespace replica_owner_tests {
+namespace weights_interface_tests {
 
 using namespace cairn;
 using testing::Net;
@@ -66,7 +66,7 @@ std::uint64_t cooled(bool cools) {
 
 } // namespace
 
-TEST_CASE("replica_owner: a number of a layer that changes while it trains is a buffer with a name") {
+TEST_CASE("weights_interface: a number of a layer that changes while it trains is a buffer with a name") {
   CHECK(gradient_fault<Tempered>({{4}}) == "");
   using Cooling = Sequential<Linear<testing::features, 8>, ReLU, Linear<8, testing::classes>, Tempered>;
   const std::uint64_t stored = cooled<Cooling>(true);
@@ -82,7 +82,7 @@ TEST_CASE("replica_owner: a number of a layer that changes while it trains is a 
   for (std::size_t i = 0; i < warm.size(); ++i) CHECK(cold[i] == 2 * warm[i]);
 }
 
-TEST_CASE("replica_owner: parameters and buffers by name, or an error that says the names") {
+TEST_CASE("weights_interface: parameters and buffers by name, or an error that says the names") {
   using Small = Sequential<Linear<testing::features, testing::classes>>;
   model<Small, batch<6>> net{};
   CHECK(net.parameter("0.bias").size() == testing::classes);
@@ -93,7 +93,7 @@ TEST_CASE("replica_owner: parameters and buffers by name, or an error that says 
         "model: expected the name of a buffer, found \"0.bias\"; there are none");
 }
 
-TEST_CASE("replica_owner: a model and a trainer show the same parameters, and take each other's") {
+TEST_CASE("weights_interface: a model and a trainer show the same parameters, and take each other's") {
   trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, SGD, batch<6>> train{testing::momentum, {.seed = 3}};
   model<Net, batch<6>> net{{.seed = 4}};
   static_assert(decltype(train)::output_shape == decltype(net)::output_shape);
@@ -111,4 +111,4 @@ TEST_CASE("replica_owner: a model and a trainer show the same parameters, and ta
   CHECK(testing::has(testing::text_of([&] { net.evaluate(std::vector<float>(7)); }), "model::evaluate, inputs"));
 }
 
-} // namespace replica_owner_tests
+} // namespace weights_interface_tests

@@ -12,12 +12,12 @@
 
 #include <cairn/comm/mpi/message_rank.hpp>
 #include <cairn/comm/mpi/message_run.hpp>
-#include <cairn/comm/mpi/message_server.hpp>
+#include <cairn/comm/mpi/progress_thread.hpp>
 #include <doctest/doctest.h>
 
 #include "wired_ranks.hpp"
 
-namespace message_server_tests {
+namespace progress_thread_tests {
 
 using namespace cairn;
 using namespace std::chrono_literals;
@@ -83,7 +83,7 @@ TEST_CASE("a call is not over where the rank that sent its bytes has given them 
         CHECK_THROWS_AS(self.broadcast(queue, bytes, 0).wait(queue), deadline_error);
         may_receive = true; // and the bytes are gone
       };
-      detail::run_as_rank<wire_transport>(group.board(), body);
+      detail::run_as_rank<wire_transport>(group.engine(), body);
     } catch (const error&) {
     }
   });
@@ -101,7 +101,7 @@ TEST_CASE("a call is not over where the rank that sent its bytes has given them 
       }
       CHECK(bytes != std::vector<std::byte>(4096, std::byte{1})); // else this test shows nothing
     };
-    detail::run_as_rank<slow_reader>(group.board(), body);
+    detail::run_as_rank<slow_reader>(group.engine(), body);
   } catch (const error&) {
   }
   first.join();
@@ -135,7 +135,7 @@ TEST_CASE("the communication thread sleeps while no call is open") {
       self.all_reduce(queue, std::span<float>(span)).wait(queue);
       CHECK(span[0] == 4);
     };
-    detail::run_as_rank<counted>(group.board(), body);
+    detail::run_as_rank<counted>(group.engine(), body);
   };
   std::thread other([&] { run(1); });
   run(0);
@@ -173,7 +173,7 @@ TEST_CASE("messages that are lost on the way are a deadline, and both ranks end"
             throw;
           }
         };
-        detail::run_as_rank<wire_transport>(group.board(), body);
+        detail::run_as_rank<wire_transport>(group.engine(), body);
       } catch (const std::exception& fault) {
         thrown[rank] = fault.what();
       }
@@ -206,7 +206,7 @@ TEST_CASE("where ranks have no core to spare, a sum in memory that all reach beg
       std::move(sum).wait(queue);
       CHECK(numbers[7] == 2);
     };
-    detail::run_as_rank<crowded>(group.board(), body);
+    detail::run_as_rank<crowded>(group.engine(), body);
   };
   std::thread other([&] { run(1); });
   run(0);
@@ -215,4 +215,4 @@ TEST_CASE("where ranks have no core to spare, a sum in memory that all reach beg
   CHECK(ended[1]);
 }
 
-} // namespace message_server_tests
+} // namespace progress_thread_tests

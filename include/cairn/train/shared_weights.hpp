@@ -80,7 +80,7 @@ private:
 // Weights that several threads evaluate at the same time: none of them is written meanwhile, and what an evaluation writes is in
 // a context of its own.
 template <class Plan, class Net, class T, class Device>
-class shared_replica : public weights_of<Plan, Net, T, Device, false> {
+class shared_weights : public weights_of<Plan, Net, T, Device, false> {
   using learnt = weights_of<Plan, Net, T, Device, false>;
 
 public:
@@ -92,7 +92,7 @@ public:
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
   };
 
-  shared_replica(held_device<Device> device, seed s, int ordinal)
+  shared_weights(held_device<Device> device, seed s, int ordinal)
       : learnt(std::move(device), s), ordinal_(ordinal), prepared_(this->device()),
         contexts_(std::make_unique<context>(held_device<Device>(this->device())), this->threads() > 1 && !learnt::takes_turns) {}
 

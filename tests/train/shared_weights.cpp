@@ -13,13 +13,13 @@
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/session.hpp>
-#include <cairn/train/shared_replica.hpp>
+#include <cairn/train/shared_weights.hpp>
 
 #include "apart_ops.hpp"
 #include "at_once.hpp"
 #include "training.hpp"
 
-namespace shared_replica_tests {
+namespace shared_weights_tests {
 
 using namespace cairn;
 using testing::copy_of;
@@ -44,9 +44,9 @@ using Net = Sequential<Linear<testing::features, 8>, Interrupted, Linear<8, test
 
 } // namespace
 
-TEST_CASE("shared_replica: calls at the same time have a context each, which is kept") {
+TEST_CASE("shared_weights: calls at the same time have a context each, which is kept") {
   const model<Net, batch<6>> net{{.seed = 3, .threads = 2}};
-  const auto& contexts = detail::replica_access::of(net).contexts();
+  const auto& contexts = detail::weights_in(net).contexts();
   const samples s(6, 1);
   const std::vector<float> alone = copy_of(net.evaluate(s.x));
   CHECK(contexts.size() == 1);
@@ -64,9 +64,9 @@ TEST_CASE("shared_replica: calls at the same time have a context each, which is 
   CHECK(contexts.size() == 3);
 }
 
-TEST_CASE("shared_replica: an evaluation that throws gives its context back") {
+TEST_CASE("shared_weights: an evaluation that throws gives its context back") {
   const model<Net, batch<6>> net{{.seed = 3, .threads = 1}};
-  const auto& contexts = detail::replica_access::of(net).contexts();
+  const auto& contexts = detail::weights_in(net).contexts();
   const samples s(6, 1);
   const std::vector<float> before = copy_of(net.evaluate(s.x));
   std::vector<float> into(24), little(3);
@@ -84,7 +84,7 @@ TEST_CASE("shared_replica: an evaluation that throws gives its context back") {
   CHECK(copy_of(net.evaluate(s.x)) == before);
 }
 
-TEST_CASE("shared_replica: weights of 16 bits are made once for all threads, and again when they have changed") {
+TEST_CASE("shared_weights: weights of 16 bits are made once for all threads, and again when they have changed") {
   using Small = Sequential<Linear<testing::features, testing::classes>>;
   const samples s(6, 1);
   for (std::uint64_t round = 0; round < 200; ++round) {
@@ -102,7 +102,7 @@ TEST_CASE("shared_replica: weights of 16 bits are made once for all threads, and
   }
 }
 
-TEST_CASE("shared_replica: on a device whose queue is for one thread, calls take turns") {
+TEST_CASE("shared_weights: on a device whose queue is for one thread, calls take turns") {
   using Plain = Sequential<Linear<testing::features, 16>, ReLU, Linear<16, testing::classes>>;
   const auto check = [&]<class T>(std::type_identity<T>) {
     const model<Plain, batch<6>, T> here{{.seed = 3}};
@@ -128,11 +128,11 @@ TEST_CASE("shared_replica: on a device whose queue is for one thread, calls take
       }
     });
     CHECK(wrong == 0);
-    CHECK(detail::replica_access::of(net).contexts().size() == 1);
+    CHECK(detail::weights_in(net).contexts().size() == 1);
   };
   check(std::type_identity<float>{});
   check(std::type_identity<bfloat16>{});
   CHECK(apart::device::unfinished == 0);
 }
 
-} // namespace shared_replica_tests
+} // namespace shared_weights_tests

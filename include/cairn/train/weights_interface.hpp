@@ -11,8 +11,6 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
-#include <cairn/core/pack.hpp>
-#include <cairn/core/random.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
@@ -21,18 +19,17 @@
 #include <cairn/train/network_outputs.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
-#include <cairn/train/shared_replica.hpp>
 #include <cairn/train/weights_on_host.hpp>
 
 namespace cairn::detail {
 
-// What a model and a trainer offer alike.
+// What a model and a trainer offer alike. Self, which derives from it, has the weights: see weights_in().
 //
 // Of a model, const members may be called by any number of threads at the same time, and the others by one thread while there
 // is no other call: who changes weights while others evaluate holds a std::shared_mutex, as for a container. A trainer belongs
 // to one thread: evaluate() works in the memory of its steps, and is not const.
-template <class Plan, class Net, class T, class Device, bool Trains>
-class replica_owner {
+template <class Self, class Plan, class T, class Device, bool Trains>
+class weights_interface {
 public:
   using plan = Plan;
   using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
@@ -48,33 +45,33 @@ public:
   evaluated_outputs evaluate(const Inputs& inputs)
     requires Trains
   {
-    return replica_.evaluate(inputs, its_inputs);
+    return weights().evaluate(inputs, its_inputs);
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into)
     requires Trains
   {
-    return replica_.evaluate(inputs, into, its_inputs);
+    return weights().evaluate(inputs, into, its_inputs);
   }
   template <step_inputs Inputs>
   evaluated_outputs evaluate(const Inputs& inputs) const
     requires(!Trains)
   {
-    return replica_.evaluate(inputs, its_inputs);
+    return weights().evaluate(inputs, its_inputs);
   }
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) const
     requires(!Trains)
   {
-    return replica_.evaluate(inputs, into, its_inputs);
+    return weights().evaluate(inputs, into, its_inputs);
   }
 
   // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
   // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
-  std::span<number> parameters() { return writable(replica_.parameters()); }
-  std::span<const number> parameters() const { return shown(replica_.parameters()); }
-  std::span<number> buffers() { return writable(replica_.buffers()); }
-  std::span<const number> buffers() const { return shown(replica_.buffers()); }
+  std::span<number> parameters() { return writable(weights().parameters()); }
+  std::span<const number> parameters() const { return shown(weights().parameters()); }
+  std::span<number> buffers() { return writable(weights().buffers()); }
+  std::span<const number> buffers() const { return shown(weights().buffers()); }
 
   // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
   // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
@@ -82,14 +79,14 @@ public:
   template <class F>
   void for_each(F&& f) {
     auto all = on_host();
-    replica_.opened();
+    weights().opened();
     all.for_each_parameter(std::forward<F>(f));
     all.give_back();
   }
   template <class F>
   void for_each_buffer(F&& f) {
     auto all = on_host();
-    replica_.opened();
+    weights().opened();
     all.for_each_buffer(std::forward<F>(f));
     all.give_back();
   }
@@ -104,8 +101,8 @@ public:
 
   // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
   // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
-  std::span<number> parameter(std::string_view name) { return writable(named(replica_.on_host(), "parameter", name)); }
-  std::span<number> buffer(std::string_view name) { return writable(named(replica_.on_host(), "buffer", name)); }
+  std::span<number> parameter(std::string_view name) { return writable(named(weights().on_host(), "parameter", name)); }
+  std::span<number> buffer(std::string_view name) { return writable(named(weights().on_host(), "buffer", name)); }
   std::span<const number> parameter(std::string_view name) const {
     return shown(std::span<const number>(named(on_host(), "parameter", name)));
   }
@@ -118,22 +115,17 @@ public:
   // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
   template <class Other>
   void copy_parameters(const Other& other) {
-    replica_.changed();
-    replica_.copy_from(replica_access::of(other));
+    weights().changed();
+    weights().copy_from(weights_in(other));
   }
 
   // A 64-bit number of all parameters' bits: see checksum().
-  std::uint64_t checksum() const { return replica_.checksum(); }
-  Device& device() { return replica_.device(); }
+  std::uint64_t checksum() const { return weights().checksum(); }
+  Device& device() { return weights().device(); }
   // How many threads work inside one operation; 1 on a device that has no choice.
-  std::size_t threads() const { return replica_.threads(); }
+  std::size_t threads() const { return weights().threads(); }
 
 protected:
-  friend struct replica_access;
-
-  template <class... More>
-  replica_owner(held_device<Device> device, seed s, More... more) : replica_(std::move(device), s, more...) {}
-
   // Numbers of the device as the program may use them.
   template <class Numbers>
   static std::span<Numbers> shown(std::span<Numbers> there) {
@@ -145,22 +137,16 @@ protected:
 
   // The same for as long as the program likes.
   std::span<number> writable(std::span<number> there) {
-    replica_.opened();
+    weights().opened();
     return shown(there);
   }
 
-  using replica_type = typename std::conditional_t<Trains, type_of<replica_of<Plan, Net, T, Device>>,
-                                                   type_of<shared_replica<Plan, Net, T, Device>>>::type;
-  replica_type replica_;
-
-  // All numbers, to be read, and by an owner that is not const to be changed before anything else is done.
-  weights_on_host<T, Device> on_host() {
-    replica_.changed();
-    return replica_.on_host();
-  }
-  weights_on_host<T, Device> on_host() const { return replica_.on_host(); }
-
 private:
+  auto& weights() { return weights_in(static_cast<Self&>(*this)); }
+  const auto& weights() const { return weights_in(static_cast<const Self&>(*this)); }
+  weights_on_host<T, Device> on_host() { return detail::on_host(static_cast<Self&>(*this)); }
+  weights_on_host<T, Device> on_host() const { return weights().on_host(); }
+
   static std::span<number> named(weights_on_host<T, Device> all, const char* what, std::string_view name) {
     std::span<number> found;
     bool there = false;

@@ -10,18 +10,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <semaphore.h>
-
-#include <cairn/comm/mpi/bell.hpp>
-#include <cairn/comm/mpi/message_board.hpp>
 #include <cairn/comm/mpi/message_call.hpp>
 #include <cairn/comm/mpi/message_news.hpp>
 #include <cairn/comm/mpi/message_transport.hpp>
+#include <cairn/comm/mpi/progress_engine.hpp>
 
 namespace cairn::detail {
 
@@ -34,21 +30,21 @@ namespace cairn::detail {
 // A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
 // looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
 template <class Transport>
-class message_server {
-  using clock = message_board::clock;
+class progress_thread {
+  using clock = progress_engine::clock;
 
 public:
-  message_server(message_board& board, Transport& transport)
-      : board_(board), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())),
+  progress_thread(progress_engine& engine, Transport& transport)
+      : face_(engine), transport_(transport), news_(transport), others_(static_cast<std::size_t>(transport.size())),
         has_no_core_(usable_cores() <= static_cast<std::size_t>(transport.local_size())) {
     for (std::size_t i = 0; i < worked_on; ++i) calls_.emplace_back(transport);
   }
 
-  // Returns when the board says so, and nothing is open.
+  // Returns when the rank says so, and nothing is open.
   void serve() {
     auto moved_at = clock::now(), looked_at = moved_at, round_at = moved_at;
     for (;;) {
-      board_.rounds_.fetch_add(1);
+      face_.comes_round();
       const bool moved = work();
       const auto now = clock::now();
       if (const auto gap = now - round_at;
@@ -61,7 +57,7 @@ public:
         looked_at = now;
         look_around(now);
       }
-      if (board_.failed()) give_up();
+      if (face_.failed()) give_up();
       if (!answer_rank(now)) return;
       if (!moved) rest(now - moved_at);
     }
@@ -93,9 +89,9 @@ private:
 
   // Moves calls on; whether anything moved.
   bool work() {
-    if (board_.failed()) return false;
+    if (face_.failed()) return false;
     if (others_.size() == 1) { // calls are over when they start
-      next_ = board_.started_.load();
+      next_ = face_.started();
       return false;
     }
     bool moved = false;
@@ -103,7 +99,7 @@ private:
       for (message_call<Transport>& call : calls_) {
         if (call.is_open()) {
           if (!call.progress()) continue;
-        } else if (next_ < board_.started_.load() && may_begin() && !is_put_off() && others_allow(next_)) {
+        } else if (next_ < face_.started() && may_begin() && !is_put_off() && others_allow(next_)) {
           begin_next(call);
         } else {
           continue;
@@ -112,26 +108,25 @@ private:
         if (!call.is_open()) finish(call);
       }
     } catch (const input_error& thrown) {
-      board_.fail(fault_kind::different, std::string("the ranks make different calls: ") + thrown.what());
+      face_.fail(fault_kind::different, std::string("the ranks make different calls: ") + thrown.what());
     } catch (const std::exception& thrown) {
-      board_.fail(fault_kind::lost, thrown.what());
+      face_.fail(fault_kind::lost, thrown.what());
     }
     return moved;
   }
 
   void begin_next(message_call<Transport>& call) {
-    const rank_call& asked = board_.entry_of(next_).asked;
+    const rank_call& asked = face_.asked(next_);
     call_stretch stretch = call_stretch::next_of(asked, others_.size(), next_element_);
     stretch.call = next_;
     stretch.turn = turns_++;
-    call.begin(asked, stretch, board_.options_.in_any_order);
+    call.begin(asked, stretch, face_.options().in_any_order);
     next_element_ = stretch.is_last ? 0 : next_element_ + stretch.count;
     if (stretch.is_last) ++next_;
   }
   // Should the next call wait until the rank does?
   bool is_put_off() {
-    if (!has_no_core_ || next_element_ > 0 || board_.waits_before_.load() != 0 || board_.entry_of(next_).asked.reached == nullptr)
-      return false;
+    if (!has_no_core_ || next_element_ > 0 || face_.rank_waits() || face_.asked(next_).reached == nullptr) return false;
     const auto now = clock::now();
     if (put_off_call_ != next_ + 1) put_off_call_ = next_ + 1, put_off_at_ = now;
     return now - put_off_at_ < put_off;
@@ -146,8 +141,7 @@ private:
     if (next_ == call.number() || std::ranges::any_of(calls_, has_more)) return;
     hear();
     if (!others_allow(call.number())) return;
-    board_.entry_of(call.number()).over.store(call.number() + 1);
-    if (board_.waits_before_.load() > call.number()) board_.tell_rank();
+    face_.mark_over(call.number());
   }
 
   // Takes what other ranks have said about themselves.
@@ -171,12 +165,12 @@ private:
       const std::string name = "rank " + std::to_string(rank);
       was_asked_ = was_asked_ || (one.failed && one.failed->asks != 0);
       if (one.failed)
-        board_.fail(one.failed->differs != 0 ? fault_kind::different : fault_kind::lost,
-                    name + " failed: " + one.failed->text.data());
-      else if (one.left->threw != 0) board_.fail(fault_kind::lost, name + " threw: " + one.left->text.data());
+        face_.fail(one.failed->differs != 0 ? fault_kind::different : fault_kind::lost,
+                   name + " failed: " + one.failed->text.data());
+      else if (one.left->threw != 0) face_.fail(fault_kind::lost, name + " threw: " + one.left->text.data());
       else
-        board_.fail(fault_kind::lost, name + " returned after " + std::to_string(one.calls) + " calls, but rank " +
-                                          std::to_string(transport_.rank()) + " has started call " + std::to_string(call + 1));
+        face_.fail(fault_kind::lost, name + " returned after " + std::to_string(one.calls) + " calls, but rank " +
+                                         std::to_string(transport_.rank()) + " has started call " + std::to_string(call + 1));
       return false;
     }
     return true;
@@ -186,27 +180,27 @@ private:
   void look_around(clock::time_point now) {
     hear();
     for (message_call<Transport>& call : calls_) {
-      if (!call.is_open() || board_.failed() || !others_allow(call.number())) continue;
+      if (!call.is_open() || face_.failed() || !others_allow(call.number())) continue;
       if (const std::size_t rank = call.one_that_differs(); rank < others_.size())
-        board_.fail(fault_kind::different, "the ranks make different calls: rank " + std::to_string(rank) +
-                                               " sends what is no part of this rank's " + call.asked().text_with_purpose());
+        face_.fail(fault_kind::different, "the ranks make different calls: rank " + std::to_string(rank) +
+                                              " sends what is no part of this rank's " + call.asked().text_with_purpose());
       const auto hearsay = call.lacks_shares() ? clock::duration(0) : clock::duration(by_hearsay);
       const bool is_late =
-          board_.waits_before_.load() > call.number() &&
+          face_.rank_waits_for(call.number()) &&
           awaited().is_over(
-              [&] { return board_.whose() + " waits in " + call.asked().text_with_purpose() + ": " + late_text(call); }, hearsay);
-      if (is_late || board_.is_late_.load())
-        board_.fail(fault_kind::late,
-                    late_text(call) + " within " + std::to_string(board_.limit_of(call.number()).count()) + " ms");
+              [&] { return face_.whose() + " waits in " + call.asked().text_with_purpose() + ": " + late_text(call); }, hearsay);
+      if (is_late || face_.rank_finds_late())
+        face_.fail(fault_kind::late,
+                   late_text(call) + " within " + std::to_string(face_.limit_of(call.number()).count()) + " ms");
     }
     if (termination_notice::arrived()) meet_termination(now);
   }
   // The wait of the rank's thread, from its beginning.
   long_wait& awaited() {
-    const auto since = clock::time_point(clock::duration(board_.waits_since_.load()));
+    const auto since = face_.rank_waits_since();
     if (!awaited_ || awaited_since_ != since) {
       awaited_since_ = since;
-      awaited_.emplace(board_.options_.deadline, board_.limit_of(board_.waits_before_.load() - 1), since);
+      awaited_.emplace(face_.options().deadline, face_.limit_of_wait(), since);
     }
     return *awaited_;
   }
@@ -224,11 +218,11 @@ private:
     const std::string told = "it was told to end (SIGTERM)";
     const std::string why = "; a launcher does that when a rank is lost, or when the job is cancelled";
     for (const message_call<Transport>& call : calls_)
-      if (call.is_open() && board_.waits_before_.load() > call.number())
-        board_.fail(fault_kind::lost, told + " while " + late_text(call) + why);
-    if (now - *terminated_at_ < (board_.failed() ? farewell : last_words)) return;
-    std::fprintf(stderr, "%s: %s after %llu calls%s\n", board_.whose().c_str(), told.c_str(),
-                 static_cast<unsigned long long>(board_.started_.load()), why.c_str());
+      if (call.is_open() && face_.rank_waits_for(call.number()))
+        face_.fail(fault_kind::lost, told + " while " + late_text(call) + why);
+    if (now - *terminated_at_ < (face_.failed() ? farewell : last_words)) return;
+    std::fprintf(stderr, "%s: %s after %llu calls%s\n", face_.whose().c_str(), told.c_str(),
+                 static_cast<unsigned long long>(face_.started()), why.c_str());
     std::fflush(stderr);
     termination_notice::end_process();
   }
@@ -241,29 +235,23 @@ private:
     for (const message_call<Transport>& call : calls_)
       if (call.is_open()) sound = std::min(sound, call.number());
     for (std::uint64_t call = next_; call-- > 0 && next_ - call <= worked_on;)
-      if (!board_.over(call)) sound = std::min(sound, call);
+      if (!face_.over(call)) sound = std::min(sound, call);
     try {
       rank_news own;
       own.what = rank_news::kind::failed;
       own.calls = sound;
-      if (sound < board_.started_.load()) own.name_call(board_.entry_of(sound).asked.text_with_purpose());
-      {
-        const std::lock_guard lock(board_.mutex_);
-        own.differs = board_.kind_ == fault_kind::different ? 1 : 0;
-        own.asks = board_.kind_ != fault_kind::lost || was_asked_ ? 1 : 0;
-        own.say(board_.failure_);
-      }
+      if (sound < face_.started()) own.name_call(face_.asked(sound).text_with_purpose());
+      const auto [kind, text] = face_.failure();
+      own.differs = kind == fault_kind::different ? 1 : 0;
+      own.asks = kind != fault_kind::lost || was_asked_ ? 1 : 0;
+      own.say(text);
       news_.send(own);
       if (own.asks != 0) name_odd_one(own);
       for (message_call<Transport>& call : calls_) call.give_up();
     } catch (const std::exception& thrown) {
-      transport_.abort(board_.whose() + ": " + thrown.what());
+      transport_.abort(face_.whose() + ": " + thrown.what());
     }
-    {
-      const std::lock_guard lock(board_.mutex_);
-      board_.is_quiet_ = true;
-    }
-    board_.told_rank_.notify_all();
+    face_.gives_memory_back();
   }
 
   // Ranks make different calls, or may do so, as one waits in vain: they tell each other which, and each knows the odd one.
@@ -289,33 +277,35 @@ private:
           any_other || (!told[rank].text.empty() && own.call[0] != 0 && is_same_number && told[rank].text != own.call.data());
     }
     if (!any_other) return;
-    const std::lock_guard lock(board_.mutex_);
-    board_.failure_ = text_of_different_calls(told);
-    board_.kind_ = fault_kind::different;
+    face_.replace_failure(fault_kind::different, text_of_different_calls(told));
   }
 
   // What the rank asks for besides calls. False when it asks for no more.
   bool answer_rank(clock::time_point now) {
-    std::unique_lock lock(board_.mutex_);
-    if (!board_.abort_.empty()) transport_.abort(board_.abort_);
-    if (any_open()) return true;
-    if (board_.asked_memory_ > board_.reserved_) {
-      for (message_call<Transport>& call : calls_) call.reserve(board_.asked_memory_);
-      board_.reserved_ = board_.asked_memory_;
-      board_.told_rank_.notify_all();
-    }
-    if (board_.leaving_ && next_ == board_.started_.load()) leave(now);
-    else if (board_.leaving_ && board_.failed()) leave(now);
-    return !board_.stopping_;
+    bool goes_on = true;
+    face_.answer_rank([&](progress_engine::other_wishes& asks, fault_kind failed_as) {
+      if (!asks.abort.empty()) transport_.abort(asks.abort);
+      if (any_open()) return false;
+      bool is_answer = false;
+      if (asks.memory > asks.reserved) {
+        for (message_call<Transport>& call : calls_) call.reserve(asks.memory);
+        asks.reserved = asks.memory;
+        is_answer = true;
+      }
+      if (asks.leaving && (face_.failed() || next_ == face_.started())) is_answer = leave(now, asks, failed_as) || is_answer;
+      goes_on = !asks.to_stop;
+      return is_answer;
+    });
+    return goes_on;
   }
 
   // Says that this rank's body has ended, and finds out whether all others have.
-  void leave(clock::time_point now) {
-    const message_board::leaver& own = *board_.leaving_;
+  bool leave(clock::time_point now, progress_engine::other_wishes& asks, fault_kind failed_as) {
+    const progress_engine::leaver& own = *asks.leaving;
     const auto me = static_cast<std::size_t>(transport_.rank());
     if (!left_at_) {
       left_at_ = now;
-      end_.emplace(board_.options_.deadline, board_.options_.end_deadline, now);
+      end_.emplace(face_.options().deadline, face_.options().end_deadline, now);
       ++runs_;
       rank_news said;
       said.calls = own.calls;
@@ -325,17 +315,17 @@ private:
       news_.send(said);
     }
     run_outcome out;
-    bool any_threw = own.threw || board_.failed();
+    bool any_threw = own.threw || face_.failed();
     for (std::size_t rank = 0; rank < others_.size(); ++rank)
       if (rank != me && others_[rank].runs < runs_) out.late += (out.late.empty() ? "rank " : ", rank ") + std::to_string(rank);
       else if (rank != me) any_threw = any_threw || others_[rank].left->threw != 0;
-    const bool was_late = board_.failed() && board_.kind_ == fault_kind::late;
+    const bool was_late = face_.failed() && failed_as == fault_kind::late;
     const auto patience = termination_notice::arrived() ? std::chrono::milliseconds(0)
                           : was_late                    ? farewell
-                                                        : std::chrono::milliseconds(board_.options_.deadline) + farewell;
-    const auto waits = [&] { return board_.whose() + ": its body has ended, and waits for that of " + out.late; };
+                                                        : std::chrono::milliseconds(face_.options().deadline) + farewell;
+    const auto waits = [&] { return face_.whose() + ": its body has ended, and waits for that of " + out.late; };
     out.is_end_late = !out.late.empty() && !any_threw && end_->is_over(waits);
-    if (!out.late.empty() && !out.is_end_late && !(any_threw && now - *left_at_ > patience)) return;
+    if (!out.late.empty() && !out.is_end_late && !(any_threw && now - *left_at_ > patience)) return false;
     for (const bool of_others : {false, true}) // whose exception no other rank caused, or else any
       for (std::size_t rank = 0; rank < others_.size() && out.first_to_throw < 0; ++rank) {
         const bool threw = rank == me ? own.threw : others_[rank].left && others_[rank].left->threw != 0;
@@ -347,31 +337,29 @@ private:
     for (other_rank& one : others_) // another run may follow, and be over already on a rank
       if (!one.failed) one.calls = one.runs > runs_ ? one.left->calls : ~std::uint64_t{0};
     left_at_.reset();
-    board_.outcome_ = out;
-    board_.leaving_.reset();
-    board_.told_rank_.notify_all();
+    asks.outcome = out;
+    asks.leaving.reset();
+    return true;
   }
 
   void rest(clock::duration idle) {
-    if (any_open() && board_.waits_before_.load() != 0 && idle < eager) return std::this_thread::yield();
-    board_.asleep_.store(true);
-    // Either this sees the call that was started, or who starts it sees that this sleeps.
-    if (!board_.failed() && next_ < board_.started_.load() && !all_taken() && may_begin()) {
-      board_.asleep_.store(false); // more calls that are put off need not wake it
+    if (any_open() && face_.rank_waits() && idle < eager) return std::this_thread::yield();
+    face_.falls_asleep();
+    if (!face_.failed() && next_ < face_.started() && !all_taken() && may_begin()) {
+      face_.wakes(); // more calls that are put off need not wake it
       if (is_put_off()) sleep_for(any_open() ? nap : slow_look);
       return;
     }
     if (any_open() || left_at_ || terminated_at_) sleep_for(left_at_ && idle > slow_look ? slow_look : nap);
-    else
-      while (::sem_wait(&board_.bell_) != 0) continue;
-    board_.asleep_.store(false);
+    else face_.sleep_until_it_rings();
+    face_.wakes();
   }
   bool all_taken() const {
     return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
   }
-  void sleep_for(std::chrono::nanoseconds time) { sleep_until_rung(board_.bell_, time); }
+  void sleep_for(std::chrono::nanoseconds time) { face_.sleep_for(time); }
 
-  message_board& board_;
+  progress_engine::thread_face face_;
   Transport& transport_;
   message_news<Transport> news_;
   std::vector<message_call<Transport>> calls_;

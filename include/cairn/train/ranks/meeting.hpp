@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include <cairn/comm/call_purpose.hpp>
+#include <cairn/comm/exchange.hpp>
+#include <cairn/plan/fingerprint.hpp>
+#include <cairn/plan/step/step_op.hpp>
+#include <cairn/train/ranks/handshake.hpp>
+#include <cairn/train/ranks/rank_texts.hpp>
+
+namespace cairn::detail {
+
+// Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
+template <class Training>
+void take_replica_of(Training& t, int root, const char* word) {
+  auto& comm = t.comm();
+  auto& queue = t.compute();
+  const calls_for now(comm, {.word = word});
+  broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
+  broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
+  for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&t.counters.steps, 1}), root);
+  t.counters.last_samples = {};
+}
+
+// At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
+template <class Training>
+void meet(Training& t) {
+  using types = typename Training::types;
+  using lists = typename types::lists;
+  auto& comm = t.comm();
+  const calls_for handshake(comm, {.word = "handshake", .may_take_long = true}); // a rank may still read its data
+  tell_reserve(comm, std::max(t.gradients.on_the_way().most_bytes(), types::sums::most_bytes));
+  fingerprint own = lists::print;
+  if (t.is_solved()) own = with_schedule(own, t.code.training.ops, hash_of_calls(t.template list<step_kind::step>()));
+  compare_builds(comm, t.compute(), with_build(own), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
+  take_replica_of(t, 0, "handshake");
+}
+
+} // namespace cairn::detail

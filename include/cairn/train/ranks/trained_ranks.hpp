@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/comm/loopback.hpp>
+#include <cairn/comm/through_host.hpp>
+
+namespace cairn::detail {
+
+// The ranks of a trainer: its communicator as the queues of its device can be given to it. Where the communicator cannot read
+// the device's memory, its calls go through the host. A trainer whose model is no ddp is the only rank of a job of its own.
+template <class Communicator, class Device, bool Distributed>
+class trained_ranks {
+public:
+  using comm_type = typename communicator_on<Communicator, Device>::type;
+  static constexpr bool through = !std::is_same_v<comm_type, Communicator>;
+
+  // `calls` is the most of them that are on their way at once, `bytes` the most that leave in one.
+  trained_ranks([[maybe_unused]] Device& device, Communicator* comm, [[maybe_unused]] std::size_t calls,
+                [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::chrono::milliseconds deadline)
+      : comm_(comm), through_([&] {
+          if constexpr (through) return comm_type(device, *comm, calls, bytes, deadline);
+          else return nothing{};
+        }()) {}
+
+  static std::size_t count_of(const Communicator* comm) { return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size()); }
+  std::size_t count() const { return count_of(comm_); }
+
+  comm_type& comm() {
+    if constexpr (through) return through_;
+    else if constexpr (Distributed) return *comm_;
+    else return alone_;
+  }
+
+private:
+  struct nothing {};
+
+  Communicator* comm_;
+  [[no_unique_address]] std::conditional_t<Distributed, nothing, loopback::rank> alone_{};
+  std::conditional_t<through, comm_type, nothing> through_;
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <cairn/ops/checksum/checksum.hpp>
+#include <cairn/ops/clip/clip.hpp>
+#include <cairn/ops/mean_factor/mean_factor.hpp>
+#include <cairn/ops/squared_norm/squared_norm.hpp>
+#include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/train/ranks/step_facts.hpp>
+#include <cairn/train/step/training.hpp>
+
+namespace cairn::detail {
+
+// What a step does from its facts to its last update, as rows of its list (plan/step/): of a rank with samples, and of one that
+// has none. Every device is given all of it in the same way; where the host shares its memory, what ranks compare is looked at
+// before a parameter changes, and elsewhere when the step is over.
+template <class Training>
+class step_rows {
+  using types = typename Training::types;
+  using sum = typename types::sum;
+  using facts_type = typename types::facts;
+  static constexpr bool fused = types::fused;
+
+public:
+  explicit step_rows(Training& t) : t_(t) {}
+
+  // This rank has made so many micro-batches; 0: it has no samples, and learns from the facts how many the others made.
+  void facts(std::size_t micro_batches) {
+    auto& c = t_.counters;
+    auto& gradients = t_.gradients.on_the_way();
+    micro_batches_ = micro_batches;
+    c.tells_stop = std::exchange(c.wants_to_stop, false);
+    if (gradients.compares()) {
+      auto& o = t_.outcomes.latest();
+      const std::span<sum> here = t_.outcomes.own_facts(o), there = gradients.facts();
+      const int rank = t_.comm().rank();
+      facts_type::write(here, static_cast<std::size_t>(rank),
+                        {.steps = c.steps,
+                         .micro_batches = micro_batches,
+                         .learning_rate = t_.learning_rate_now(),
+                         .settings = t_.settings,
+                         .asks_to_stop = c.tells_stop});
+      upload(t_.compute(), here.size(), there.data(), static_cast<const sum*>(here.data()));
+      if (compares_parameters())
+        checksum(t_.compute(), there.data() + facts_type::place_of_parameters(static_cast<std::size_t>(rank)),
+                 static_cast<const sum*>(t_.replica.parameters().data()), types::plan::parameter_block);
+      o.has_facts = true;
+    }
+    gradients.begin(t_.comm(), t_.compute());
+    if constexpr (fused) t_.gradients.go_to_bucket(0);
+  }
+  // A rank without samples has seen what the others make.
+  void take_micro_batches(std::uint64_t of_others) { micro_batches_ = static_cast<std::size_t>(of_others); }
+
+  // The next bucket leaves. Of a fused update the gradients of the one after it are written where that one lies.
+  void reduce(std::size_t b) {
+    t_.gradients.on_the_way().send_next(t_.comm(), t_.compute());
+    if constexpr (fused) t_.gradients.go_to_bucket(b + 1);
+  }
+  void wait(std::size_t b) { t_.gradients.on_the_way().wait(t_.compute(), b); }
+
+  // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
+  // right. Then what makes a mean of the sums over micro-batches and ranks with samples: of several ranks the host may not know
+  // how many have some, so an op counts them in the facts.
+  void compare() {
+    auto& gradients = t_.gradients.on_the_way();
+    auto& o = t_.outcomes.latest();
+    o.updates = true;
+    if (!gradients.compares()) {
+      o.scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(t_.ranks.count()));
+      mean_ = {o.scale};
+      t_.counters.stops = t_.counters.tells_stop; // no rank but this can ask
+      return;
+    }
+    gradients.wait_for_facts(t_.compute());
+    if constexpr (!types::is_apart) {
+      o.has_facts = false;
+      t_.learn(gradients.facts());
+    }
+    mean_factor(t_.compute(), &o.numbers()->mean, static_cast<double>(micro_batches_), t_.ranks.count(),
+                static_cast<const sum*>(gradients.facts().data() + facts_type::place_of_micro_batches), facts_type::each);
+    o.has_mean = true;
+    mean_ = {1, &o.numbers()->mean};
+  }
+  // They make the same step: it counts.
+  void count() {
+    auto& c = t_.counters;
+    c.learning_rate = t_.learning_rate_now();
+    c.micro_batches_before = std::exchange(c.last_micro_batches, micro_batches_);
+    c.micro_batches = 0;
+    c.tells_stop = false;
+    c.is_scaled = !fused;
+    ++c.steps;
+  }
+
+  void norm() {
+    if (t_.max_norm() == 0) return;
+    squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
+  }
+  void clip_gradients() {
+    if (t_.max_norm() == 0) return;
+    auto& o = t_.outcomes.latest();
+    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, t_.max_norm(), mean_.there);
+    o.has_norm = true;
+    mean_.there = &o.numbers()->factor;
+  }
+  void update(std::size_t b) {
+    const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
+    const auto& c = t_.counters;
+    t_.updates.apply(t_.compute(), {mean_.here, mean_.there, c.learning_rate, c.steps}, t_.replica.parameters().data(),
+                     gradients.data(), types::buckets[b].begin, types::buckets[b].end);
+    if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
+  }
+
+private:
+  // Every so many steps, and before the first of these at steps 1, 2, 4, …: ranks that round differently, as other builds of the
+  // program do, part soon.
+  bool compares_parameters() const {
+    const std::uint64_t every = t_.options.check_every, steps = t_.counters.steps;
+    return every > 0 && (steps % every == 0 || (steps < every && std::has_single_bit(steps)));
+  }
+
+  struct applied_mean {
+    double here = 1;
+    const double* there = nullptr;
+  };
+
+  Training& t_;
+  std::size_t micro_batches_ = 1; // of each rank that has samples
+  applied_mean mean_{};           // of this step, clipped
+};
+
+} // namespace cairn::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/memory.hpp>
+#include <cairn/device/device.hpp>
+#include <cairn/net/execute.hpp>
+#include <cairn/net/solved_step.hpp>
+#include <cairn/train/ddp.hpp>
+#include <cairn/train/losses/taken_loss.hpp>
+#include <cairn/train/optimizers/updates.hpp>
+#include <cairn/train/ranks/rank_sums.hpp>
+#include <cairn/train/ranks/trained_ranks.hpp>
+#include <cairn/train/replica.hpp>
+#include <cairn/train/step/step_gradients.hpp>
+#include <cairn/train/step/step_lists.hpp>
+#include <cairn/train/step/step_outcomes.hpp>
+#include <cairn/train/training_options.hpp>
+#include <cairn/train/wrong_arguments.hpp>
+
+namespace cairn::detail {
+
+// The sums over the ranks of a network whose layers have none.
+struct no_rank_sums {
+  static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
+  no_rank_sums(const auto&...) {}
+  const sums_of_layers* begin(summed_run) { return nullptr; }
+};
+
+// The types and constants of a trainer with these arguments: those of its parts (training.hpp), and how many bytes they take.
+template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
+struct training_types {
+  using distribution = detail::distribution<Model>;
+  using network = typename distribution::model;
+  using loss = Loss;
+  using optimizer = Optimizer;
+  using element = T;
+  using device = Device;
+  using queue = typename Device::queue;
+  using sum = accumulated<T>; // of gradients, facts and what is learnt
+  static constexpr std::size_t batch = Batch::size;
+  static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
+
+  using lists = step_lists<Model, batch, T>;
+  using plan = typename lists::plan;
+  static constexpr bool fused = plan::fused;
+  static constexpr const auto& buckets = lists::buckets;
+  static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
+  static_assert(has_possible_size<plan::parameter_block>());
+  static_assert(plan::trained::arena <= place::most_bytes,
+                "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
+
+  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  using curve = memory_curve<network, batch, T, typename plan::update>;
+  using solved = solved_step_of<network, batch, T, typename plan::update>;
+  using options = training_options<Loss, solved, fused>;
+
+  using communicator_type = typename distribution::communicator_type;
+  using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
+  using comm_type = typename ranks::comm_type;
+  using replica_type = replica<plan, network, T, Device>;
+  using gradients = step_gradients<plan, buckets, comm_type, sum, Device>;
+  using sums =
+      typename std::conditional_t<(summed > 0), type_of<rank_sums<plan, comm_type, T, Device>>, type_of<no_rank_sums>>::type;
+  using updates_type = updates<Optimizer, sum, Device>;
+  using outcomes = step_outcomes<sum, Device>;
+  using facts = facts_of_ranks<sum>;
+
+  // Behind the inputs of a slot: targets, of the widest numbers there are.
+  static constexpr std::size_t target_bytes =
+      align_up(batch * Loss::targets_per_sample(plan::output_shape) * sizeof(std::uint64_t));
+  // The gradients of one stage, to which a micro-batch's are added.
+  static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
+  static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
+  // The numbers of a loss that its ops read.
+  static constexpr std::size_t constant_bytes = most_constants<Loss>(plan::output_shape) * sizeof(sum);
+
+  // Everything that a trainer of so many ranks, whose optimizer has so many states, allocates on its device.
+  static constexpr std::size_t bytes(std::size_t states, std::size_t number_of_ranks) {
+    return replica_type::bytes(plan::trained::memory.arena, target_bytes) + accumulation_bytes +
+           gradients::bytes(number_of_ranks) + states * plan::parameter_block * sizeof(sum) + input_gradient_bytes +
+           (number_of_ranks > 1 ? sums::bytes : 0) + constant_bytes + outcomes::bytes;
+  }
+
+  // Of a communicator whose calls go through the host: those of a step, and what leaves in one that sends all that a rank has.
+  static constexpr std::size_t calls_of_step = buckets.size() + 2 + sums::calls;
+  static constexpr std::size_t most_bytes_on_the_way(std::size_t number_of_ranks) {
+    const std::size_t step = (gradients::facts_of(number_of_ranks) + plan::parameter_block) * sizeof(sum) + sums::bytes;
+    return std::max(step, plan::state_block * sizeof(sum));
+  }
+};
+
+} // namespace cairn::detail
