@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """All headers together compile without a warning with every compiler that Cairn supports and this machine has, as C++20 and as
-C++23; and the examples do, as one of them: as C++23 with the compilers that make C++20 of them in other builds."""
+C++23; and the examples do, as one of them: the first as C++23 with the compilers that make C++20 of them in other builds."""
 import shutil
 
 from house import SPDX, compile_text, run, spread
@@ -26,7 +26,8 @@ def faults(root, options):
         return f"{name} with {compiler} as {language}:\n{said}" if said else None
 
     jobs = [(c, std, name) for c in there for std in LANGUAGES for name in texts
-            if name == "cairn/cairn.hpp" or (c in IN_OTHER_BUILDS) == (std == LANGUAGES[1])]
+            if name == "cairn/cairn.hpp" or (std == LANGUAGES[1] and name == f"examples/{EXAMPLES[0]}.cpp" if c in IN_OTHER_BUILDS
+                                             else std == LANGUAGES[0])]
     return [fault for fault in spread(attempt, jobs) if fault]
 
 

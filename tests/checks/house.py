@@ -99,13 +99,13 @@ def spread(function, items, workers=2):
         return list(pool.map(function, items))
 
 
-def compile_text(compiler, options, text, *arguments):
+def compile_text(compiler, options, text, *arguments, minutes=1):
     """What the compiler says first about a C++ text; empty when it is content."""
     command = [compiler, *WARNINGS, *options.flags, *arguments, "-x", "c++", "-"]
     try:
-        result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60 * minutes)
     except subprocess.TimeoutExpired:  # g++ 12 can lose itself in faulty templates
-        return "the compiler was not done after a minute"
+        return f"the compiler was not done after {60 * minutes} seconds"
     return "" if result.returncode == 0 else "\n".join(result.stderr.splitlines()[:12]) or "the compiler failed"
 
 

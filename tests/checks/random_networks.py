@@ -26,7 +26,7 @@ from house import SPDX, report, spread
 
 BEGIN = time.monotonic()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SANITIZED = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZED = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize=pointer-overflow", "-fno-sanitize-recover=all"]
 
 MOST_TENSORS = 4      # in one value, as in core/tensor.hpp
 MOST_CHECKPOINTS = 3  # inside one another

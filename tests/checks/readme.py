@@ -14,7 +14,7 @@ from house import COMPONENTS, SMALL_HOUSE, SPDX, compile_text, run, spread
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MOST_LINES = 200
-TOGETHER = 8  # blocks that are one to the compiler: what they cost is the headers
+TOGETHER = 20  # blocks that are one to the compiler: what they cost is the headers
 
 
 def as_file(block):
@@ -105,7 +105,7 @@ def faults(root, options):
     def attempt(some):
         """Several blocks that include the same of Cairn, each in a namespace of its own; alone, where that fails."""
         says = compile_text(options.compilers[0], options, as_one_file([body for _, body in some]), "-fsyntax-only", "-Wno-unused",
-                            f"-I{root / 'examples'}")
+                            f"-I{root / 'examples'}", minutes=5)
         if not says:
             return []
         if len(some) > 1:
@@ -115,7 +115,7 @@ def faults(root, options):
     alike = {}
     for at, kind, body in blocks:
         if kind == "cpp" and not any(f"/{name}.hpp" in body and name not in options.found for name in COMPONENTS):
-            alike.setdefault(frozenset(re.findall(r"#include [<\"](?:cairn/|.*\").*", as_file(body))), []).append((at, body))
+            alike.setdefault(frozenset(re.findall(r"#include [<\"](?:cairn/[^>]*|.*\")", as_file(body))), []).append((at, body))
     groups = [some[i:i + TOGETHER] for some in alike.values() for i in range(0, len(some), TOGETHER)]
     return found + [fault for some in spread(attempt, groups) for fault in some]
 
