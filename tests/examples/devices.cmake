@@ -68,7 +68,7 @@ if(NAME STREQUAL "mnist")
   endif()
 
   foreach(device IN ITEMS cpu cuda)
-    call(--device ${device} --epochs 1 --samples 1024 --ranks 1 ${pictures})
+    call(--device ${device} --epochs 1 --samples 512 --ranks 1 ${pictures})
     if(NOT said MATCHES "\nsqrt_n [^\n]* ([0-9]+)[.]([0-9])([0-9]) %")
       message(FATAL_ERROR "found no accuracy in:\n${said}")
     endif()

@@ -330,12 +330,12 @@ private:
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_step(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::make_step(inside(), inputs, judge, watch);
+    return detail::make_step<step_kind::step>(inside(), inputs, judge, watch);
   }
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_micro_batch(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::accumulate(inside(), inputs, judge, watch);
+    return detail::make_step<step_kind::micro_batch>(inside(), inputs, judge, watch);
   }
   // Micro-batches need all gradients at once.
   static constexpr bool can_accumulate() {

@@ -252,7 +252,7 @@ void check_lists(int schedules, bool clips, const Samples& with_samples) {
     layer_recorder watch;
     const auto step = [&] {
       with_samples(Most, [&]<class Targets>(const auto& x, const Targets& y) {
-        make_step(parts, x, judged_by_loss<training, Targets>{{parts}, y}, watch);
+        make_step<step_kind::step>(parts, x, judged_by_loss<training, Targets>{{parts}, y}, watch);
       });
     };
     step();
@@ -261,7 +261,7 @@ void check_lists(int schedules, bool clips, const Samples& with_samples) {
     compare(std::integral_constant<step_kind, step_kind::step>{});
     if constexpr (!trainer_type::fused) {
       with_samples(Most - 2, [&]<class Targets>(const auto& x, const Targets& y) {
-        accumulate(parts, x, judged_by_loss<training, Targets>{{parts}, y}, watch);
+        make_step<step_kind::micro_batch>(parts, x, judged_by_loss<training, Targets>{{parts}, y}, watch);
       });
       compare(std::integral_constant<step_kind, step_kind::micro_batch>{});
       step();

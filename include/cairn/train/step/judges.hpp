@@ -203,7 +203,7 @@ struct judged_by_function : judge<Training> {
 // trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
 template <class Training, step_inputs Inputs, numbers Targets, class Watch>
 auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
-  return make_step(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
+  return make_step<step_kind::step>(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);
 }
 
 } // namespace cairn::detail

@@ -148,9 +148,12 @@ void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, s
   });
 }
 
+// One step whose last micro-batch these inputs are, or one more micro-batch of the step that follows, as Kind says.
+// judge.rows(inputs) checks all that is given and says how many samples it is; judge(rows, output, gradient, at) puts on the
+// queue what writes the gradient of the output, and the loss. The two may be the same memory. judge.write(rows, bytes) is asked
+// for the targets where ops cannot read them from where they are.
 template <step_kind Kind, class Training, step_inputs Inputs, class Judge, class Watch>
-loss_of_step<typename Training::device_type> make_micro_batch(Training& t, const Inputs& inputs, const Judge& judge,
-                                                              Watch& watch) {
+loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
   using types = typename Training::types;
   constexpr bool is_last = Kind == step_kind::step;
   t.replica.expect_whole_step();
@@ -170,21 +173,13 @@ loss_of_step<typename Training::device_type> make_micro_batch(Training& t, const
     });
     return t.told();
   };
-  return t.guard.run(t.counters.steps + 1, make, [&t] { return t.left(); }, [&t] { t.abandon(); });
-}
-
-// One step whose last micro-batch these inputs are. judge.rows(inputs) checks all that is given and says how many samples it
-// is; judge(rows, output, gradient, at) puts on the queue what writes the gradient of the output, and the loss. The two may be
-// the same memory. judge.write(rows, bytes) is asked for the targets where ops cannot read them from where they are.
-template <class Training, step_inputs Inputs, class Judge, class Watch>
-loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
-  const calls_for now(t.comm(), {.word = "step", .number = t.counters.steps + 1});
-  return make_micro_batch<step_kind::step>(t, inputs, judge, watch);
-}
-// One more micro-batch of the step that follows.
-template <class Training, step_inputs Inputs, class Judge, class Watch>
-loss_of_step<typename Training::device_type> accumulate(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
-  return make_micro_batch<step_kind::micro_batch>(t, inputs, judge, watch);
+  const auto guarded = [&] { return t.guard.run(t.counters.steps + 1, make, [&t] { return t.left(); }, [&t] { t.abandon(); }); };
+  if constexpr (is_last) {
+    const calls_for now(t.comm(), {.word = "step", .number = t.counters.steps + 1});
+    return guarded();
+  } else {
+    return guarded();
+  }
 }
 // The forward pass alone, as the next micro-batch makes it.
 template <class Training, step_inputs Inputs>
