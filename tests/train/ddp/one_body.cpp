@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// under the thread sanitizer
 // The body that a job runs on each rank does not change with what makes the ranks.
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// under the thread sanitizer
 // Ranks that add up in the host's memory, on devices whose memory is apart.
 //
 // long to compile

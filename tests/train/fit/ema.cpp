@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// under the thread sanitizer
 // long to compile
 #include <cairn/train/fit/ema.hpp>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// under the thread sanitizer
 // long to compile
 // Ranks without samples among others whose layers sum over the ranks. See also ddp/sync_batch_norm.cpp.
 #include <cairn/train/ranks/rank_sums.hpp>

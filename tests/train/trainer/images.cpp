@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// under the thread sanitizer
 // long to compile
 // A network with every layer for images, in training.
 #include <cmath>
