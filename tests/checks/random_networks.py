@@ -22,11 +22,11 @@ import sys
 import tempfile
 import time
 
-from house import SPDX, report, spread
+from house import SANITIZED, SPDX, report, spread
 
 BEGIN = time.monotonic()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SANITIZED = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize=pointer-overflow", "-fno-sanitize-recover=all"]
+FLAGS = ["-O0", *SANITIZED]
 
 MOST_TENSORS = 4      # in one value, as in core/tensor.hpp
 MOST_CHECKPOINTS = 3  # inside one another
@@ -350,7 +350,7 @@ class Machine:
     def __init__(self, folder, options):
         self.folder, self.compiler = pathlib.Path(folder), options.compiler
         self.head = HEAD.replace("HEADER", "train/step/random_lists.hpp" if options.lists else "net/random_network.hpp")
-        self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", *(options.flags or SANITIZED)]
+        self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", *(options.flags or FLAGS)]
         if "clang" in pathlib.PurePath(self.compiler).name:
             self.flags.append("-fconstexpr-steps=200000000")  # not what this test is about
 
@@ -449,7 +449,7 @@ def main():
     parser.add_argument("--together", type=int, default=25, help="networks in one source")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--compiler", default="clang++")
-    parser.add_argument("--flag", dest="flags", action="append", help=f"instead of {' '.join(SANITIZED)}")
+    parser.add_argument("--flag", dest="flags", action="append", help=f"instead of {' '.join(FLAGS)}")
     parser.add_argument("--self-test", action="store_true", help="show that the check can fail")
     options = parser.parse_args()
     if options.self_test:
