@@ -16,11 +16,13 @@
 #include <cairn/plan/plan_route.hpp>
 #include <cairn/plan/step/step_list.hpp>
 #include <cairn/report/watched_layers.hpp>
+#include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/step/step_lists.hpp>
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
 #include "../recording.hpp"
+#include "../training.hpp"
 
 namespace testing {
 
@@ -62,7 +64,7 @@ private:
 
 template <class Plan>
 constexpr bool is_block(std::size_t stage) {
-  return !program_of<Plan, float, recording::queue>.elements[stage].chains.empty();
+  return !program_of<Plan, float, recording::queue>.at(stage).chains.empty();
 }
 
 using two = recording::communicator<recording::forgets::nothing>;
@@ -150,7 +152,9 @@ std::vector<std::string> told(std::span<const step_op> list, std::span<const op>
     case step_op_kind::recompute:
     case step_op_kind::backward: {
       const std::size_t stage = ops[o.index].position;
-      if (ops[o.index].absorbed) break;
+      const operands& lie = at[o.index];
+      const bool stays = lie.input.where == region::input && lie.output.where == region::input; // reshaped where it lies: no call
+      if (ops[o.index].absorbed || (o.kind != step_op_kind::backward && stays)) break;
       is_inside = is_block<plan>(stage);
       if (!is_inside || o.kind != step_op_kind::recompute) words.push_back(name + " " + std::to_string(stage));
       break;
@@ -175,7 +179,8 @@ std::vector<std::string> told(std::span<const step_op> list, std::span<const op>
       break;
     case step_op_kind::facts:
     case step_op_kind::compare:
-      if (ranks > 1 && Trainer::fused) words.push_back(name); // else they go with the first bucket
+      // Else they go with the first bucket; without gradients there are none.
+      if (ranks > 1 && Trainer::fused && Trainer::buckets.size() > 0) words.push_back(name);
       break;
     case step_op_kind::update: words.push_back(name + number); break;
     case step_op_kind::norm:

@@ -8,7 +8,6 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/step/step_lists.hpp>
 
-#include "../training.hpp"
 #include "recorded_step.hpp"
 
 namespace step_lists_tests {
