@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-# find_package(cairn [COMPONENTS blas cuda mpi onednn safetensors xtensor]) makes cairn::cairn, and cairn::<component> for each one asked for.
+# find_package(cairn [COMPONENTS blas compiled cuda mpi onednn precompiled safetensors xtensor]) makes cairn::cairn, and
+# cairn::<component> for each one asked for.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 include(${CMAKE_CURRENT_LIST_DIR}/cairn-targets.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/cairn-build-type.cmake)
 
 foreach(component IN LISTS cairn_FIND_COMPONENTS)
-  set(cairn_${component}_missing "which is no component of Cairn: those are blas, cuda, mpi, onednn, safetensors and xtensor")
+  set(cairn_${component}_missing "which is no component of Cairn: those are blas, compiled, cuda, mpi, onednn, precompiled, safetensors and xtensor")
+  if(component STREQUAL "precompiled")
+    include(${CMAKE_CURRENT_LIST_DIR}/cairn-compiled.cmake)
+  endif()
   include(${CMAKE_CURRENT_LIST_DIR}/cairn-${component}.cmake OPTIONAL)
   if(TARGET cairn::${component})
     set(cairn_${component}_FOUND TRUE)

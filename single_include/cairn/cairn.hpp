@@ -114,6 +114,27 @@
 #define CAIRN_WITH_ONEDNN 0
 #endif
 
+// Set by the CMake component cairn::compiled, which also links a library of the ops and the executor. A BLAS and oneDNN change
+// what ops compute, so the library has those that the program has; CAIRN_COMPILED_WITH says which: 1 a BLAS, 2 oneDNN.
+#ifndef CAIRN_WITH_COMPILED
+#define CAIRN_WITH_COMPILED 0
+#elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
+#include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
+#endif
+#if CAIRN_WITH_COMPILED && !defined(__CUDACC__) // programs of nvcc's compile all of it themselves
+#define CAIRN_HAS_COMPILED 1
+#else
+#define CAIRN_HAS_COMPILED 0
+#endif
+
+// Before an explicit instantiation that the library has, of what is neither an op nor the executor: programs declare it, and the
+// source of the library that defines CAIRN_COMPILES_REST defines it.
+#ifdef CAIRN_COMPILES_REST
+#define CAIRN_COMPILED
+#else
+#define CAIRN_COMPILED extern
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17647,6 +17668,115 @@ CAIRN_KERNELS_END
 // by itself includes them by itself. They are apart because a network that is only planned needs no kernel, and the
 // compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
 
+#if CAIRN_HAS_COMPILED
+
+// cairn/ops/compiled.inl
+// With cairn::compiled a program has the ops on a cpu from a library, for every element type: ops/cpu.hpp ends with this file,
+// which declares them, and a source of the library, which says by CAIRN_COMPILES of which type, defines them. Ops that call a
+// function of the program's own (elementwise) stay in the program.
+
+// EXTERN is empty where they are defined. One group of lines for each op, in the order of ops/cpu.hpp.
+#define CAIRN_COMPILED_OPS(EXTERN, T)                                                                                            \
+  EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                                 \
+  EXTERN template void add_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>);                                  \
+  EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
+  EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
+  EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
+                                             const T*, const T*);                                                                \
+  EXTERN template void batch_norm_evaluate<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*,                       \
+                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*);                 \
+  EXTERN template void batch_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*,                \
+                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*);             \
+  EXTERN template void batch_norm_sums<T>(cpu::queue&, std::size_t, std::size_t, double*, const T*);                             \
+  EXTERN template void batch_norm_gradient_sums<T>(cpu::queue&, std::size_t, std::size_t, double, double*, accumulated<T>*,      \
+                                                   accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
+  EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
+                                                    const accumulated<T>*, const T*, const double*);                             \
+  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);               \
+  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
+                                          const accumulated<T>*, std::size_t);                                                   \
+  EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
+  EXTERN template void channel_statistics_backward<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>,                  \
+                                                      const accumulated<T>*, const accumulated<T>*);                             \
+  EXTERN template void conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, const T*, const T*,            \
+                                         const epilogue<T>&);                                                                    \
+  EXTERN template void conv2d_input_gradient<T>(cpu::queue&, const convolution&, std::size_t, T*, matrix<const T>, const T*,     \
+                                                const epilogue<T>&);                                                             \
+  EXTERN template void conv2d_weight_gradient<T>(cpu::queue&, const convolution&, std::size_t, accumulated<T>*, accumulated<T>*, \
+                                                 matrix<const T>, const T*);                                                     \
+  EXTERN template void copy<T>(cpu::queue&, std::size_t, T*, const T*);                                                          \
+  EXTERN template void copy_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>);                                                  \
+  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);               \
+  EXTERN template void embedding_forward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*,                    \
+                                            const std::int32_t*);                                                                \
+  EXTERN template void embedding_backward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*,      \
+                                             const std::int32_t*);                                                               \
+  EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
+  EXTERN template void group_norm_forward<T>(cpu::queue&, const channel_groups&, double, T*, accumulated<T>*, const T*,          \
+                                             const T*, const T*);                                                                \
+  EXTERN template void group_norm_backward<T>(cpu::queue&, const channel_groups&, T*, accumulated<T>*, accumulated<T>*,          \
+                                              const T*, const T*, const accumulated<T>*, const T*);                              \
+  EXTERN template void l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);                            \
+  EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
+                                             const T*, const T*);                                                                \
+  EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
+                                              const T*, const T*, const accumulated<T>*, const T*);                              \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
+  EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
+  EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
+  EXTERN template void mean_squared_error<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);            \
+  EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
+                                                    const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
+  EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
+                                                     const normalized_conv2d_gradients<T>&, matrix<const T>, const T*,           \
+                                                     const channel_norm<T>&, const T*, T*, accumulated<T>*);                     \
+  EXTERN template void normalized_product_forward<T>(cpu::queue&, matrix<T>, accumulated<T>*, matrix<const T>,                   \
+                                                     const channel_norm<T>&, const T*, const normalized_product_memory<T>&);     \
+  EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
+                                                      matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
+                                                      matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+  EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
+  EXTERN template void sigmoid_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                               \
+  EXTERN template void sigmoid_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                    \
+  EXTERN template void smooth_l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*, double);             \
+  EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
+                                             const accumulated<T>*, double);                                                     \
+  EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
+  EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
+                                                     const cross_entropy_options<T>&);                                           \
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
+  EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);
+
+// Updates, of parameters as they are kept: as float where elements have 16 bits.
+#define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
+  EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
+  EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);
+
+namespace cairn {
+
+#ifdef CAIRN_COMPILES
+CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
+#ifdef CAIRN_COMPILES_UPDATES
+CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
+#endif
+#else
+CAIRN_COMPILED_OPS(extern, float)
+CAIRN_COMPILED_OPS(extern, double)
+CAIRN_COMPILED_OPS(extern, bfloat16)
+CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_UPDATES(extern, float)
+CAIRN_COMPILED_UPDATES(extern, double)
+#endif
+
+} // namespace cairn
+
+#undef CAIRN_COMPILED_UPDATES
+#undef CAIRN_COMPILED_OPS
+#endif
+
 // cairn/ops/dropout/reference.hpp
 
 namespace cairn::detail {
@@ -26327,6 +26457,25 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 
 } // namespace cairn::detail
 
+#if CAIRN_HAS_COMPILED
+
+// cairn/net/compiled.inl
+// With cairn::compiled a program has the executor from a library, too: net/execute.hpp ends with this file. See ops/compiled.inl.
+
+namespace cairn::detail {
+
+#ifdef CAIRN_COMPILES
+template class executor<CAIRN_COMPILES, cpu::queue>;
+#else
+extern template class executor<float, cpu::queue>;
+extern template class executor<double, cpu::queue>;
+extern template class executor<bfloat16, cpu::queue>;
+extern template class executor<float16, cpu::queue>;
+#endif
+
+} // namespace cairn::detail
+#endif
+
 // cairn/net/frozen.hpp
 
 namespace cairn {
@@ -26922,6 +27071,10 @@ private:
   std::vector<point> points_;
 };
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
+#endif
+
 } // namespace cairn
 
 // cairn/plan/solve/plan_within.hpp
@@ -26930,7 +27083,8 @@ namespace cairn {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
 // states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
-inline detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+template <class = void> // compiled by programs that call it
+detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
     detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
@@ -26948,6 +27102,10 @@ inline detail::run_time_plan plan_within(const chain& c, const solver& solved, s
                     ", the least that any schedule of this network needs, found " + text(bytes) +
                     "; give it more, or take a smaller batch");
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
+#endif
 
 } // namespace cairn
 
@@ -29426,6 +29584,13 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   return h.value();
 }
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
+CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
+CAIRN_COMPILED template class stage_names<float, cpu::queue>;
+CAIRN_COMPILED template class stage_names<double, cpu::queue>;
+#endif
+
 } // namespace detail
 
 } // namespace cairn
@@ -30976,6 +31141,11 @@ private:
   }
 };
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template class facts_of_ranks<float>;
+CAIRN_COMPILED template class facts_of_ranks<double>;
+#endif
+
 } // namespace cairn::detail
 
 // cairn/plan/step/left_behind.hpp
@@ -31485,7 +31655,8 @@ struct rank_build {
 
 // What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
 // rank. The ranks that are named first are those that the others outnumber, or all of them.
-inline std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+template <class = void> // compiled by programs that call it
+std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
   const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
     const std::vector<std::size_t> odd = groups.outnumbered();
     return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
@@ -31527,6 +31698,10 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
   if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
   throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string difference_of_ranks(std::span<const rank_build>, std::span<const rank_texts>);
+#endif
 
 } // namespace cairn::detail
 
@@ -37401,6 +37576,10 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   return to.str();
 }
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string draw_line_charts<detail::svg_writer>(std::span<const line_chart>, const chart_settings&);
+#endif
+
 } // namespace cairn
 
 // cairn/report/names.hpp
@@ -38311,6 +38490,10 @@ template <class Writer = detail::svg_writer>
 std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
   return draw_schedules<Writer>({&panel, 1}, settings);
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string draw_schedules<detail::svg_writer>(std::span<const picture_panel>, const picture_settings&);
+#endif
 
 } // namespace cairn
 

@@ -117,12 +117,28 @@ def components(machine):
         machine.use("components", prefix, f"-DCOMPONENTS={wanted}", programs=("train", "components"))
 
 
+def compiled(machine):
+    """A program that has its kernels from a library has the same bits, and no kernel in its own object."""
+    build = machine.use("compiled", machine.install(), programs=("precompiled",))
+    headers, compiled = (machine.call(build / way) for way in ("headers", "compiled"))
+    if headers != compiled:
+        raise Fault(f"the bits differ: with the headers alone\n{headers}with the library\n{compiled}")
+    kernels = [len(re.findall(r"avx512|avx2", machine.call("nm", "-C", build / f"CMakeFiles/{way}.dir/bits.cpp.o")))
+               for way in ("headers", "compiled")]
+    if kernels[0] == 0 or kernels[1] > 0:
+        raise Fault(f"so many names of kernels are in the object with the headers alone, and with the library: {kernels}")
+    told = machine.call(machine.compiler, "-std=c++20", "-fsyntax-only", f"-I{machine.root / 'include'}", "-DCAIRN_WITH_COMPILED=1",
+                        "-DCAIRN_COMPILED_WITH=2", machine.source("train.cpp"), fails=True)
+    if "was made with other components than this program" not in told:
+        raise Fault(f"another library than the program's is not refused:\n{told}")
+
+
 def missing(machine):
     """A component that is not there, or that there is not, says what to do."""
     expected = {name: "install lib.* by conan or vcpkg" for name in COMPONENTS}
     expected |= {"cuda": "install one from NVIDIA", "onednn": "install libdnnl-dev.* by vcpkg",
                  "safetensors": "install nlohmann.* by conan or vcpkg"}
-    names = sorted(expected)
+    names = sorted([*expected, "compiled", "precompiled"])
     expected["hip"] = "no component of Cairn: those are " + ", ".join(names[:-1]) + f" and {names[-1]}"
     said = machine.configure(machine.source("missing"), "missing-build", machine.install(), *ALONE, f"-DCOMPONENTS={';'.join(expected)}")
     for name, words in expected.items():
@@ -244,7 +260,7 @@ def vcpkg(machine):
     machine.installs_own_alone(machine.use("installed", f"-DCMAKE_PREFIX_PATH={package}"))
 
 
-WAYS = {way.__name__: way for way in (installed, components, missing, subfolder, fetched, two_units, no_rtti, cxx23,
+WAYS = {way.__name__: way for way in (installed, components, compiled, missing, subfolder, fetched, two_units, no_rtti, cxx23,
                                       clang_and_libstdcxx, clang_and_libcxx, gcc_14, cuda, conan, vcpkg)}
 
 

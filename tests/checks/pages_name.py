@@ -34,7 +34,7 @@ NOISE = re.compile(r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]
 TOKEN = re.compile(r"[A-Za-z_]\w*|[0-9][\w.']*|::|<=|>=|==|!=|->|&&|\|\||\S")
 NAME = re.compile(r"[A-Za-z_]\w*$")
 CODE = re.compile(r"^```cpp\n(.*?)^```$|`([^`\n]+)`", re.M | re.S)
-NO_NAME = {"friend", "static_assert", "extern", "typedef", "namespace"}
+NO_NAME = {"CAIRN_COMPILED", "friend", "static_assert", "extern", "typedef", "namespace"}
 BEFORE_A_BRACKET = {"decltype", "noexcept", "explicit", "alignas", "requires", "if"}
 
 

@@ -340,8 +340,10 @@ def drawn(seed, indices):
 LINES = Case("", "").text(0).count("\n")
 HEAD = SPDX + "#include <HEADER>\n\nusing namespace cairn;\n" + "".join(
     f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "on_the_way", "Positioned", "Scale", "Witness"))
-MAIN = SPDX + ("#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#define CAIRN_TEST_KERNELS\n"
-               "#include <net/random_network.hpp>\n")
+# What all sources share, compiled once: the program's main, and the kernels and the executor as cairn::compiled has them.
+SHARED = {"main": "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n"}
+SHARED |= {element: f"#define CAIRN_COMPILES {element}\n#define CAIRN_COMPILES_UPDATES\n#include <cairn/net/execute.hpp>\n"
+           for element in ("float", "double")}
 
 
 class Machine:
@@ -350,7 +352,8 @@ class Machine:
     def __init__(self, folder, options):
         self.folder, self.compiler = pathlib.Path(folder), options.compiler
         self.head = HEAD.replace("HEADER", "train/step/random_lists.hpp" if options.lists else "net/random_network.hpp")
-        self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", *(options.flags or FLAGS)]
+        self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", "-DCAIRN_WITH_COMPILED=1",
+                      "-DCAIRN_COMPILED_WITH=0", *(options.flags or FLAGS)]
         if "clang" in pathlib.PurePath(self.compiler).name:
             self.flags.append("-fconstexpr-steps=200000000")  # not what this test is about
 
@@ -364,11 +367,11 @@ class Machine:
         return said or "the compiler failed" if status else ""
 
     def unit(self, unit):
-        """Compiles the main program, or a source with its cases. Gives the cases that compile, and faults."""
+        """Compiles what all share, or a source with its cases. Gives the cases that compile, and faults."""
         name, cases = unit
-        if not cases:
-            said = self.compile(name, MAIN)
-            return [], [f"the main program does not compile:\n{said[:4000]}"] if said else []
+        if name in SHARED:
+            said = self.compile(name, SPDX + SHARED[name])
+            return [], [f"{name}.cpp, which all share, does not compile:\n{said[:4000]}"] if said else []
         cases, found = list(cases), []
         while cases:
             said = self.compile(name, self.head + "".join(case.text(number) for number, case in enumerate(cases)))
@@ -385,7 +388,7 @@ class Machine:
     def run(self, unit):
         """Links and runs what unit() has compiled. Gives faults."""
         name, cases = unit
-        status, said = self.call(self.compiler, *self.flags, "-pthread", "main.o", f"{name}.o", "-o", name)
+        status, said = self.call(self.compiler, *self.flags, "-pthread", f"{name}.o", *(f"{part}.o" for part in SHARED), "-o", name)
         if status:
             return [f"{name} does not link:\n{said[:4000]}"]
         if passes(self.call(f"./{name}"), len(cases)):
@@ -410,10 +413,11 @@ def faults(cases, options):
     units = [(f"unit_{i}", cases[i::sources]) for i in range(sources)]  # about equally much work
     with tempfile.TemporaryDirectory() as folder:
         machine = Machine(folder, options)
-        compiled = spread(machine.unit, [("main", []), *units], options.jobs)
-        if compiled[0][1]:
-            return compiled[0][1]
-        whole = [(name, left) for (name, _), (left, _) in zip(units, compiled[1:]) if left]
+        shared = spread(machine.unit, [(name, []) for name in SHARED], options.jobs)
+        if any(found for _, found in shared):
+            return [fault for _, found in shared for fault in found]
+        compiled = spread(machine.unit, units, options.jobs)
+        whole = [(name, left) for (name, _), (left, _) in zip(units, compiled) if left]
         ran = spread(machine.run, whole, options.jobs)
     return [fault for _, found in compiled for fault in found] + [fault for found in ran for fault in found]
 

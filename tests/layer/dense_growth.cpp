@@ -9,7 +9,6 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "../net/kernels.hpp"
 #include "given.hpp"
 #include "positive_variance.hpp"
 

@@ -4,7 +4,6 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "../net/kernels.hpp"
 #include "given.hpp"
 
 namespace dense_transition_tests {

@@ -4,7 +4,6 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "../net/kernels.hpp"
 #include "alone.hpp"
 #include "given.hpp"
 #include "reference_check.hpp"

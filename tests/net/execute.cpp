@@ -9,7 +9,6 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/execute.hpp>
 
-#include "kernels.hpp"
 #include "layers.hpp"
 #include "planned.hpp"
 

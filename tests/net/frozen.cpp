@@ -13,8 +13,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "kernels.hpp"
-
 namespace frozen_tests {
 
 using namespace cairn;

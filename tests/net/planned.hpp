@@ -12,16 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/device/cpu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/execute.hpp>
 #include <cairn/net/program.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/train/parameters.hpp>
 #include <doctest/doctest.h>
 
 #include "../long_tests.hpp"
-#include "kernels.hpp"
 #include "plain.hpp"
 
 namespace testing {

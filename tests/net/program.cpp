@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 
 #include "../layer/several_layers.hpp"
-#include "kernels.hpp"
 #include "layers.hpp"
 
 namespace program_tests {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/net/summed_layers.hpp>
 
+#include <cairn/device/cpu.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/concat.hpp>
+#include <cairn/net/execute.hpp>
 #include <cairn/net/frozen.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
-
-#include "kernels.hpp"
 
 namespace summed_layers_tests {
 

@@ -23,7 +23,6 @@
 #include <doctest/doctest.h>
 
 #include "../layer/several_layers.hpp"
-#include "../net/kernels.hpp"
 
 namespace summary_tests {
 

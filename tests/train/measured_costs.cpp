@@ -11,8 +11,6 @@
 #include <cairn/train/measured_costs.hpp>
 #include <doctest/doctest.h>
 
-#include "../net/kernels.hpp"
-
 namespace measured_costs_tests {
 
 using namespace cairn;

@@ -16,7 +16,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "../net/kernels.hpp"
 #include "../net/layers.hpp"
 
 namespace testing {

@@ -110,3 +110,24 @@
 #ifndef CAIRN_WITH_ONEDNN
 #define CAIRN_WITH_ONEDNN 0
 #endif
+
+// Set by the CMake component cairn::compiled, which also links a library of the ops and the executor. A BLAS and oneDNN change
+// what ops compute, so the library has those that the program has; CAIRN_COMPILED_WITH says which: 1 a BLAS, 2 oneDNN.
+#ifndef CAIRN_WITH_COMPILED
+#define CAIRN_WITH_COMPILED 0
+#elif CAIRN_WITH_COMPILED && CAIRN_COMPILED_WITH != CAIRN_WITH_BLAS + 2 * CAIRN_WITH_ONEDNN
+#include "cairn::compiled was made with other components than this program: cairn_compiled(NAME blas) makes one with a BLAS"
+#endif
+#if CAIRN_WITH_COMPILED && !defined(__CUDACC__) // programs of nvcc's compile all of it themselves
+#define CAIRN_HAS_COMPILED 1
+#else
+#define CAIRN_HAS_COMPILED 0
+#endif
+
+// Before an explicit instantiation that the library has, of what is neither an op nor the executor: programs declare it, and the
+// source of the library that defines CAIRN_COMPILES_REST defines it.
+#ifdef CAIRN_COMPILES_REST
+#define CAIRN_COMPILED
+#else
+#define CAIRN_COMPILED extern
+#endif

@@ -310,3 +310,11 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 }
 
 } // namespace cairn::detail
+
+#if CAIRN_HAS_COMPILED
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
+#include <cairn/ops/cpu.hpp>
+
+#include <cairn/net/compiled.inl>
+#endif

@@ -51,3 +51,10 @@
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/tanh/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
+
+#if CAIRN_HAS_COMPILED
+#include <cairn/core/bfloat16.hpp>
+#include <cairn/core/float16.hpp>
+
+#include <cairn/ops/compiled.inl>
+#endif

@@ -294,4 +294,8 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
   return to.str();
 }
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string draw_line_charts<detail::svg_writer>(std::span<const line_chart>, const chart_settings&);
+#endif
+
 } // namespace cairn

@@ -278,4 +278,8 @@ std::string draw_schedule(const picture_panel& panel, const picture_settings& se
   return draw_schedules<Writer>({&panel, 1}, settings);
 }
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string draw_schedules<detail::svg_writer>(std::span<const picture_panel>, const picture_settings&);
+#endif
+
 } // namespace cairn

@@ -12,6 +12,7 @@
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
 #include <cairn/core/tensor.hpp>
+#include <cairn/device/cpu.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/plan/fingerprint.hpp>
 
@@ -216,6 +217,13 @@ inline std::uint64_t checksum(std::span<const std::byte> bits) {
   }
   return h.value();
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void initialize(const program<float, cpu::queue>&, std::span<float>, std::span<float>, seed);
+CAIRN_COMPILED template void initialize(const program<double, cpu::queue>&, std::span<double>, std::span<double>, seed);
+CAIRN_COMPILED template class stage_names<float, cpu::queue>;
+CAIRN_COMPILED template class stage_names<double, cpu::queue>;
+#endif
 
 } // namespace detail
 

@@ -21,7 +21,6 @@
 #include <cairn/train/trainer.hpp>
 
 #include "../../layer/several_layers.hpp"
-#include "../../net/kernels.hpp"
 
 namespace accuracy_tests {
 

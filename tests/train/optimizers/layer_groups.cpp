@@ -14,8 +14,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "../../net/kernels.hpp"
-
 namespace layer_groups_tests {
 
 using namespace cairn;

@@ -11,8 +11,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "../../net/kernels.hpp"
-
 namespace parameter_groups_tests {
 
 using namespace cairn;

@@ -24,7 +24,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "../../net/kernels.hpp"
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
 

@@ -28,8 +28,6 @@
 #include <cairn/train/trainer.hpp>
 #include <doctest/doctest.h>
 
-#include "../../net/kernels.hpp"
-
 namespace trainer_tokens_tests {
 
 using namespace cairn;

@@ -14,7 +14,8 @@ namespace cairn {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
 // states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
-inline detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+template <class = void> // compiled by programs that call it
+detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
     detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
@@ -32,5 +33,9 @@ inline detail::run_time_plan plan_within(const chain& c, const solver& solved, s
                     ", the least that any schedule of this network needs, found " + text(bytes) +
                     "; give it more, or take a smaller batch");
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
+#endif
 
 } // namespace cairn

@@ -161,4 +161,8 @@ private:
   std::vector<point> points_;
 };
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
+#endif
+
 } // namespace cairn

@@ -91,7 +91,8 @@ struct rank_build {
 
 // What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
 // rank. The ranks that are named first are those that the others outnumber, or all of them.
-inline std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
+template <class = void> // compiled by programs that call it
+std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
   const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
     const std::vector<std::size_t> odd = groups.outnumbered();
     return "ddp: " + rank_groups::text(odd) + what + (odd.size() < groups.ranks() ? " from the others" : "") +
@@ -133,5 +134,9 @@ void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, st
   if (std::all_of(builds.begin(), builds.end(), [&](const rank_build& other) { return other == builds[0]; })) return;
   throw input_error(difference_of_ranks(builds, of_all_ranks(comm, queue, texts)));
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template std::string difference_of_ranks(std::span<const rank_build>, std::span<const rank_texts>);
+#endif
 
 } // namespace cairn::detail

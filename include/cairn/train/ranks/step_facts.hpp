@@ -146,4 +146,9 @@ private:
   }
 };
 
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template class facts_of_ranks<float>;
+CAIRN_COMPILED template class facts_of_ranks<double>;
+#endif
+
 } // namespace cairn::detail

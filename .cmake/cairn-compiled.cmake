@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# Cairn's kernels and its executor as a library: a program that links it does not compile them, and they are optimised whatever
+# the program is. The project that uses Cairn compiles the library, once, with its own compiler and flags.
+#
+#   cairn::compiled                                  has the headers alone, as cairn::cairn
+#   cairn_compiled(NAME [blas] [onednn] [LINK ...])  the same for programs that also link cairn::blas or cairn::onednn, which change
+#                                                    what kernels compute; LINK: more targets to compile it with
+#   cairn::precompiled                               each target that links it reads cairn/cairn.hpp as a precompiled header
+if(TARGET cairn::compiled)
+  return()
+endif()
+set(CAIRN_COMPILED_OPTIONS -O2 CACHE STRING "How cairn::compiled is compiled, behind the flags of the build type")
+mark_as_advanced(CAIRN_COMPILED_OPTIONS)
+
+function(cairn_compiled name)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "" "LINK")
+  set(components "")
+  set(number 0) # as config.hpp compares it
+  foreach(component IN LISTS given_UNPARSED_ARGUMENTS)
+    if(component STREQUAL "blas")
+      math(EXPR number "${number} + 1")
+    elseif(component STREQUAL "onednn")
+      math(EXPR number "${number} + 2")
+    else()
+      message(FATAL_ERROR "cairn_compiled: expected blas or onednn, found ${component}: other components change no kernel")
+    endif()
+    list(APPEND components cairn::${component})
+  endforeach()
+
+  set(sources "")
+  foreach(element IN ITEMS float double bfloat16 float16)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/${element}.cpp)
+    set(updates "")
+    if(element MATCHES "^(float|double)$") # parameters of 16 bits are kept as float
+      set(updates "#define CAIRN_COMPILES_UPDATES\n")
+    endif()
+    file(CONFIGURE OUTPUT ${source} CONTENT "#define CAIRN_COMPILES ${element}\n${updates}#include <cairn/net/execute.hpp>\n")
+    list(APPEND sources ${source})
+  endforeach()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/rest.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#define CAIRN_COMPILES_REST\n#include <cairn/cairn.hpp>\n")
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources} ${source})
+  target_link_libraries(${name} PRIVATE ${given_LINK} PUBLIC cairn::cairn ${components})
+  target_compile_definitions(${name} PUBLIC CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
+  target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${CAIRN_COMPILED_OPTIONS}>")
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+cairn_compiled(cairn_compiled)
+add_library(cairn::compiled ALIAS cairn_compiled)
+
+add_library(cairn_precompiled INTERFACE)
+add_library(cairn::precompiled ALIAS cairn_precompiled)
+target_link_libraries(cairn_precompiled INTERFACE cairn::cairn)
+target_precompile_headers(cairn_precompiled INTERFACE <cairn/cairn.hpp>)

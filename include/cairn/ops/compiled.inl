@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// With cairn::compiled a program has the ops on a cpu from a library, for every element type: ops/cpu.hpp ends with this file,
+// which declares them, and a source of the library, which says by CAIRN_COMPILES of which type, defines them. Ops that call a
+// function of the program's own (elementwise) stay in the program.
+
+// EXTERN is empty where they are defined. One group of lines for each op, in the order of ops/cpu.hpp.
+#define CAIRN_COMPILED_OPS(EXTERN, T)                                                                                            \
+  EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                                 \
+  EXTERN template void add_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>);                                  \
+  EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
+  EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
+  EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
+                                             const T*, const T*);                                                                \
+  EXTERN template void batch_norm_evaluate<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*,                       \
+                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*);                 \
+  EXTERN template void batch_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*,                \
+                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*);             \
+  EXTERN template void batch_norm_sums<T>(cpu::queue&, std::size_t, std::size_t, double*, const T*);                             \
+  EXTERN template void batch_norm_gradient_sums<T>(cpu::queue&, std::size_t, std::size_t, double, double*, accumulated<T>*,      \
+                                                   accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
+  EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
+                                                    const accumulated<T>*, const T*, const double*);                             \
+  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);               \
+  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
+                                          const accumulated<T>*, std::size_t);                                                   \
+  EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
+  EXTERN template void channel_statistics_backward<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>,                  \
+                                                      const accumulated<T>*, const accumulated<T>*);                             \
+  EXTERN template void conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, const T*, const T*,            \
+                                         const epilogue<T>&);                                                                    \
+  EXTERN template void conv2d_input_gradient<T>(cpu::queue&, const convolution&, std::size_t, T*, matrix<const T>, const T*,     \
+                                                const epilogue<T>&);                                                             \
+  EXTERN template void conv2d_weight_gradient<T>(cpu::queue&, const convolution&, std::size_t, accumulated<T>*, accumulated<T>*, \
+                                                 matrix<const T>, const T*);                                                     \
+  EXTERN template void copy<T>(cpu::queue&, std::size_t, T*, const T*);                                                          \
+  EXTERN template void copy_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>);                                                  \
+  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);               \
+  EXTERN template void embedding_forward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*,                    \
+                                            const std::int32_t*);                                                                \
+  EXTERN template void embedding_backward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*,      \
+                                             const std::int32_t*);                                                               \
+  EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
+  EXTERN template void group_norm_forward<T>(cpu::queue&, const channel_groups&, double, T*, accumulated<T>*, const T*,          \
+                                             const T*, const T*);                                                                \
+  EXTERN template void group_norm_backward<T>(cpu::queue&, const channel_groups&, T*, accumulated<T>*, accumulated<T>*,          \
+                                              const T*, const T*, const accumulated<T>*, const T*);                              \
+  EXTERN template void l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);                            \
+  EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
+                                             const T*, const T*);                                                                \
+  EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
+                                              const T*, const T*, const accumulated<T>*, const T*);                              \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
+  EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
+  EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
+  EXTERN template void mean_squared_error<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);            \
+  EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
+                                                    const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
+  EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
+                                                     const normalized_conv2d_gradients<T>&, matrix<const T>, const T*,           \
+                                                     const channel_norm<T>&, const T*, T*, accumulated<T>*);                     \
+  EXTERN template void normalized_product_forward<T>(cpu::queue&, matrix<T>, accumulated<T>*, matrix<const T>,                   \
+                                                     const channel_norm<T>&, const T*, const normalized_product_memory<T>&);     \
+  EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
+                                                      matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
+                                                      matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+  EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
+  EXTERN template void sigmoid_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                               \
+  EXTERN template void sigmoid_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                    \
+  EXTERN template void smooth_l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*, double);             \
+  EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
+                                             const accumulated<T>*, double);                                                     \
+  EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
+  EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
+                                                     const cross_entropy_options<T>&);                                           \
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
+  EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
+  EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);
+
+// Updates, of parameters as they are kept: as float where elements have 16 bits.
+#define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
+  EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
+  EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);
+
+namespace cairn {
+
+#ifdef CAIRN_COMPILES
+CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
+#ifdef CAIRN_COMPILES_UPDATES
+CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
+#endif
+#else
+CAIRN_COMPILED_OPS(extern, float)
+CAIRN_COMPILED_OPS(extern, double)
+CAIRN_COMPILED_OPS(extern, bfloat16)
+CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_UPDATES(extern, float)
+CAIRN_COMPILED_UPDATES(extern, double)
+#endif
+
+} // namespace cairn
+
+#undef CAIRN_COMPILED_UPDATES
+#undef CAIRN_COMPILED_OPS
