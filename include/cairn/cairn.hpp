@@ -123,8 +123,6 @@
 #include <cairn/ops/elementwise/elementwise.hpp>                     // a function of elements, for layers of one's own
 #include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
-#include <cairn/ops/gelu/cpu.hpp>                                    // gelu on a cpu
-#include <cairn/ops/gelu/gelu.hpp>                                   // x P(x), P the normal distribution
 #include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
 #include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
 #include <cairn/ops/l1/cpu.hpp>                                      // l1 on a cpu
@@ -146,12 +144,8 @@
 #include <cairn/ops/normalized_product/normalized_product.hpp>       // a norm, a ReLU and a product in one
 #include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
 #include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
-#include <cairn/ops/relu/cpu.hpp>                                    // relu on a cpu
-#include <cairn/ops/relu/relu.hpp>                                   // max(x, 0)
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
-#include <cairn/ops/sigmoid/cpu.hpp>                                 // sigmoid on a cpu
-#include <cairn/ops/sigmoid/sigmoid.hpp>                             // 1 / (1 + e^-x)
 #include <cairn/ops/smooth_l1/cpu.hpp>                               // smooth l1 on a cpu
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>                         // squares near 0, absolute differences beyond
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
@@ -160,8 +154,6 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
-#include <cairn/ops/tanh/cpu.hpp>                                    // tanh on a cpu
-#include <cairn/ops/tanh/tanh.hpp>                                   // the hyperbolic tangent
 #include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
 #include <cairn/ops/window.hpp>                                      // how a window goes over images
@@ -199,6 +191,7 @@
 #include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
 #include <cairn/layer/description.hpp>         // what is known of one element of a chain
 #include <cairn/layer/dropout.hpp>             // Dropout
+#include <cairn/layer/elementwise_layer.hpp>   // a layer that changes each element by itself
 #include <cairn/layer/embedding.hpp>           // Embedding<Vocabulary, Width>
 #include <cairn/layer/flatten.hpp>             // Flatten
 #include <cairn/layer/gelu.hpp>                // GELU

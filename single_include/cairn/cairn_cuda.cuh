@@ -904,7 +904,9 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
                 "elementwise: expected at least one array to read, all of the element type that is written");
   static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
                                                  "copied byte by byte: give it numbers, not containers");
-  detail::elementwise(queue, "elementwise", count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
+  const char* op = "elementwise";
+  if constexpr (requires { F::name; }) op = F::name; // as errors tell it
+  detail::elementwise(queue, op, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
@@ -2234,23 +2236,6 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
 
 } // namespace cairn
 
-// cairn/ops/gelu/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void gelu_forward(cuda::queue& queue, std::size_t count, T* output, const T* input) {
-  detail::elementwise(queue, "gelu_forward", count, detail::gelu_element{}, std::array{output}, std::array{input});
-}
-
-template <std::floating_point T>
-void gelu_backward(cuda::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* input) {
-  detail::elementwise(queue, "gelu_backward", count, detail::gelu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, input});
-}
-
-} // namespace cairn
-
 // cairn/ops/group_norm/cuda.cuh
 
 namespace cairn {
@@ -2991,23 +2976,6 @@ void mean_squared_error(cuda::queue& queue, double* loss, T* output_gradient, st
 
 } // namespace cairn
 
-// cairn/ops/relu/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void relu_forward(cuda::queue& queue, std::size_t count, T* output, const T* input) {
-  detail::elementwise(queue, "relu_forward", count, detail::relu_element{}, std::array{output}, std::array{input});
-}
-
-template <std::floating_point T>
-void relu_backward(cuda::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
-  detail::elementwise(queue, "relu_backward", count, detail::relu_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
-}
-
-} // namespace cairn
-
 // cairn/ops/sgd/cuda.cuh
 
 namespace cairn {
@@ -3026,23 +2994,6 @@ void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, cons
   else
     update(std::type_identity<detail::sgd_momentum_element<T, false>>{}, std::array{parameters, velocity},
            std::array{p, v, gradients});
-}
-
-} // namespace cairn
-
-// cairn/ops/sigmoid/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void sigmoid_forward(cuda::queue& queue, std::size_t count, T* output, const T* input) {
-  detail::elementwise(queue, "sigmoid_forward", count, detail::sigmoid_element{}, std::array{output}, std::array{input});
-}
-
-template <std::floating_point T>
-void sigmoid_backward(cuda::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
-  detail::elementwise(queue, "sigmoid_backward", count, detail::sigmoid_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
 }
 
 } // namespace cairn
@@ -3338,23 +3289,6 @@ template <std::floating_point T>
 void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count) {
   detail::sum_then<T, double>(queue, "squared_norm", count, detail::square_of<T>{count, detail::are_quads(x), x},
                               detail::store_sum{sum});
-}
-
-} // namespace cairn
-
-// cairn/ops/tanh/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void tanh_forward(cuda::queue& queue, std::size_t count, T* output, const T* input) {
-  detail::elementwise(queue, "tanh_forward", count, detail::tanh_element{}, std::array{output}, std::array{input});
-}
-
-template <std::floating_point T>
-void tanh_backward(cuda::queue& queue, std::size_t count, T* input_gradient, const T* output_gradient, const T* output) {
-  detail::elementwise(queue, "tanh_backward", count, detail::tanh_derivative{}, std::array{input_gradient},
-                      std::array{output_gradient, output});
 }
 
 } // namespace cairn

@@ -25,11 +25,12 @@ PROGRAM = """#include <bit>
 #include <cstdio>
 #include <vector>
 
-#include <cairn/ops/gelu/cpu.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
+#include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
-#include <cairn/ops/sigmoid/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
-#include <cairn/ops/tanh/cpu.hpp>
 
 using namespace cairn;
 
@@ -43,11 +44,11 @@ int main() {
   for (std::size_t i = 0; i < rows; ++i) labels[i] = static_cast<int>(i * 7 % columns);
   const auto told = [&](double number) { hash = (hash ^ std::bit_cast<std::uint64_t>(number)) * 1099511628211U; };
   const auto all = [&] { for (const float v : y) told(static_cast<double>(v)); };
-  tanh_forward(queue, count, y.data(), x.data());
+  elementwise(queue, count, detail::tanh_value{}, y.data(), x.data());
   all();
-  sigmoid_forward(queue, count, y.data(), x.data());
+  elementwise(queue, count, detail::sigmoid_value{}, y.data(), x.data());
   all();
-  gelu_forward(queue, count, y.data(), x.data());
+  elementwise(queue, count, detail::gelu_value{}, y.data(), x.data());
   all();
   layer_norm_forward(queue, rows, columns, 1e-5, y.data(), statistics.data(), x.data(), scale.data(), shift.data());
   all();

@@ -13,7 +13,11 @@ from house import SPDX, WARNINGS, run, spread
 COMPILERS = ["g++", "g++-11", "g++-12", "g++-13", "g++-14", "clang++", "clang++-14", "clang++-19"]
 STRICT = ["-Wsign-conversion", "-Wdouble-promotion"]
 
-PROGRAM = """#include <cairn/ops/cpu.hpp>
+PROGRAM = """#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 using namespace cairn;
 template <class T>
@@ -26,14 +30,14 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   add_matrix(q, to, from, from);
   matmul(q, to, from, from, transpose::second, {});
   elementwise(q, 2, [](T a, T b) { return a * b; }, y, x, x);
-  relu_forward(q, 2, y, x);
-  relu_backward(q, 2, y, x, x);
-  gelu_forward(q, 2, y, x);
-  gelu_backward(q, 2, y, x, x);
-  tanh_forward(q, 2, y, x);
-  tanh_backward(q, 2, y, x, x);
-  sigmoid_forward(q, 2, y, x);
-  sigmoid_backward(q, 2, y, x, x);
+  elementwise(q, 2, detail::relu_value{}, y, x);
+  elementwise(q, 2, detail::relu_slope{}, y, x, x);
+  elementwise(q, 2, detail::gelu_value{}, y, x);
+  elementwise(q, 2, detail::gelu_slope{}, y, x, x);
+  elementwise(q, 2, detail::tanh_value{}, y, x);
+  elementwise(q, 2, detail::tanh_slope{}, y, x, x);
+  elementwise(q, 2, detail::sigmoid_value{}, y, x);
+  elementwise(q, 2, detail::sigmoid_slope{}, y, x, x);
   dropout(q, 2, y, x, random_key{}, dropout_rate{});
   layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device that has no op for GELU yet.
+// A device that has no op for Dropout yet.
 // expect: error: .*trainer: this device lacks an op of a layer: expected an overload for its queue of each
 // expect: device_ops<poor::(device::)?queue, float>
 #include <vector>
@@ -17,7 +17,7 @@ struct queue : cpu::queue {
   using cpu::queue::queue;
 };
 #ifndef EXPECT_SUCCESS
-void gelu_forward(queue&, auto...) = delete;
+void dropout(queue&, auto...) = delete;
 #endif
 
 struct device : cpu {

@@ -39,54 +39,6 @@ void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... 
   q.put("elementwise", {span_of(to, count), span_of(from, count)...});
   cairn::elementwise(q.real(), count, f, to, from...);
 }
-// An activation's forward reads one array, its backward the output gradient and another one.
-template <class T, class Op>
-void put_forward(queue& q, std::string_view name, std::size_t count, T* output, const T* input, const Op& op) {
-  q.put(name, {span_of(output, count), span_of(input, count)});
-  op(q.real(), count, output, input);
-}
-template <class T, class Op>
-void put_backward(queue& q, std::string_view name, std::size_t count, T* input_gradient, const T* output_gradient, const T* read,
-                  const Op& op) {
-  q.put(name, {span_of(input_gradient, count), span_of(output_gradient, count), span_of(read, count)});
-  op(q.real(), count, input_gradient, output_gradient, read);
-}
-template <class T>
-void relu_forward(queue& q, std::size_t count, T* output, const T* input) {
-  put_forward(q, "relu_forward", count, output, input, [](auto&... given) { cairn::relu_forward(given...); });
-}
-template <class T>
-void relu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
-  put_backward(q, "relu_backward", count, input_gradient, output_gradient, read,
-               [](auto&... given) { cairn::relu_backward(given...); });
-}
-template <class T>
-void gelu_forward(queue& q, std::size_t count, T* output, const T* input) {
-  put_forward(q, "gelu_forward", count, output, input, [](auto&... given) { cairn::gelu_forward(given...); });
-}
-template <class T>
-void gelu_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
-  put_backward(q, "gelu_backward", count, input_gradient, output_gradient, read,
-               [](auto&... given) { cairn::gelu_backward(given...); });
-}
-template <class T>
-void tanh_forward(queue& q, std::size_t count, T* output, const T* input) {
-  put_forward(q, "tanh_forward", count, output, input, [](auto&... given) { cairn::tanh_forward(given...); });
-}
-template <class T>
-void tanh_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
-  put_backward(q, "tanh_backward", count, input_gradient, output_gradient, read,
-               [](auto&... given) { cairn::tanh_backward(given...); });
-}
-template <class T>
-void sigmoid_forward(queue& q, std::size_t count, T* output, const T* input) {
-  put_forward(q, "sigmoid_forward", count, output, input, [](auto&... given) { cairn::sigmoid_forward(given...); });
-}
-template <class T>
-void sigmoid_backward(queue& q, std::size_t count, T* input_gradient, const T* output_gradient, const T* read) {
-  put_backward(q, "sigmoid_backward", count, input_gradient, output_gradient, read,
-               [](auto&... given) { cairn::sigmoid_backward(given...); });
-}
 template <class T>
 void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   q.put("add", {span_of(sum, count), span_of(a, count), span_of(b, count)});

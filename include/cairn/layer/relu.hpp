@@ -1,30 +1,42 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cairn/layer/layer.hpp>
-#include <cairn/ops/relu/relu.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/layer/elementwise_layer.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// NaN stays NaN, as in torch. The bits are those of a product with activation::relu.
+struct relu_value {
+  static constexpr const char* name = "ReLU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x < T{0}, T{0}, x);
+  }
+};
+
+// As a product with a mask does it: the derivative at 0 is 0, and where y is NaN dy comes through, as in torch.
+struct relu_slope {
+  static constexpr const char* name = "ReLU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return blend(y <= T{0}, T{0}, dy);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 namespace cairn {
 
 // y = max(x, 0), as torch.nn.ReLU. Its backward asks only whether y > 0, so it needs no input and can lie on
 // it.
-struct ReLU {
-  static constexpr reads backward_reads = reads::output;
-  static constexpr bool in_place = true;
+struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
   static constexpr activation as_activation = activation::relu;
-
-  static constexpr tensor outputs(const arguments& in) { return in[0]; }
-
-  template <class Queue, class T>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    relu_forward(queue, call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
-  }
-
-  template <class Queue, class T>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    if (!call.input_gradients) return;
-    relu_backward(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.outputs[0]);
-  }
 };
 
 } // namespace cairn

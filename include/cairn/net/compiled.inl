@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: MIT
-// With cairn::compiled a program has the executor from a library, too: net/execute.hpp ends with this file. See ops/compiled.inl.
+// With cairn::compiled a program has the executor from a library, too, and what the layers that change each element by itself do:
+// net/execute.hpp ends with this file. See ops/compiled.inl.
+
+#define CAIRN_COMPILED_FUNCTION(EXTERN, T, F, READS)                                                                             \
+  EXTERN template void elementwise(cpu::queue&, std::size_t, const leaves_result<F>&, const std::array<T*, 1>&,                  \
+                                   const std::array<const T*, READS>&);
+#define CAIRN_COMPILED_NETWORK(EXTERN, T)                                                                                        \
+  EXTERN template class executor<T, cpu::queue>;                                                                                 \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, gelu_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, gelu_slope, 2)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, relu_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, relu_slope, 2)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_value, 1)                                                                           \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_slope, 2)                                                                           \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_slope, 2)
 
 namespace cairn::detail {
 
 #ifdef CAIRN_COMPILES
-template class executor<CAIRN_COMPILES, cpu::queue>;
+CAIRN_COMPILED_NETWORK(, CAIRN_COMPILES)
 #else
-extern template class executor<float, cpu::queue>;
-extern template class executor<double, cpu::queue>;
-extern template class executor<bfloat16, cpu::queue>;
-extern template class executor<float16, cpu::queue>;
+CAIRN_COMPILED_NETWORK(extern, float)
+CAIRN_COMPILED_NETWORK(extern, double)
+CAIRN_COMPILED_NETWORK(extern, bfloat16)
+CAIRN_COMPILED_NETWORK(extern, float16)
 #endif
 
 } // namespace cairn::detail
+
+#undef CAIRN_COMPILED_NETWORK
+#undef CAIRN_COMPILED_FUNCTION

@@ -314,6 +314,10 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 #if CAIRN_HAS_COMPILED
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/float16.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cpu.hpp>
 
 #include <cairn/net/compiled.inl>

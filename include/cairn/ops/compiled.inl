@@ -39,8 +39,6 @@
                                             const std::int32_t*);                                                                \
   EXTERN template void embedding_backward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*,      \
                                              const std::int32_t*);                                                               \
-  EXTERN template void gelu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
-  EXTERN template void gelu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
   EXTERN template void group_norm_forward<T>(cpu::queue&, const channel_groups&, double, T*, accumulated<T>*, const T*,          \
                                              const T*, const T*);                                                                \
   EXTERN template void group_norm_backward<T>(cpu::queue&, const channel_groups&, T*, accumulated<T>*, accumulated<T>*,          \
@@ -64,19 +62,13 @@
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
                                                       matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
-  EXTERN template void relu_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
-  EXTERN template void relu_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                       \
-  EXTERN template void sigmoid_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                               \
-  EXTERN template void sigmoid_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                    \
   EXTERN template void smooth_l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*, double);             \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \
-  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
-  EXTERN template void tanh_forward<T>(cpu::queue&, std::size_t, T*, const T*);                                                  \
-  EXTERN template void tanh_backward<T>(cpu::queue&, std::size_t, T*, const T*, const T*);
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
 // Updates, of parameters as they are kept: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \

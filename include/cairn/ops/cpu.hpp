@@ -25,7 +25,6 @@
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/embedding/cpu.hpp>
 #include <cairn/ops/embedding/narrow.hpp>
-#include <cairn/ops/gelu/cpu.hpp>
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/l1/cpu.hpp>
@@ -41,15 +40,12 @@
 #include <cairn/ops/normalized_conv2d/narrow.hpp>
 #include <cairn/ops/normalized_product/cpu.hpp>
 #include <cairn/ops/normalized_product/narrow.hpp>
-#include <cairn/ops/relu/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
-#include <cairn/ops/sigmoid/cpu.hpp>
 #include <cairn/ops/smooth_l1/cpu.hpp>
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
-#include <cairn/ops/tanh/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
 
 #if CAIRN_HAS_COMPILED

@@ -21,7 +21,6 @@
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
-#include <cairn/ops/gelu/gelu.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
 #include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
@@ -29,14 +28,11 @@
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
-#include <cairn/ops/relu/relu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
-#include <cairn/ops/sigmoid/sigmoid.hpp>
 #include <cairn/ops/smooth_l1/smooth_l1.hpp>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
-#include <cairn/ops/tanh/tanh.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 
 namespace cairn {
@@ -77,14 +73,6 @@ concept computes_layers =
       matmul(queue, to, from, from, transpose::second, then);
       elementwise(queue, count, sum_of_two{}, y, x, x);
       matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
-      relu_forward(queue, count, y, x);
-      relu_backward(queue, count, y, x, x);
-      gelu_forward(queue, count, y, x);
-      gelu_backward(queue, count, y, x, x);
-      tanh_forward(queue, count, y, x);
-      tanh_backward(queue, count, y, x, x);
-      sigmoid_forward(queue, count, y, x);
-      sigmoid_backward(queue, count, y, x, x);
       dropout(queue, count, y, x, key, rate);
       layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
       layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);

@@ -8,6 +8,10 @@
 #include <vector>
 
 #include <cairn/core/random.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cuda.cuh>
 
 #include "parts.hpp"
@@ -48,14 +52,15 @@ void add_elements(std::vector<measured_op>& all, std::size_t n) {
     all.push_back({name, by({n}), 4 * arrays_moved * static_cast<double>(n), run});
   };
   of("add", 3, [n](auto& q, const arrays& a) { add(q, n, a.x(0), a.x(1), a.x(2)); });
-  of("relu forward", 2, [n](auto& q, const arrays& a) { relu_forward(q, n, a.x(0), a.x(1)); });
-  of("relu backward", 3, [n](auto& q, const arrays& a) { relu_backward(q, n, a.x(0), a.x(1), a.x(2)); });
-  of("gelu forward", 2, [n](auto& q, const arrays& a) { gelu_forward(q, n, a.x(0), a.x(1)); });
-  of("gelu backward", 3, [n](auto& q, const arrays& a) { gelu_backward(q, n, a.x(0), a.x(1), a.x(2)); });
-  of("tanh forward", 2, [n](auto& q, const arrays& a) { tanh_forward(q, n, a.x(0), a.x(1)); });
-  of("tanh backward", 3, [n](auto& q, const arrays& a) { tanh_backward(q, n, a.x(0), a.x(1), a.x(2)); });
-  of("sigmoid forward", 2, [n](auto& q, const arrays& a) { sigmoid_forward(q, n, a.x(0), a.x(1)); });
-  of("sigmoid backward", 3, [n](auto& q, const arrays& a) { sigmoid_backward(q, n, a.x(0), a.x(1), a.x(2)); });
+  of("relu forward", 2, [n](auto& q, const arrays& a) { elementwise(q, n, detail::relu_value{}, a.x(0), a.x(1)); });
+  of("relu backward", 3, [n](auto& q, const arrays& a) { elementwise(q, n, detail::relu_slope{}, a.x(0), a.x(1), a.x(2)); });
+  of("gelu forward", 2, [n](auto& q, const arrays& a) { elementwise(q, n, detail::gelu_value{}, a.x(0), a.x(1)); });
+  of("gelu backward", 3, [n](auto& q, const arrays& a) { elementwise(q, n, detail::gelu_slope{}, a.x(0), a.x(1), a.x(2)); });
+  of("tanh forward", 2, [n](auto& q, const arrays& a) { elementwise(q, n, detail::tanh_value{}, a.x(0), a.x(1)); });
+  of("tanh backward", 3, [n](auto& q, const arrays& a) { elementwise(q, n, detail::tanh_slope{}, a.x(0), a.x(1), a.x(2)); });
+  of("sigmoid forward", 2, [n](auto& q, const arrays& a) { elementwise(q, n, detail::sigmoid_value{}, a.x(0), a.x(1)); });
+  of("sigmoid backward", 3,
+     [n](auto& q, const arrays& a) { elementwise(q, n, detail::sigmoid_slope{}, a.x(0), a.x(1), a.x(2)); });
   of("dropout", 2, [n](auto& q, const arrays& a) {
     dropout(q, n, a.x(0), a.x(1), random_key{.seed = 1}, dropout_rate{std::uint64_t{1} << 30, 4.0 / 3});
   });

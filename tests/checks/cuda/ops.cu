@@ -3,6 +3,10 @@
 #include <cstdint>
 
 #include <cairn/core/random.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cuda.cuh>
 #include <cairn/ops/ops.hpp>
 
@@ -17,14 +21,14 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   add_matrix(q, to, from, from);
   matmul(q, to, from, from, transpose::second, {});
   elementwise(q, 2, detail::sum_of_two{}, y, x, x);
-  relu_forward(q, 2, y, x);
-  relu_backward(q, 2, y, x, x);
-  gelu_forward(q, 2, y, x);
-  gelu_backward(q, 2, y, x, x);
-  tanh_forward(q, 2, y, x);
-  tanh_backward(q, 2, y, x, x);
-  sigmoid_forward(q, 2, y, x);
-  sigmoid_backward(q, 2, y, x, x);
+  elementwise(q, 2, detail::relu_value{}, y, x);
+  elementwise(q, 2, detail::relu_slope{}, y, x, x);
+  elementwise(q, 2, detail::gelu_value{}, y, x);
+  elementwise(q, 2, detail::gelu_slope{}, y, x, x);
+  elementwise(q, 2, detail::tanh_value{}, y, x);
+  elementwise(q, 2, detail::tanh_slope{}, y, x, x);
+  elementwise(q, 2, detail::sigmoid_value{}, y, x);
+  elementwise(q, 2, detail::sigmoid_slope{}, y, x, x);
   dropout(q, 2, y, x, random_key{}, dropout_rate{});
   layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);

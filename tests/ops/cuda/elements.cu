@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
 
@@ -36,15 +40,27 @@ double worst_of(const char* name, std::size_t in, const Op& op) {
 TEST_CASE("cuda: functions of elements agree with the cpu's") {
   CHECK(worst_of("add", 2, [](auto& q, std::size_t n, const auto& g) { add(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
   CHECK(worst_of("add", 2, [](auto& q, std::size_t n, const auto& g) { add(q, n - 1, g.out[0], g.in[0] + 1, g.in[1]); }) <= 1);
-  CHECK(worst_of("relu", 1, [](auto& q, std::size_t n, const auto& g) { relu_forward(q, n, g.out[0], g.in[0]); }) <= 1);
-  CHECK(worst_of("relu", 2, [](auto& q, std::size_t n, const auto& g) { relu_backward(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
-  CHECK(worst_of("gelu", 1, [](auto& q, std::size_t n, const auto& g) { gelu_forward(q, n, g.out[0], g.in[0]); }) <= 1);
-  CHECK(worst_of("gelu", 2, [](auto& q, std::size_t n, const auto& g) { gelu_backward(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
-  CHECK(worst_of("tanh", 1, [](auto& q, std::size_t n, const auto& g) { tanh_forward(q, n, g.out[0], g.in[0]); }) <= 1);
-  CHECK(worst_of("tanh", 2, [](auto& q, std::size_t n, const auto& g) { tanh_backward(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
-  CHECK(worst_of("sigmoid", 1, [](auto& q, std::size_t n, const auto& g) { sigmoid_forward(q, n, g.out[0], g.in[0]); }) <= 1);
-  CHECK(worst_of("sigmoid", 2,
-                 [](auto& q, std::size_t n, const auto& g) { sigmoid_backward(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
+  CHECK(worst_of("relu", 1,
+                 [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, detail::relu_value{}, g.out[0], g.in[0]); }) <= 1);
+  CHECK(worst_of("relu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::relu_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("gelu", 1,
+                 [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, detail::gelu_value{}, g.out[0], g.in[0]); }) <= 1);
+  CHECK(worst_of("gelu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::gelu_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("tanh", 1,
+                 [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, detail::tanh_value{}, g.out[0], g.in[0]); }) <= 1);
+  CHECK(worst_of("tanh", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::tanh_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("sigmoid", 1, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::sigmoid_value{}, g.out[0], g.in[0]);
+        }) <= 1);
+  CHECK(worst_of("sigmoid", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::sigmoid_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
   CHECK(worst_of("elementwise", 2,
                  [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, silu{}, g.out[0], g.in[0], g.in[1]); }) <= 1);
   CHECK(worst_of("copy", 1, [](auto& q, std::size_t n, const auto& g) { copy(q, n, g.out[0], g.in[0]); }) <= 1);
@@ -53,7 +69,7 @@ TEST_CASE("cuda: functions of elements agree with the cpu's") {
 TEST_CASE("cuda: in a large tensor a thread takes several times 16 bytes, to the same bits") {
   const std::size_t count = 4 * (std::size_t{1} << 20) + 5;
   const testing::operands all{.in = {normal(count, 1)}, .out = {std::vector<double>(count + 3, 7.0)}};
-  const auto op = [&](auto& q, const auto& g) { relu_forward(q, count, g.out[0], g.in[0]); };
+  const auto op = [&](auto& q, const auto& g) { elementwise(q, count, detail::relu_value{}, g.out[0], g.in[0]); };
   CHECK(testing::of_gpu<float>(all, op).out == testing::of_gpu<float>(all, op, 1).out);
   CHECK(testing::apart<float>(all, op) == 0);
 }

@@ -9,16 +9,16 @@
 #include <doctest/doctest.h>
 
 #include <cairn/core/config.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/relu.hpp>
+#include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/tanh.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/gelu/cpu.hpp>
 #include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/mean_squared_error/cpu.hpp>
-#include <cairn/ops/relu/cpu.hpp>
-#include <cairn/ops/sigmoid/cpu.hpp>
 #include <cairn/ops/smooth_l1/cpu.hpp>
-#include <cairn/ops/tanh/cpu.hpp>
 
 #include "../narrow.hpp"
 
@@ -53,19 +53,19 @@ void check_activations() {
     op(wide.data(), x.wide.data());
     CHECK(narrow::wrong(own, wide) == 0);
   };
-  forward([&](auto* y, const auto* in) { relu_forward(queue, count, y, in); });
-  forward([&](auto* y, const auto* in) { gelu_forward(queue, count, y, in); });
-  forward([&](auto* y, const auto* in) { tanh_forward(queue, count, y, in); });
-  forward([&](auto* y, const auto* in) { sigmoid_forward(queue, count, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::relu_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::gelu_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::tanh_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::sigmoid_value{}, y, in); });
   const auto backward = [&](auto op) {
     op(own.data(), dy.own.data(), x.own.data());
     op(wide.data(), dy.wide.data(), x.wide.data());
     CHECK(narrow::wrong(own, wide) == 0);
   };
-  backward([&](auto* dx, const auto* g, const auto* in) { relu_backward(queue, count, dx, g, in); });
-  backward([&](auto* dx, const auto* g, const auto* in) { gelu_backward(queue, count, dx, g, in); });
-  backward([&](auto* dx, const auto* g, const auto* in) { tanh_backward(queue, count, dx, g, in); });
-  backward([&](auto* dx, const auto* g, const auto* in) { sigmoid_backward(queue, count, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::relu_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::gelu_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::tanh_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::sigmoid_slope{}, dx, g, in); });
   backward([&](auto* made, const auto* a, const auto* b) { elementwise(queue, count, product{}, made, a, b); });
   backward([&](auto* sum, const auto* a, const auto* b) { add(queue, count, sum, a, b); });
   own = x.own; // the sum may lie on an operand

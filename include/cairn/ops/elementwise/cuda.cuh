@@ -89,7 +89,9 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
                 "elementwise: expected at least one array to read, all of the element type that is written");
   static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
                                                  "copied byte by byte: give it numbers, not containers");
-  detail::elementwise(queue, "elementwise", count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
+  const char* op = "elementwise";
+  if constexpr (requires { F::name; }) op = F::name; // as errors tell it
+  detail::elementwise(queue, op, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
