@@ -20,24 +20,27 @@ using namespace cairn;
 
 // own code: a loss
 // The mean of q d where d = target - output is positive, and of (q - 1) d elsewhere. It is least where the output is the
-// q-quantile of the targets.
+// q-quantile of the targets. `term` and `slope` hold what becomes of one element, on every device.
 struct QuantileLoss {
   double q = 0.5;
+
+  struct term {
+    double q;
+    CAIRN_HOST_DEVICE auto operator()(auto y, auto t) const { return decltype(y)((t > y ? q : q - 1) * (t - y)); }
+  };
+  struct slope { // by y
+    double q;
+    CAIRN_HOST_DEVICE auto operator()(auto y, auto t) const { return decltype(y)(t > y ? -q : 1 - q); }
+  };
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
   template <class T, class Target>
   static constexpr bool takes = std::is_same_v<T, Target>;
   std::array<double, 1> settings() const { return {q}; }
   template <class T>
-  void run(cpu::queue&, const loss_call<T, T>& call) const {
-    const std::size_t n = call.rows * call.output_shape->size();
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double d = double(call.targets[i]) - double(call.output[i]), slope = d > 0 ? q : q - 1;
-      sum += slope * d;
-      if (call.output_gradient) call.output_gradient[i] = static_cast<T>(-slope / double(n));
-    }
-    *call.loss = sum / double(n);
+  void run(auto& queue, const loss_call<T, T>& call) const {
+    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets,
+                  term{q}, slope{q});
   }
 };
 // end of own code

@@ -125,8 +125,6 @@
 #include <cairn/ops/embedding/embedding.hpp>                         // rows of a table by their indices
 #include <cairn/ops/group_norm/cpu.hpp>                              // group norm on a cpu
 #include <cairn/ops/group_norm/group_norm.hpp>                       // groups of channels of mean 0 and variance 1
-#include <cairn/ops/l1/cpu.hpp>                                      // l1 on a cpu
-#include <cairn/ops/l1/l1.hpp>                                       // the mean of absolute differences
 #include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
 #include <cairn/ops/layer_norm/layer_norm.hpp>                       // rows of mean 0 and variance 1
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
@@ -136,8 +134,8 @@
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>                       // the greatest of every window of an image
 #include <cairn/ops/mean_factor/cpu.hpp>                             // mean factor on a cpu
 #include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
-#include <cairn/ops/mean_squared_error/cpu.hpp>                      // mean squared error on a cpu
-#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>       // the mean of squared differences
+#include <cairn/ops/mean_of_terms/cpu.hpp>                           // means of terms on a cpu
+#include <cairn/ops/mean_of_terms/mean_of_terms.hpp>                 // a loss that is a mean over elements, and its gradient
 #include <cairn/ops/normalized_conv2d/cpu.hpp>                       // normalized conv2d on a cpu
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>         // a norm, a ReLU and a convolution in one
 #include <cairn/ops/normalized_product/cpu.hpp>                      // normalized product on a cpu
@@ -146,8 +144,6 @@
 #include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
-#include <cairn/ops/smooth_l1/cpu.hpp>                               // smooth l1 on a cpu
-#include <cairn/ops/smooth_l1/smooth_l1.hpp>                         // squares near 0, absolute differences beyond
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>       // cross entropy with probabilities of classes
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu

@@ -20,14 +20,12 @@
 #include <cairn/ops/elementwise/cuda.cuh>           // elementwise on a GPU
 #include <cairn/ops/embedding/cuda.cuh>             // embedding on a GPU
 #include <cairn/ops/group_norm/cuda.cuh>            // group norm on a GPU
-#include <cairn/ops/l1/cuda.cuh>                    // l1 on a GPU
 #include <cairn/ops/layer_norm/cuda.cuh>            // layer norm on a GPU
 #include <cairn/ops/matmul/cuda.cuh>                // matmul on a GPU
 #include <cairn/ops/max_pool2d/cuda.cuh>            // max pool2d on a GPU
 #include <cairn/ops/mean_factor/cuda.cuh>           // mean factor on a GPU
-#include <cairn/ops/mean_squared_error/cuda.cuh>    // mean squared error on a GPU
+#include <cairn/ops/mean_of_terms/cuda.cuh>         // losses that are means of terms on a GPU
 #include <cairn/ops/sgd/cuda.cuh>                   // sgd on a GPU
-#include <cairn/ops/smooth_l1/cuda.cuh>             // smooth l1 on a GPU
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>    // soft cross entropy on a GPU
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh> // softmax cross entropy on a GPU
 #include <cairn/ops/squared_norm/cuda.cuh>          // squared norm on a GPU

@@ -10703,91 +10703,18 @@ CAIRN_KERNELS_END
 
 namespace cairn {
 
-// *loss = sum max(x, 0) - x t + log(1 + e^-|x|) / count      added up in double
-// output_gradient = (1 / (1 + e^-x) - t) / count             not computed when it is null; may lie on the output
-//
-// -t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, in the form that neither overflows nor
-// cancels, as torch.nn.BCEWithLogitsLoss. All are `count` elements; of none the loss is 0.
-template <class T>
-void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets) = delete;
-
-// The same with a weight for the targets of 1 in each of `columns`, the innermost extent: element i has weights[i % columns].
-//   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count
-//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count
+// -w t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, as torch.nn.BCEWithLogitsLoss with pos_weight: a
+// weight for the targets of 1 in each of `columns`, the innermost extent: element i has w = positive_weights[i % columns]. In
+// the form that neither overflows nor cancels:
+//   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count      added up in double
+//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                      not computed when it is null; may lie
+//                                                                                        on the output
+// All are `count` elements; of none the loss is 0.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
 
 } // namespace cairn
-
-// cairn/ops/elementwise/mean_of_terms.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A loss that is the mean over elements of term(y, t), and its derivative by y, both as elementwise() takes functions:
-// term leaves its value in y, and so does derivative, which knows the count. Terms are made in T, a piece that stays in
-// the innermost cache at a time, and added up in double.
-template <class T, class Term, class Derivative>
-void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-                   const Term& term, const Derivative& derivative) {
-  const instruction_set set = widest_for_elements();
-  const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
-    constexpr std::size_t piece = 1024;
-    alignas(64) T terms[piece];
-    double part = 0;
-    for (std::size_t i = begin; i < end; i += piece) {
-      const std::size_t length = std::min(piece, end - i);
-      run_elements(set, term, length, std::array<T*, 1>{terms}, std::array{output + i, targets + i});
-      const T* const own = terms;
-      part += sum_in_lanes(length, [own](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(own[j]); });
-    }
-    return part;
-  });
-  *loss = count == 0 ? 0 : sum / static_cast<double>(count);
-  if (output_gradient != nullptr) elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
-}
-
-// The same of an output whose sums are kept in another type, which is the type of the targets: terms are made in that type,
-// and the derivative is rounded once.
-template <narrow_element T, class F>
-void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
-                      const accumulated<T>* targets) {
-  using wide = accumulated<T>;
-  for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<wide>(output[i]);
-  run_elements(set, f, count, std::array<wide*, 1>{results}, std::array<const wide*, 2>{results, targets});
-}
-template <narrow_element T, class Term, class Derivative>
-void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) {
-  using wide = accumulated<T>;
-  constexpr std::size_t piece = 1024;
-  const instruction_set set = widest_for_elements();
-  const double sum = sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
-    alignas(64) wide terms[piece];
-    double part = 0;
-    for (std::size_t i = begin; i < end; i += piece) {
-      const std::size_t length = std::min(piece, end - i);
-      run_with_targets(set, term, length, terms, output + i, targets + i);
-      for (std::size_t j = 0; j < length; ++j) part += static_cast<double>(terms[j]);
-    }
-    return part;
-  });
-  *loss = count == 0 ? 0 : sum / static_cast<double>(count);
-  if (output_gradient == nullptr) return;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
-    alignas(64) wide made[piece];
-    const std::size_t begin = index * piece, length = std::min(piece, count - begin);
-    run_with_targets(set, derivative, length, made, output + begin, targets + begin);
-    for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
-  });
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
 
 // cairn/ops/bce_with_logits/cpu.hpp
 
@@ -10796,20 +10723,6 @@ CAIRN_KERNELS_BEGIN
 namespace cairn {
 
 namespace detail {
-
-struct logit_error {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const {
-    const T positive = blend(x < T{0}, T{0}, x);
-    x = positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
-  }
-};
-
-template <class T>
-struct logit_error_derivative {
-  T share; // 1 / count
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target) const { x = share * (logistic(x) - target); }
-};
 
 struct weighted_logit_error {
   template <class T>
@@ -10847,14 +10760,6 @@ void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumula
 }
 
 } // namespace detail
-
-template <class T>
-void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets) {
-
-  const detail::logit_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::logit_error{}, derivative);
-}
 
 template <class T>
 void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
@@ -15606,58 +15511,6 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
 
 CAIRN_KERNELS_END
 
-// cairn/ops/l1/l1.hpp
-
-namespace cairn {
-
-// *loss = sum |y - t| / count                 added up in double
-// output_gradient = sign(y - t) / count       not computed when it is null; may lie on the output
-//
-// sign(0) is 0, as in torch.nn.L1Loss; sign(NaN) is NaN. All are `count` elements; of none the loss is 0.
-template <class T>
-void l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-        const accumulated<T>* targets) = delete;
-
-} // namespace cairn
-
-// cairn/ops/l1/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-struct absolute_error {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
-    y = absolute(y - target);
-  }
-};
-
-// 0 d is 0 for no distance and NaN for NaN.
-template <class T>
-struct absolute_error_derivative {
-  T share; // 1 / count
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
-    const T distance = y - target;
-    y = blend(distance > T{0}, share, blend(distance < T{0}, -share, T{0} * distance));
-  }
-};
-
-} // namespace detail
-
-template <class T>
-void l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const accumulated<T>* targets) {
-
-  const detail::absolute_error_derivative<accumulated<T>> derivative{static_cast<accumulated<T>>(1 / static_cast<double>(count))};
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::absolute_error{}, derivative);
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
 // cairn/ops/layer_norm/layer_norm.hpp
 
 namespace cairn {
@@ -16060,68 +15913,104 @@ void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, c
 
 } // namespace cairn
 
-// cairn/ops/mean_squared_error/mean_squared_error.hpp
+// cairn/ops/mean_of_terms/mean_of_terms.hpp
 
 namespace cairn {
 
-// *loss = sum (y - t)^2 / count               added up in double
-// output_gradient = 2 (y - t) / count         not computed when it is null; may lie on the output
+// A loss that is a mean over elements, for a loss of one's own that runs on every device.
+//   *loss = sum term(y_i, t_i) / count                         added up in double
+//   output_gradient_i = derivative(y_i, t_i) / count           not computed when it is null; may lie on the output
 //
-// All are `count` elements; of none the loss is 0.
-template <class T>
-void mean_squared_error(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const accumulated<T>* targets) = delete;
+// Both functions are as elementwise() takes them, of two elements: the output y, as a float where T has 16 bits, and its target;
+// derivative is that by y. A term that gives double of floats is added up as it is. All are `count` elements; of none the
+// loss is 0.
+template <class T, class Term, class Derivative>
+void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) = delete;
 
 } // namespace cairn
 
-// cairn/ops/mean_squared_error/cpu.hpp
+// cairn/ops/mean_of_terms/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
+namespace cairn::detail {
+
+// A derivative over the number of elements.
+template <class T, class Derivative>
+struct share_of_derivative {
+  T share; // 1 / count
+  Derivative derivative;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = share * derivative(y, target); }
+};
+template <class T, class Derivative>
+share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std::size_t count) {
+  return {static_cast<T>(1 / static_cast<double>(count)), derivative};
+}
+
+template <class Term>
+inline constexpr bool gives_double = std::same_as<std::invoke_result_t<const Term&, float, float>, double>;
+
+// Functions of elements of 16 bits and their targets, a piece that stays in the innermost cache at a time, in the type of
+// their sums.
+template <narrow_element T, class F>
+void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
+                      const accumulated<T>* targets) {
+  using wide = accumulated<T>;
+  for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<wide>(output[i]);
+  run_elements(set, f, count, std::array<wide*, 1>{results}, std::array<const wide*, 2>{results, targets});
+}
+template <class T, class F>
+void run_with_targets(instruction_set set, const F& f, std::size_t count, T* results, const T* output, const T* targets) {
+  run_elements(set, f, count, std::array<T*, 1>{results}, std::array{output, targets});
+}
+
+} // namespace cairn::detail
+
 namespace cairn {
 
-namespace detail {
-
-struct squared_error {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
-    const T difference = y - target;
-    y = difference * difference;
-  }
-};
-
-template <class T>
-struct squared_error_derivative {
-  T factor;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = factor * (y - target); }
-};
-
-} // namespace detail
-
-template <class T>
-void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const accumulated<T>* targets) {
+// Terms are made in accumulated<T>, a piece that stays in the innermost cache at a time.
+template <class T, class Term, class Derivative>
+void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) {
+  using wide = accumulated<T>;
+  constexpr std::size_t piece = 1024;
+  const detail::instruction_set set = detail::widest_for_elements();
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
-    const T* const y = output + begin;
-    const T* const t = targets + begin;
-    return detail::sum_in_lanes(end - begin, [y, t](std::size_t i) __attribute__((always_inline)) {
-      const auto difference = static_cast<double>(y[i] - t[i]);
-      return difference * difference;
-    });
+    if constexpr (detail::gives_double<Term> && !detail::is_narrow<T>) {
+      const T *const y = output + begin, *const t = targets + begin;
+      return detail::sum_in_lanes(end - begin, [y, t, term](std::size_t i) __attribute__((always_inline)) {
+        return static_cast<double>(term(y[i], t[i]));
+      });
+    } else {
+      alignas(64) wide terms[piece];
+      double part = 0;
+      for (std::size_t i = begin; i < end; i += piece) {
+        const std::size_t length = std::min(piece, end - i);
+        detail::run_with_targets(set, detail::leaves_result<Term>{term}, length, terms, output + i, targets + i);
+        const wide* const own = terms;
+        if constexpr (detail::is_narrow<T>)
+          for (std::size_t j = 0; j < length; ++j) part += static_cast<double>(own[j]);
+        else
+          part += detail::sum_in_lanes(length, [own](std::size_t j)
+                                                   __attribute__((always_inline)) { return static_cast<double>(own[j]); });
+      }
+      return part;
+    }
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr || count == 0) return;
-  const detail::squared_error_derivative<T> derivative{static_cast<T>(2.0 / static_cast<double>(count))};
-  detail::elementwise(queue, count, derivative, std::array{output_gradient}, std::array{output, targets});
-}
-
-// Of elements whose sums are kept in another type: the terms are made in it.
-template <detail::narrow_element T>
-void mean_squared_error(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const accumulated<T>* targets) {
-  const auto factor = static_cast<accumulated<T>>(2.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::squared_error{},
-                        detail::squared_error_derivative<accumulated<T>>{factor});
+  const auto share = detail::over_count<wide>(derivative, count);
+  if constexpr (!detail::is_narrow<T>) {
+    detail::elementwise(queue, count, share, std::array{output_gradient}, std::array{output, targets});
+  } else {
+    queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
+      alignas(64) wide made[piece];
+      const std::size_t begin = index * piece, length = std::min(piece, count - begin);
+      detail::run_with_targets(set, share, length, made, output + begin, targets + begin);
+      for (std::size_t j = 0; j < length; ++j) output_gradient[begin + j] = static_cast<T>(made[j]);
+    });
+  }
 }
 
 } // namespace cairn
@@ -16771,66 +16660,6 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
 
 CAIRN_KERNELS_END
 
-// cairn/ops/smooth_l1/smooth_l1.hpp
-
-namespace cairn {
-
-// With d = y - t and beta > 0, as torch.nn.SmoothL1Loss; with beta = 0 it is l1.
-//   *loss = sum (|d| < beta ? d^2 / (2 beta) : |d| - beta / 2) / count        added up in double
-//   output_gradient = (|d| < beta ? d / beta : sign(d)) / count               not computed when it is null; may
-//                                                                             lie on the output
-//
-// All are `count` elements; of none the loss is 0.
-template <class T>
-void smooth_l1(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const accumulated<T>* targets, double beta) = delete;
-
-} // namespace cairn
-
-// cairn/ops/smooth_l1/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn {
-
-namespace detail {
-
-template <class T>
-struct smooth_error {
-  T beta;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
-    const T distance = absolute(y - target);
-    y = blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
-  }
-};
-
-// Of NaN the inner choice is the last, d / beta, which is NaN.
-template <class T>
-struct smooth_error_derivative {
-  T beta, share; // 1 / count
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const {
-    const T distance = y - target;
-    y = share * blend(distance >= beta, T{1}, blend(distance <= -beta, T{-1}, distance / beta));
-  }
-};
-
-} // namespace detail
-
-template <class T>
-void smooth_l1(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-               const accumulated<T>* targets, double beta) {
-
-  if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
-  using sum = accumulated<T>;
-  const auto at = static_cast<sum>(beta), share = static_cast<sum>(1 / static_cast<double>(count));
-  detail::mean_of_terms(queue, loss, output_gradient, count, output, targets, detail::smooth_error<sum>{at},
-                        detail::smooth_error_derivative<sum>{at, share});
-}
-
-} // namespace cairn
-
-CAIRN_KERNELS_END
-
 // cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp
 
 namespace cairn {
@@ -17439,7 +17268,6 @@ CAIRN_KERNELS_END
                                                    accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
                                                     const accumulated<T>*, const T*, const double*);                             \
-  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);               \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
                                           const accumulated<T>*, std::size_t);                                                   \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
@@ -17462,7 +17290,6 @@ CAIRN_KERNELS_END
                                              const T*, const T*);                                                                \
   EXTERN template void group_norm_backward<T>(cpu::queue&, const channel_groups&, T*, accumulated<T>*, accumulated<T>*,          \
                                               const T*, const T*, const accumulated<T>*, const T*);                              \
-  EXTERN template void l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);                            \
   EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
                                              const T*, const T*);                                                                \
   EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
@@ -17470,7 +17297,6 @@ CAIRN_KERNELS_END
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
-  EXTERN template void mean_squared_error<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);            \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
                                                     const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
   EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
@@ -17481,13 +17307,12 @@ CAIRN_KERNELS_END
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
                                                       matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
-  EXTERN template void smooth_l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*, double);             \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \
-  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);                                             \
+  EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
 // Updates, of parameters as they are kept: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
@@ -17648,11 +17473,8 @@ concept computes_losses =
       softmax_cross_entropy(queue, loss, y, from, labels);
       softmax_cross_entropy(queue, loss, y, from, labels, options);
       soft_cross_entropy(queue, loss, y, from, targets, targets, 0.0);
-      bce_with_logits(queue, loss, y, count, x, targets);
       bce_with_logits(queue, loss, y, count, x, targets, targets, count);
-      mean_squared_error(queue, loss, y, count, x, targets);
-      l1(queue, loss, y, count, x, targets);
-      smooth_l1(queue, loss, y, count, x, targets, 1.0);
+      mean_of_terms(queue, loss, y, count, x, targets, sum_of_two{}, sum_of_two{});
     };
 
 template <class Queue, class T>
@@ -33998,6 +33820,31 @@ private:
 
 // cairn/train/losses/bce_with_logits_loss.hpp
 
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// max(x, 0) - x t + log(1 + e^-|x|): the form that neither overflows nor cancels.
+struct logit_error {
+  static constexpr const char* name = "BCEWithLogitsLoss";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x, T target) const {
+    const T positive = blend(x < T{0}, T{0}, x);
+    return positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
+  }
+};
+
+struct logit_error_slope {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x, T target) const {
+    return logistic(x) - target;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 namespace cairn {
 
 // -w t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
@@ -34029,7 +33876,9 @@ struct BCEWithLogitsLoss {
   template <class Queue, floating_element T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
-    if (pos_weight.size() == 0) return bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets);
+    if (pos_weight.size() == 0)
+      return mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, detail::logit_error{},
+                           detail::logit_error_slope{});
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // a call of the op alone
@@ -34048,6 +33897,18 @@ private:
 static_assert(loss<BCEWithLogitsLoss>);
 
 } // namespace cairn
+
+#if CAIRN_HAS_COMPILED
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::logit_error&, const detail::logit_error_slope&);
+
+} // namespace cairn
+#endif
 
 // cairn/train/losses/cross_entropy_loss.hpp
 
@@ -34137,9 +33998,10 @@ struct element_loss {
   static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
 protected:
-  template <floating_element T>
-  static std::size_t elements(const loss_call<T, accumulated<T>>& call) {
-    return call.rows * call.output_shape->size();
+  template <class Queue, floating_element T, class Term, class Slope>
+  static void mean(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
+    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, term,
+                  slope);
   }
 };
 
@@ -34147,13 +34009,38 @@ protected:
 
 // cairn/train/losses/l1_loss.hpp
 
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct absolute_error {
+  static constexpr const char* name = "L1Loss";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    return absolute(y - target);
+  }
+};
+
+// The sign of the distance: 0 of no distance, as in torch, and NaN of NaN.
+struct absolute_error_slope {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    const T distance = y - target;
+    return blend(distance > T{0}, T{1}, blend(distance < T{0}, T{-1}, T{0} * distance));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 namespace cairn {
 
 // The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
 struct L1Loss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    l1(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+    mean(queue, call, detail::absolute_error{}, detail::absolute_error_slope{});
   }
 };
 
@@ -34161,7 +34048,43 @@ static_assert(loss<L1Loss>);
 
 } // namespace cairn
 
+#if CAIRN_HAS_COMPILED
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+
+} // namespace cairn
+#endif
+
 // cairn/train/losses/mse_loss.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct squared_error {
+  static constexpr const char* name = "MSELoss";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline double operator()(T y, T target) const {
+    const auto difference = static_cast<double>(y - target);
+    return difference * difference;
+  }
+};
+
+struct squared_error_slope {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    return T{2} * (y - target);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 namespace cairn {
 
@@ -34169,7 +34092,7 @@ namespace cairn {
 struct MSELoss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    mean_squared_error(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+    mean(queue, call, detail::squared_error{}, detail::squared_error_slope{});
   }
 };
 
@@ -34177,12 +34100,52 @@ static_assert(loss<MSELoss>);
 
 } // namespace cairn
 
+#if CAIRN_HAS_COMPILED
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::squared_error&, const detail::squared_error_slope&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::squared_error&, const detail::squared_error_slope&);
+
+} // namespace cairn
+#endif
+
 // cairn/train/losses/smooth_l1_loss.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+template <class T>
+struct smooth_error {
+  static constexpr const char* name = "SmoothL1Loss";
+  T beta; // above 0
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    const T distance = absolute(y - target);
+    return blend(distance < beta, T{0.5} * distance * distance / beta, distance - T{0.5} * beta);
+  }
+};
+
+// Of NaN the inner choice is the last, d / beta, which is NaN.
+template <class T>
+struct smooth_error_slope {
+  T beta;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    const T distance = y - target;
+    return blend(distance >= beta, T{1}, blend(distance <= -beta, T{-1}, distance / beta));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 namespace cairn {
 
 // d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, with d = output - target, averaged over all elements of all rows, as
-// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015).
+// torch.nn.SmoothL1Loss (Girshick: Fast R-CNN, 2015); with a beta of 0 it is L1Loss.
 struct SmoothL1Loss {
   double beta = 1;
 
@@ -34197,13 +34160,28 @@ struct SmoothL1Loss {
   template <class Queue, floating_element T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
-    smooth_l1(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, beta);
+    if (beta <= 0) return L1Loss::run(queue, call);
+    const auto at = static_cast<accumulated<T>>(beta);
+    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets,
+                  detail::smooth_error<accumulated<T>>{at}, detail::smooth_error_slope<accumulated<T>>{at});
   }
 };
 
 static_assert(loss<SmoothL1Loss>);
 
 } // namespace cairn
+
+#if CAIRN_HAS_COMPILED
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
+
+} // namespace cairn
+#endif
 
 // cairn/train/losses/soft_cross_entropy_loss.hpp
 

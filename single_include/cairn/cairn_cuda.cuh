@@ -1579,7 +1579,7 @@ void batch_norm_statistics(cuda::queue& queue, std::size_t features, T* statisti
 
 } // namespace cairn
 
-// cairn/ops/elementwise/cuda_mean_of_terms.cuh
+// cairn/ops/mean_of_terms/cuda.cuh
 
 namespace cairn::detail {
 
@@ -1591,10 +1591,10 @@ struct term_of_loss {
   const T *output, *targets;
   CAIRN_DEVICE void add(std::size_t q, T& sum) const {
     const std::size_t first = q * quad_width<T>;
-    quad<T> y = load_quad(output, first, count, aligned);
+    const quad<T> y = load_quad(output, first, count, aligned);
     const quad<T> t = load_quad(targets, first, count, aligned);
     for (std::size_t j = 0; j < quad_width<T>; ++j)
-      if (first + j < count) term(y.at[j], t.at[j]), sum += y.at[j];
+      if (first + j < count) sum += static_cast<T>(term(y.at[j], t.at[j]));
   }
 };
 struct store_mean {
@@ -1603,17 +1603,23 @@ struct store_mean {
   CAIRN_DEVICE void operator()(double sum) const { *to = count == 0 ? 0 : sum / static_cast<double>(count); }
 };
 
-// As mean_of_terms() of a cpu, of the same function objects.
-template <class T, class Term, class Derivative>
-void mean_of_terms(cuda::queue& queue, const char* op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const T* targets, const Term& term, const Derivative& derivative) {
-  const term_of_loss<Term, T> terms{term, count, are_quads(output, targets), output, targets};
-  sum_then<T, T>(queue, op, count, terms, store_mean{loss, count});
+} // namespace cairn::detail
+
+namespace cairn {
+
+template <std::floating_point T, class Term, class Derivative>
+void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
+                   const Term& term, const Derivative& derivative) {
+  const char* op = "mean_of_terms";
+  if constexpr (requires { Term::name; }) op = Term::name; // as errors tell it
+  const detail::term_of_loss<Term, T> terms{term, count, detail::are_quads(output, targets), output, targets};
+  detail::sum_then<T, T>(queue, op, count, terms, detail::store_mean{loss, count});
   if (output_gradient != nullptr)
-    elementwise(queue, op, count, derivative, std::array{output_gradient}, std::array{output, targets});
+    detail::elementwise(queue, op, count, detail::over_count<T>(derivative, count), std::array{output_gradient},
+                        std::array{output, targets});
 }
 
-} // namespace cairn::detail
+} // namespace cairn
 
 // cairn/ops/bce_with_logits/cuda.cuh
 
@@ -1661,13 +1667,6 @@ struct weighted_logit_gradients : weighted_logits<T> {
 };
 
 } // namespace detail
-
-template <std::floating_point T>
-void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
-  const T share = static_cast<T>(1.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, "bce_with_logits", loss, output_gradient, count, output, targets, detail::logit_error{},
-                        detail::logit_error_derivative<T>{share});
-}
 
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
@@ -2423,19 +2422,6 @@ void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_
 
 } // namespace cairn
 
-// cairn/ops/l1/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void l1(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
-  const T share = static_cast<T>(1.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, "l1", loss, output_gradient, count, output, targets, detail::absolute_error{},
-                        detail::absolute_error_derivative<T>{share});
-}
-
-} // namespace cairn
-
 // cairn/ops/layer_norm/cuda.cuh
 
 namespace cairn {
@@ -2962,20 +2948,6 @@ void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t c
 
 } // namespace cairn
 
-// cairn/ops/mean_squared_error/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void mean_squared_error(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                        const T* targets) {
-  const T share = static_cast<T>(2.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, "mean_squared_error", loss, output_gradient, count, output, targets, detail::squared_error{},
-                        detail::squared_error_derivative<T>{share});
-}
-
-} // namespace cairn
-
 // cairn/ops/sgd/cuda.cuh
 
 namespace cairn {
@@ -2994,22 +2966,6 @@ void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, cons
   else
     update(std::type_identity<detail::sgd_momentum_element<T, false>>{}, std::array{parameters, velocity},
            std::array{p, v, gradients});
-}
-
-} // namespace cairn
-
-// cairn/ops/smooth_l1/cuda.cuh
-
-namespace cairn {
-
-template <std::floating_point T>
-void smooth_l1(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
-               double beta) {
-  if (beta <= 0) return l1(queue, loss, output_gradient, count, output, targets);
-  const T at = static_cast<T>(beta);
-  const T share = static_cast<T>(1.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, "smooth_l1", loss, output_gradient, count, output, targets, detail::smooth_error<T>{at},
-                        detail::smooth_error_derivative<T>{at, share});
 }
 
 } // namespace cairn

@@ -188,33 +188,23 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<co
   cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
 }
 template <class T>
-void mean_squared_error(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
-  q.put("mean_squared_error", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::mean_squared_error(q.real(), loss, gradient, count, output, targets);
-}
-template <class T>
 void soft_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const T* targets,
                         const T* class_weights, double label_smoothing) {
   const std::size_t count = logits.rows * logits.columns;
   q.put("soft_cross_entropy", {span_of(gradient, count), span_of(logits), span_of(targets, count)});
   cairn::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing);
 }
-// Weights come last, or not at all.
-template <class T, class... Weights>
-void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets,
-                     Weights... weights) {
+template <class T, class Term, class Derivative>
+void mean_of_terms(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const Term& term,
+                   const Derivative& derivative) {
+  q.put("mean_of_terms", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
+  cairn::mean_of_terms(q.real(), loss, gradient, count, output, targets, term, derivative);
+}
+template <class T>
+void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const T* weights,
+                     std::size_t columns) {
   q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights...);
-}
-template <class T>
-void l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets) {
-  q.put("l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::l1(q.real(), loss, gradient, count, output, targets);
-}
-template <class T>
-void smooth_l1(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, double beta) {
-  q.put("smooth_l1", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::smooth_l1(q.real(), loss, gradient, count, output, targets, beta);
+  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights, columns);
 }
 template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {

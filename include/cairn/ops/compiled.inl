@@ -20,7 +20,6 @@
                                                    accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
                                                     const accumulated<T>*, const T*, const double*);                             \
-  EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);               \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
                                           const accumulated<T>*, std::size_t);                                                   \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
@@ -43,7 +42,6 @@
                                              const T*, const T*);                                                                \
   EXTERN template void group_norm_backward<T>(cpu::queue&, const channel_groups&, T*, accumulated<T>*, accumulated<T>*,          \
                                               const T*, const T*, const accumulated<T>*, const T*);                              \
-  EXTERN template void l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);                            \
   EXTERN template void layer_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
                                              const T*, const T*);                                                                \
   EXTERN template void layer_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, accumulated<T>*,       \
@@ -51,7 +49,6 @@
   EXTERN template void matmul<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>, transpose, const epilogue<T>&);       \
   EXTERN template void max_pool2d_forward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*);                \
   EXTERN template void max_pool2d_backward<T>(cpu::queue&, const window&, std::size_t, std::size_t, T*, const T*, const T*);     \
-  EXTERN template void mean_squared_error<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*);            \
   EXTERN template void normalized_conv2d_forward<T>(cpu::queue&, const convolution&, std::size_t, matrix<T>, accumulated<T>*,    \
                                                     const T*, const channel_norm<T>&, const T*, T*, accumulated<T>*);            \
   EXTERN template void normalized_conv2d_backward<T>(cpu::queue&, const convolution&, std::size_t,                               \
@@ -62,7 +59,6 @@
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
                                                       matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
-  EXTERN template void smooth_l1<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*, double);             \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \

@@ -27,7 +27,6 @@
 #include <cairn/ops/embedding/narrow.hpp>
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/narrow.hpp>
-#include <cairn/ops/l1/cpu.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
@@ -35,13 +34,12 @@
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/narrow.hpp>
 #include <cairn/ops/mean_factor/cpu.hpp>
-#include <cairn/ops/mean_squared_error/cpu.hpp>
+#include <cairn/ops/mean_of_terms/cpu.hpp>
 #include <cairn/ops/normalized_conv2d/cpu.hpp>
 #include <cairn/ops/normalized_conv2d/narrow.hpp>
 #include <cairn/ops/normalized_product/cpu.hpp>
 #include <cairn/ops/normalized_product/narrow.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
-#include <cairn/ops/smooth_l1/cpu.hpp>
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/narrow.hpp>

@@ -16,14 +16,12 @@
 #include <cairn/ops/elementwise/cuda.cuh>
 #include <cairn/ops/embedding/cuda.cuh>
 #include <cairn/ops/group_norm/cuda.cuh>
-#include <cairn/ops/l1/cuda.cuh>
 #include <cairn/ops/layer_norm/cuda.cuh>
 #include <cairn/ops/matmul/cuda.cuh>
 #include <cairn/ops/max_pool2d/cuda.cuh>
 #include <cairn/ops/mean_factor/cuda.cuh>
-#include <cairn/ops/mean_squared_error/cuda.cuh>
+#include <cairn/ops/mean_of_terms/cuda.cuh>
 #include <cairn/ops/sgd/cuda.cuh>
-#include <cairn/ops/smooth_l1/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh>
 #include <cairn/ops/squared_norm/cuda.cuh>

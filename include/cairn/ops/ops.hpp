@@ -22,14 +22,12 @@
 #include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
-#include <cairn/ops/l1/l1.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
-#include <cairn/ops/mean_squared_error/mean_squared_error.hpp>
+#include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
-#include <cairn/ops/smooth_l1/smooth_l1.hpp>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
@@ -105,11 +103,8 @@ concept computes_losses =
       softmax_cross_entropy(queue, loss, y, from, labels);
       softmax_cross_entropy(queue, loss, y, from, labels, options);
       soft_cross_entropy(queue, loss, y, from, targets, targets, 0.0);
-      bce_with_logits(queue, loss, y, count, x, targets);
       bce_with_logits(queue, loss, y, count, x, targets, targets, count);
-      mean_squared_error(queue, loss, y, count, x, targets);
-      l1(queue, loss, y, count, x, targets);
-      smooth_l1(queue, loss, y, count, x, targets, 1.0);
+      mean_of_terms(queue, loss, y, count, x, targets, sum_of_two{}, sum_of_two{});
     };
 
 template <class Queue, class T>

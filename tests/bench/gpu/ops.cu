@@ -13,6 +13,8 @@
 #include <cairn/layer/sigmoid.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cuda.cuh>
+#include <cairn/train/losses/bce_with_logits_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
 
 #include "parts.hpp"
 
@@ -85,8 +87,12 @@ void add_elements(std::vector<measured_op>& all, std::size_t n) {
           .weight_decay = 0,
           .shrink = 1});
   });
-  of("mean squared error", 5, [n](auto& q, const arrays& a) { mean_squared_error(q, a.sum(), a.x(0), n, a.x(1), a.x(2)); });
-  of("bce with logits", 5, [n](auto& q, const arrays& a) { bce_with_logits(q, a.sum(), a.x(0), n, a.x(1), a.x(2)); });
+  of("mean squared error", 5, [n](auto& q, const arrays& a) {
+    mean_of_terms(q, a.sum(), a.x(0), n, a.x(1), a.x(2), detail::squared_error{}, detail::squared_error_slope{});
+  });
+  of("bce with logits", 5, [n](auto& q, const arrays& a) {
+    mean_of_terms(q, a.sum(), a.x(0), n, a.x(1), a.x(2), detail::logit_error{}, detail::logit_error_slope{});
+  });
   of("squared norm", 1, [n](auto& q, const arrays& a) { squared_norm(q, a.sum(), a.x(0), n); });
   of("checksum", 1, [n](auto& q, const arrays& a) { checksum(q, a.c(0), a.x(0), n); });
 }

@@ -9,6 +9,10 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cuda.cuh>
 #include <cairn/ops/ops.hpp>
+#include <cairn/train/losses/bce_with_logits_loss.hpp>
+#include <cairn/train/losses/l1_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/losses/smooth_l1_loss.hpp>
 
 using namespace cairn;
 template <class T>
@@ -55,11 +59,11 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   softmax_cross_entropy(q, loss, y, from, i);
   softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
   soft_cross_entropy(q, loss, y, from, x, x, 0.1);
-  bce_with_logits(q, loss, y, 2, x, x);
+  mean_of_terms(q, loss, y, 2, x, x, detail::logit_error{}, detail::logit_error_slope{});
   bce_with_logits(q, loss, y, 2, x, x, x, 1);
-  mean_squared_error(q, loss, y, 2, x, x);
-  l1(q, loss, y, 2, x, x);
-  smooth_l1(q, loss, y, 2, x, x, 1.0);
+  mean_of_terms(q, loss, y, 2, x, x, detail::squared_error{}, detail::squared_error_slope{});
+  mean_of_terms(q, loss, y, 2, x, x, detail::absolute_error{}, detail::absolute_error_slope{});
+  mean_of_terms(q, loss, y, 2, x, x, detail::smooth_error<T>{1}, detail::smooth_error_slope<T>{1});
   squared_norm(q, loss, x, 2);
   checksum(q, y, x, 2);
   mean_factor(q, loss, 1.0, 2, x, 4);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
+#include <cairn/train/losses/bce_with_logits_loss.hpp>
+#include <cairn/train/losses/l1_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/losses/smooth_l1_loss.hpp>
 
 #include "../../cuda/agree.hpp"
 
@@ -9,17 +13,42 @@ namespace ops_cuda_losses_tests {
 using namespace cairn;
 using testing::normal, testing::over;
 
+namespace {
+
+// SmoothL1Loss with a beta of 0.5, of any element type.
+struct half {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T y, T t) const {
+    return detail::smooth_error<T>{T{0.5}}(y, t);
+  }
+};
+struct half_slope {
+  template <class T>
+  CAIRN_HOST_DEVICE T operator()(T y, T t) const {
+    return detail::smooth_error_slope<T>{T{0.5}}(y, t);
+  }
+};
+
+} // namespace
+
 TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and so do their gradients") {
   for (const std::size_t count : {0U, 7U, 9001U}) {
     testing::operands all{.in = {normal(count, 1), normal(count, 2)}, .out = {normal(count, 3)}, .doubles = {{-1}}};
     for (double& t : all.in[1]) t = t > 0 ? 1 : 0.25;
-    CHECK(over("mean_squared_error", all,
-               [&](auto& q, const auto& g) { mean_squared_error(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) <= 1);
-    CHECK(over("l1", all, [&](auto& q, const auto& g) { l1(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) <= 1);
-    CHECK(over("smooth_l1", all,
-               [&](auto& q, const auto& g) { smooth_l1(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], 0.5); }) <= 1);
-    CHECK(over("bce_with_logits", all,
-               [&](auto& q, const auto& g) { bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1]); }) <= 1);
+    CHECK(over("mean_squared_error", all, [&](auto& q, const auto& g) {
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::squared_error{},
+                          detail::squared_error_slope{});
+          }) <= 1);
+    CHECK(over("l1", all, [&](auto& q, const auto& g) {
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::absolute_error{},
+                          detail::absolute_error_slope{});
+          }) <= 1);
+    CHECK(over("smooth_l1", all, [&](auto& q, const auto& g) {
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], half{}, half_slope{});
+          }) <= 1);
+    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::logit_error{}, detail::logit_error_slope{});
+          }) <= 1);
     CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) { // each element has a weight of its own
             bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], count == 0 ? 1 : count);
           }) <= 1);

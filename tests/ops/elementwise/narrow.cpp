@@ -14,11 +14,12 @@
 #include <cairn/layer/sigmoid.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/ops/add/cpu.hpp>
-#include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/l1/cpu.hpp>
-#include <cairn/ops/mean_squared_error/cpu.hpp>
-#include <cairn/ops/smooth_l1/cpu.hpp>
+#include <cairn/ops/mean_of_terms/cpu.hpp>
+#include <cairn/train/losses/bce_with_logits_loss.hpp>
+#include <cairn/train/losses/l1_loss.hpp>
+#include <cairn/train/losses/mse_loss.hpp>
+#include <cairn/train/losses/smooth_l1_loss.hpp>
 
 #include "../narrow.hpp"
 
@@ -102,11 +103,19 @@ void check_losses() {
     op(&of_own, own.data(), own.data());
     CHECK(narrow::wrong(own, wide) == 0);
   };
-  compare([&](double* loss, auto* g, const auto* out) { mean_squared_error(queue, loss, g, count, out, targets.data()); });
-  compare([&](double* loss, auto* g, const auto* out) { bce_with_logits(queue, loss, g, count, out, targets.data()); });
-  compare([&](double* loss, auto* g, const auto* out) { l1(queue, loss, g, count, out, targets.data()); });
-  compare([&](double* loss, auto* g, const auto* out) { smooth_l1(queue, loss, g, count, out, targets.data(), 0.5); });
-  compare([&](double* loss, auto* g, const auto* out) { smooth_l1(queue, loss, g, count, out, targets.data(), 0.0); });
+  compare([&](double* loss, auto* g, const auto* out) {
+    mean_of_terms(queue, loss, g, count, out, targets.data(), detail::squared_error{}, detail::squared_error_slope{});
+  });
+  compare([&](double* loss, auto* g, const auto* out) {
+    mean_of_terms(queue, loss, g, count, out, targets.data(), detail::logit_error{}, detail::logit_error_slope{});
+  });
+  compare([&](double* loss, auto* g, const auto* out) {
+    mean_of_terms(queue, loss, g, count, out, targets.data(), detail::absolute_error{}, detail::absolute_error_slope{});
+  });
+  compare([&](double* loss, auto* g, const auto* out) {
+    mean_of_terms(queue, loss, g, count, out, targets.data(), detail::smooth_error<float>{0.5F},
+                  detail::smooth_error_slope<float>{0.5F});
+  });
 }
 
 } // namespace

@@ -103,7 +103,7 @@ std::vector<std::string> seen(Trainer& t, const recording::log& log) {
       is_inside = is_block<plan>(stage);
       if (word == layer || (is_inside && e.name == "@recompute")) continue;
       words.push_back(layer = word);
-    } else if ((e.name == "softmax_cross_entropy" || e.name == "mean_squared_error")) {
+    } else if ((e.name == "softmax_cross_entropy" || e.name == "mean_of_terms")) {
       words.push_back(layer = "loss");
       is_inside = false;
     } else if (e.name == "squared_norm") {

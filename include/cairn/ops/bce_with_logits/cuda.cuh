@@ -11,8 +11,8 @@
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
-#include <cairn/ops/elementwise/cuda_mean_of_terms.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
+#include <cairn/ops/mean_of_terms/cuda.cuh>
 
 namespace cairn {
 
@@ -58,13 +58,6 @@ struct weighted_logit_gradients : weighted_logits<T> {
 };
 
 } // namespace detail
-
-template <std::floating_point T>
-void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets) {
-  const T share = static_cast<T>(1.0 / static_cast<double>(count));
-  detail::mean_of_terms(queue, "bce_with_logits", loss, output_gradient, count, output, targets, detail::logit_error{},
-                        detail::logit_error_derivative<T>{share});
-}
 
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,

@@ -10,9 +10,9 @@
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
-#include <cairn/ops/elementwise/cuda_mean_of_terms.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/elementwise/elementary.hpp>
+#include <cairn/ops/mean_of_terms/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 
 namespace cairn {

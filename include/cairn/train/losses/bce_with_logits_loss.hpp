@@ -8,10 +8,39 @@
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/elementary.hpp>
+#include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
 #include <cairn/train/losses/class_weights.hpp>
 #include <cairn/train/losses/loss.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// max(x, 0) - x t + log(1 + e^-|x|): the form that neither overflows nor cancels.
+struct logit_error {
+  static constexpr const char* name = "BCEWithLogitsLoss";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x, T target) const {
+    const T positive = blend(x < T{0}, T{0}, x);
+    return positive - x * target + logarithm_of_one_plus(exponential(-absolute(x)));
+  }
+};
+
+struct logit_error_slope {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x, T target) const {
+    return logistic(x) - target;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 namespace cairn {
 
@@ -44,7 +73,9 @@ struct BCEWithLogitsLoss {
   template <class Queue, floating_element T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
-    if (pos_weight.size() == 0) return bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets);
+    if (pos_weight.size() == 0)
+      return mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, detail::logit_error{},
+                           detail::logit_error_slope{});
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // a call of the op alone
@@ -63,3 +94,16 @@ private:
 static_assert(loss<BCEWithLogitsLoss>);
 
 } // namespace cairn
+
+#if CAIRN_HAS_COMPILED
+#include <cairn/ops/mean_of_terms/cpu.hpp>
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::logit_error&, const detail::logit_error_slope&);
+
+} // namespace cairn
+#endif

@@ -6,6 +6,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
 #include <cairn/train/losses/loss.hpp>
 
 namespace cairn::detail {
@@ -19,9 +20,10 @@ struct element_loss {
   static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
 protected:
-  template <floating_element T>
-  static std::size_t elements(const loss_call<T, accumulated<T>>& call) {
-    return call.rows * call.output_shape->size();
+  template <class Queue, floating_element T, class Term, class Slope>
+  static void mean(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
+    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, term,
+                  slope);
   }
 };
 

@@ -2,9 +2,36 @@
 #pragma once
 
 #include <cairn/core/accumulated.hpp>
-#include <cairn/ops/l1/l1.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
+#include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/train/losses/element_loss.hpp>
 #include <cairn/train/losses/loss.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct absolute_error {
+  static constexpr const char* name = "L1Loss";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    return absolute(y - target);
+  }
+};
+
+// The sign of the distance: 0 of no distance, as in torch, and NaN of NaN.
+struct absolute_error_slope {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {
+    const T distance = y - target;
+    return blend(distance > T{0}, T{1}, blend(distance < T{0}, T{-1}, T{0} * distance));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 namespace cairn {
 
@@ -12,10 +39,23 @@ namespace cairn {
 struct L1Loss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
-    l1(queue, call.loss, call.output_gradient, elements(call), call.output, call.targets);
+    mean(queue, call, detail::absolute_error{}, detail::absolute_error_slope{});
   }
 };
 
 static_assert(loss<L1Loss>);
 
 } // namespace cairn
+
+#if CAIRN_HAS_COMPILED
+#include <cairn/ops/mean_of_terms/cpu.hpp>
+
+namespace cairn {
+
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+
+} // namespace cairn
+#endif
