@@ -37,8 +37,7 @@ struct QuantileLoss {
   template <class T, class Target>
   static constexpr bool takes = std::is_same_v<T, Target>;
   std::array<double, 1> settings() const { return {q}; }
-  template <class T>
-  void run(auto& queue, const loss_call<T, T>& call) const {
+  void run(auto& queue, const auto& call) const {
     mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets,
                   term{q}, slope{q});
   }
