@@ -38364,15 +38364,6 @@ struct followed_chain {
   bool lent_output;
 };
 
-template <class Chain>
-followed_chain followed() {
-  static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
-  const auto& training = Chain::training;
-  return {Chain::whole.stages,    Chain::evaluated::schedule.ops(), training.ops(), training.loss,
-          training.lasting,       training.lasting_output,          kept.value,     kept.tape,
-          Chain::parameter_begin, Chain::whole.lent_output};
-}
-
 // How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
 // forward pass, and what is left out when the output is not wanted.
 inline std::vector<stage_use> uses_inside(const followed_chain& chain, const stage_use& whole) {
@@ -38452,129 +38443,184 @@ inline void add_up_below(std::vector<network_line>& lines, std::size_t here) {
   lines[here] = std::move(sum);
 }
 
-// Writes the lines of Body, a part of the chain whose elements begin at First. `starts`: where in the chain it begins,
-// once for each time that it is repeated there.
-template <class Chain, std::size_t First, class Body, class Parts = typename made_of<Body>::parts>
-struct line_writer;
-template <class Chain, std::size_t First, class Body, class... Parts>
-struct line_writer<Chain, First, Body, pack<Parts...>> {
-  using lines = std::vector<network_line>;
+// A part of a network's type, wherever it stands and however it is planned.
+struct type_part {
+  part_kind as = part_kind::layer;
+  std::string_view type{};   // of a layer, as compilers spell it
+  std::string_view kind{};   // of what is no layer: its name
+  std::string_view policy{}; // of a block that adds a schedule and nothing else, as compilers spell it
+  std::string_view part_name{};
+  std::size_t times = 1;                                 // a sequence is repeated
+  std::size_t stages = 1;                                // of all repetitions
+  std::size_t elements = 1;                              // of one, those that are equal counted once
+  tensor_list (*parameters)(const arguments&) = nullptr; // of a layer that has some
+  std::span<const type_part* const> parts{};
+};
+
+template <class Body, class Parts = typename made_of<Body>::parts>
+struct type_part_of;
+template <class Body, class... Parts>
+struct type_part_of<Body, pack<Parts...>> {
+  static constexpr std::array<const type_part*, sizeof...(Parts)> parts{&type_part_of<Parts>::value...};
+  static constexpr type_part value = [] {
+    type_part out{.as = made_of<Body>::as, .part_name = part_name<Body>, .parts = parts};
+    if constexpr (made_of<Body>::as == part_kind::layer) {
+      out.type = type_name<Body>();
+      if constexpr (requires(const arguments& in) { Body::parameters(in); })
+        out.parameters = [](const arguments& in) { return tensor_list(Body::parameters(in)); };
+    } else if constexpr (requires { made_of<Body>::name; }) {
+      out.kind = made_of<Body>::name; // a Sequential has none, as it has no line
+    }
+    if constexpr (adds_a_schedule<Body>) out.policy = type_name<typename made_of<Body>::policy>();
+    if constexpr (made_of<Body>::as == part_kind::sequence) {
+      out.times = made_of<Body>::times;
+      out.stages = flattened<Body>::stages;
+      out.elements = flattened<Body>::elements::size;
+    }
+    return out;
+  }();
+};
+
+// A chain as it was planned, and the chains inside its blocks.
+struct planned_chain {
+  followed_chain used;
+  std::size_t batch = 0, parameter_block = 0;
+  bool is_frozen = false;
+  const tensor_list* constants = nullptr;
+  // Of each element:
+  std::span<const stage> elements{};
+  const description* made = nullptr;
+  std::span<const value_list* const> arrives{};
+  std::span<const std::span<const planned_chain* const>> inner{};
+
+  std::size_t size() const { return used.stages.size(); }
+};
+
+template <class Chain, class Indices = std::make_index_sequence<Chain::elements::size>>
+struct planned_chain_of;
+template <class Chains>
+struct planned_chains;
+template <class... Chains>
+struct planned_chains<pack<Chains...>> {
+  static constexpr std::array<const planned_chain*, sizeof...(Chains)> value{&planned_chain_of<Chains>::value...};
+};
+template <class Chain, std::size_t... I>
+struct planned_chain_of<Chain, std::index_sequence<I...>> {
+  template <std::size_t Element>
+  static constexpr std::span<const planned_chain* const> inside() {
+    if constexpr (is_block<pack_element<Element, typename Chain::elements>>)
+      return planned_chains<typename Chain::template inner<Element>::type>::value;
+    else return {};
+  }
+  static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
+  static constexpr std::array<const value_list*, sizeof...(I)> arrives{&Chain::values.input(I)...};
+  static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I>()...};
+  static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
+                                                Chain::training.loss, Chain::training.lasting, Chain::training.lasting_output,
+                                                kept.value, kept.tape, Chain::parameter_begin, Chain::whole.lent_output},
+                                       .batch = Chain::batch,
+                                       .parameter_block = Chain::parameter_block,
+                                       .is_frozen = Chain::is_frozen,
+                                       .constants = &Chain::constants,
+                                       .elements = Chain::element_stages,
+                                       .made = Chain::values.of.data(),
+                                       .arrives = arrives,
+                                       .inner = inner};
+};
+
+// Writes the lines of a part of a chain. A template, so that a program which asks for none compiles none.
+template <class Lines = std::vector<network_line>>
+class line_writer {
   using places = std::vector<std::size_t>;
 
-  static void write(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
-    if constexpr (made_of<Body>::as == part_kind::sequence) write_sequence(out, copies, starts, level);
-    else write_stage(out, copies, starts, level);
+public:
+  // The part begins at element `first` of the chain. `starts`: at which stages, once for each time that it is repeated there.
+  static void write(Lines& out, const planned_chain& chain, std::size_t first, const type_part& part, const chain_uses& copies,
+                    const places& starts, std::size_t level) {
+    if (part.as == part_kind::sequence) write_sequence(out, chain, first, part, copies, starts, level);
+    else write_stage(out, chain, first, part, copies, starts, level);
   }
 
 private:
   // A layer or a block.
-  static void write_stage(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
+  static void write_stage(Lines& out, const planned_chain& chain, std::size_t first, const type_part& part,
+                          const chain_uses& copies, const places& starts, std::size_t level) {
     std::vector<stage_use> uses;
     for (const auto& copy : copies)
       for (const std::size_t at : starts) uses.push_back(copy[at]);
-    const description& made = Chain::values.of[First];
+    const description& made = chain.made[first];
     const std::size_t here = out.size();
-    out.push_back(line_of(name(), Chain::element_stages[First], Chain::batch, frozen(), uses, starts, level));
+    out.push_back(line_of(name_of(part), chain.elements[first], chain.batch, frozen(chain, first, part), uses, starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
-    if constexpr (is_block<Body>) {
-      write_chains(out, uses, level + 1, typename Chain::template inner<First>::type{});
-      add_frozen_below(out, here);
-    }
+    if (part.as != part_kind::block) return;
+    write_chains(out, chain.inner[first], part, uses, level + 1);
+    add_frozen_below(out, here);
   }
 
   // Parameters of a layer that stands in a frozen block, where they are buffers.
-  static std::size_t frozen() {
-    if constexpr (Chain::is_frozen && made_of<Body>::as == part_kind::layer) {
-      const value_list& before = Chain::values.input(First);
-      const arguments in{before.items.data(), Chain::values.of[First].takes, Chain::constants};
-      if constexpr (requires { Body::parameters(in); }) return tensor_list(Body::parameters(in)).elements();
-    }
-    return 0;
+  static std::size_t frozen(const planned_chain& chain, std::size_t first, const type_part& part) {
+    if (!chain.is_frozen || part.parameters == nullptr) return 0;
+    const value_list& before = *chain.arrives[first];
+    return part.parameters({before.items.data(), chain.made[first].takes, *chain.constants}).elements();
   }
 
   // The chains of a block; where there are several, each with a line above its own if that is not one stage. Of the
   // gradients the last chain's come first.
-  template <class... Chains>
-  static void write_chains(lines& out, const std::vector<stage_use>& uses, std::size_t level, pack<Chains...>) {
-    std::array<std::size_t, sizeof...(Chains)> begin{Chains::parameter_block...};
-    std::size_t sum = 0;
-    for (std::size_t c = begin.size(); c-- > 0;) sum += std::exchange(begin[c], sum);
-    std::size_t c = 0;
-    (write_chain<Chains, Parts>(out, uses, level, c, begin[c]), ...);
-  }
-  template <class Inner, class Part>
-  static void write_chain(lines& out, const std::vector<stage_use>& uses, std::size_t level, std::size_t& index,
-                          std::size_t begin) {
-    chain_uses inside;
-    for (stage_use u : uses) {
-      u.gradient_begin += begin;
-      inside.push_back(uses_inside(followed<Inner>(), u));
-    }
-    const bool named = sizeof...(Parts) > 1 && Inner::size > 1;
-    if (named) {
+  static void write_chains(Lines& out, std::span<const planned_chain* const> chains, const type_part& block,
+                           const std::vector<stage_use>& uses, std::size_t level) {
+    std::vector<std::size_t> begin(chains.size());
+    for (std::size_t c = chains.size(), sum = 0; c-- > 0; sum += chains[c]->parameter_block) begin[c] = sum;
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+      const planned_chain& inner = *chains[c];
+      chain_uses inside;
+      for (stage_use u : uses) {
+        u.gradient_begin += begin[c];
+        inside.push_back(uses_inside(inner.used, u));
+      }
+      if (chains.size() == 1 || inner.size() == 1) {
+        write(out, inner, 0, *block.parts[c], inside, {0}, level);
+        continue;
+      }
       const std::string name =
-          part_name<Body>.empty() ? "branch " + std::to_string(index) : std::string(part_name<Body>) + std::to_string(index + 1);
+          block.part_name.empty() ? "branch " + std::to_string(c) : std::string(block.part_name) + std::to_string(c + 1);
       network_line group{.name = name, .level = level, .group = true, .times = uses.size()};
-      for (std::size_t i = 0; i < Inner::size; ++i) group.positions.push_back(i);
+      for (std::size_t i = 0; i < inner.size(); ++i) group.positions.push_back(i);
       const std::size_t here = out.size();
       out.push_back(std::move(group));
-      line_writer<Inner, 0, Part>::write(out, inside, {0}, level + 1);
+      write(out, inner, 0, *block.parts[c], inside, {0}, level + 1);
       add_up_below(out, here);
-    } else {
-      line_writer<Inner, 0, Part>::write(out, inside, {0}, level);
     }
-    ++index;
   }
 
   // What stands in a chain as several stages, once or again and again.
-  static void write_sequence(lines& out, const chain_uses& copies, const places& starts, std::size_t level) {
-    constexpr std::size_t times = made_of<Body>::times;
-    constexpr std::size_t stages = flattened<Body>::stages / times;
+  static void write_sequence(Lines& out, const planned_chain& chain, std::size_t first, const type_part& part,
+                             const chain_uses& copies, const places& starts, std::size_t level) {
+    const std::size_t stages = part.stages / part.times;
     places all;
     for (const std::size_t at : starts)
-      for (std::size_t k = 0; k < times; ++k) all.push_back(at + k * stages);
-    if constexpr (times == 1 || flattened<Body>::elements::size == 1) {
-      write_parts(out, copies, all, level, std::index_sequence_for<Parts...>{});
-    } else {
-      network_line group{
-          .name = std::string(made_of<Body>::name), .level = level, .group = true, .times = copies.size() * all.size()};
-      for (const std::size_t at : all)
-        for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
-      const std::size_t here = out.size();
-      out.push_back(std::move(group));
-      write_parts(out, copies, all, level + 1, std::index_sequence_for<Parts...>{});
-      add_up_below(out, here);
-    }
+      for (std::size_t k = 0; k < part.times; ++k) all.push_back(at + k * stages);
+    if (part.times == 1 || part.elements == 1) return write_parts(out, chain, first, part, copies, all, level);
+    network_line group{.name = std::string(part.kind), .level = level, .group = true, .times = copies.size() * all.size()};
+    for (const std::size_t at : all)
+      for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
+    const std::size_t here = out.size();
+    out.push_back(std::move(group));
+    write_parts(out, chain, first, part, copies, all, level + 1);
+    add_up_below(out, here);
   }
-
-  // The first element of each part; one more, as there may be no part.
-  static constexpr std::array<std::size_t, sizeof...(Parts) + 1> first = [] {
-    std::array<std::size_t, sizeof...(Parts) + 1> at{First};
-    std::size_t i = 0;
-    for (const std::size_t size : {flattened<Parts>::elements::size..., std::size_t{0}}) {
-      if (i < sizeof...(Parts)) at[i + 1] = at[i] + size;
-      ++i;
-    }
-    return at;
-  }();
-
-  template <std::size_t... I>
-  static void write_parts(lines& out, const chain_uses& copies, places starts, std::size_t level, std::index_sequence<I...>) {
-    using writer = void (*)(lines&, const chain_uses&, const places&, std::size_t);
-    constexpr std::array<writer, sizeof...(Parts) + 1> writers{&line_writer<Chain, first[I], Parts>::write...};
-    constexpr std::array<std::size_t, sizeof...(Parts) + 1> stages{flattened<Parts>::stages...};
-    for (std::size_t i = 0; i < sizeof...(Parts); ++i) {
-      writers[i](out, copies, starts, level);
-      for (std::size_t& at : starts) at += stages[i];
+  static void write_parts(Lines& out, const planned_chain& chain, std::size_t first, const type_part& sequence,
+                          const chain_uses& copies, places starts, std::size_t level) {
+    for (const type_part* part : sequence.parts) {
+      write(out, chain, first, *part, copies, starts, level);
+      first += part->elements;
+      for (std::size_t& at : starts) at += part->stages;
     }
   }
 
   // A block goes by its kind, and by its policy if that is all it adds.
-  static std::string name() {
-    if constexpr (!is_block<Body>) return name_of<Body>();
-    else if constexpr (adds_a_schedule<Body>)
-      return std::string(made_of<Body>::name) + "<" + name_of<typename made_of<Body>::policy>() + ">";
-    else return std::string(made_of<Body>::name);
+  static std::string name_of(const type_part& part) {
+    if (part.as == part_kind::layer) return typed_name(part.type);
+    return std::string(part.kind) + (part.policy.empty() ? "" : "<" + typed_name(part.policy) + ">");
   }
 };
 
@@ -38583,10 +38629,15 @@ private:
 template <class Plan, class Body>
 std::vector<network_line> lines_of() {
   const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};
+  const planned_chain& chain = planned_chain_of<Plan>::value;
   std::vector<network_line> out;
-  line_writer<Plan, 0, Body>::write(out, {uses_inside(followed<Plan>(), step)}, {0}, 0);
+  line_writer<>::write(out, chain, 0, type_part_of<Body>::value, {uses_inside(chain.used, step)}, {0}, 0);
   return out;
 }
+
+#if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template class line_writer<std::vector<network_line>>;
+#endif
 
 } // namespace cairn::detail
 
