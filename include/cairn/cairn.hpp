@@ -159,7 +159,6 @@
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
 #include <cairn/comm/different_calls.hpp>      // the ranks that make another call, in words
 #include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
-#include <cairn/comm/fault_injecting.hpp>      // a communicator that fails where it is told
 #include <cairn/comm/first_failure.hpp>        // the first failure of a job, and what it throws
 #include <cairn/comm/launch/any_rank.hpp>      // stands for a communicator that is chosen when the program runs
 #include <cairn/comm/launch/chosen_ranks.hpp>  // ranks of the kind that fits how the program was started

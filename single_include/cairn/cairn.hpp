@@ -17895,185 +17895,6 @@ void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) 
 
 } // namespace cairn::detail
 
-// cairn/comm/lent_memory.hpp
-
-namespace cairn {
-
-// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
-// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
-// nothing to lend, and the borrower takes memory of its own.
-class lent_memory {
-public:
-  lent_memory() = default;
-  // These bytes live as long as their owner.
-  lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
-      : owner_(std::move(owner)), data_(data), size_(size) {}
-
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
-private:
-  std::shared_ptr<void> owner_{};
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-namespace detail {
-
-template <class C>
-concept lends_memory = requires(C& c, std::size_t bytes) {
-  { c.allocate(bytes) } -> std::same_as<lent_memory>;
-};
-
-// What the communicator lends, or nothing. All ranks ask for it.
-template <class C>
-lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
-  if constexpr (lends_memory<C>) return comm.allocate(bytes);
-  else return {};
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/comm/fault_injecting.hpp
-
-namespace cairn {
-
-// What goes wrong on one rank, and in which of its calls (from 0).
-struct injected_fault {
-  enum class kind : unsigned char {
-    none,
-    late,           // the call starts after `delay`
-    fails_to_start, // the call throws and is never started
-    fails_in_wait,  // the call is started, and its wait throws
-    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
-  };
-
-  kind what = kind::none;
-  std::uint64_t call = 0;
-  std::chrono::milliseconds delay{0};
-};
-
-// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
-// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
-//
-//   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
-//   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
-template <class Inner>
-class fault_injecting {
-public:
-  static constexpr std::string_view name = Inner::name;
-
-  // A pending around a pending.
-  template <class Ticket>
-  class [[nodiscard]] ticket {
-  public:
-    ticket() = default;
-    ticket(ticket&& other) noexcept : inner_(std::move(other.inner_)), fails_(std::exchange(other.fails_, false)) {}
-    ticket& operator=(ticket&& other) noexcept {
-      inner_ = std::move(other.inner_);
-      fails_ = std::exchange(other.fails_, false);
-      return *this;
-    }
-    ~ticket() = default;
-
-    template <class Queue>
-    void wait(Queue& queue) {
-      if (!fails_) return inner_.wait(queue);
-      fails_ = false;
-      const Ticket abandoned(std::move(inner_)); // the exception destroys it
-      throw_in_wait();
-    }
-
-  private:
-    friend class fault_injecting;
-    ticket(Ticket inner, bool fails) : inner_(std::move(inner)), fails_(fails) {}
-
-    Ticket inner_{};
-    bool fails_ = false;
-  };
-
-  fault_injecting(Inner& inner, injected_fault planned) : inner_(inner), planned_(planned) {}
-
-  int rank() const { return inner_.rank(); }
-  int size() const { return inner_.size(); }
-  int local_size() const
-    requires detail::knows_its_machine<Inner>
-  {
-    return inner_.local_size();
-  }
-
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, float>
-  auto all_reduce(Queue& queue, std::span<float> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::sums_spans_of<Inner, Queue, double>
-  auto all_reduce(Queue& queue, std::span<double> span) {
-    return started([&] { return inner_.all_reduce(queue, span); });
-  }
-  template <class Queue>
-    requires detail::broadcasts_bytes<Inner, Queue>
-  auto broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
-    return started([&] { return inner_.broadcast(queue, bytes, root); });
-  }
-
-  // A call like the others, and waited for in it.
-  void exchange(std::span<const std::byte> own, std::span<std::byte> all)
-    requires detail::exchanges_bytes<Inner>
-  {
-    const injected_fault::kind now = next();
-    inner_.exchange(own, all);
-    if (now == injected_fault::kind::fails_in_wait) throw_in_wait();
-  }
-  void check() {
-    if (failed_) throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " failed later, as was asked for");
-    detail::tell_check(inner_);
-  }
-  void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
-  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
-
-  call_purpose purpose(const call_purpose& next)
-    requires detail::learns_purposes<Inner>
-  {
-    return inner_.purpose(next);
-  }
-
-  void recover()
-    requires requires(Inner& inner) { inner.recover(); }
-  {
-    inner_.recover();
-    failed_ = false;
-  }
-
-private:
-  [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
-
-  // What goes wrong in the call that begins; after the delay, if it is late.
-  injected_fault::kind next() {
-    const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
-    if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
-    if (now == injected_fault::kind::fails_to_start)
-      throw rank_lost("fault_injecting: call " + std::to_string(planned_.call) + " fails to start, as was asked for");
-    if (now == injected_fault::kind::fails_later) failed_ = true;
-    return now;
-  }
-  template <class Start>
-  auto started(const Start& start) {
-    const injected_fault::kind now = next();
-    return ticket<decltype(start())>(start(), now == injected_fault::kind::fails_in_wait);
-  }
-
-  Inner& inner_;
-  injected_fault planned_;
-  std::uint64_t calls_ = 0;
-  bool failed_ = false; // and only check() says so
-};
-
-} // namespace cairn
-
 // cairn/comm/first_failure.hpp
 
 namespace cairn::detail {
@@ -18137,6 +17958,47 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/comm/lent_memory.hpp
+
+namespace cairn {
+
+// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
+// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
+// nothing to lend, and the borrower takes memory of its own.
+class lent_memory {
+public:
+  lent_memory() = default;
+  // These bytes live as long as their owner.
+  lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+private:
+  std::shared_ptr<void> owner_{};
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+
+template <class C>
+concept lends_memory = requires(C& c, std::size_t bytes) {
+  { c.allocate(bytes) } -> std::same_as<lent_memory>;
+};
+
+// What the communicator lends, or nothing. All ranks ask for it.
+template <class C>
+lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
+  if constexpr (lends_memory<C>) return comm.allocate(bytes);
+  else return {};
+}
+
+} // namespace detail
+
+} // namespace cairn
+
 // cairn/comm/launch/any_rank.hpp
 
 namespace cairn {
@@ -18147,7 +18009,7 @@ namespace detail {
 template <class Queue>
 class [[nodiscard]] any_ticket {
 public:
-  // What a communicator's pending may need: threads::rank's has 24 bytes, one of fault_injecting around it 32.
+  // What a communicator's pending may need: threads::rank's has 24 bytes.
   static constexpr std::size_t room = 48;
 
   any_ticket() = default;

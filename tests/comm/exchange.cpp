@@ -10,14 +10,16 @@
 #include <vector>
 
 #include <cairn/comm/exchange.hpp>
-#include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
 
+#include "threads/fault_injecting.hpp"
+
 namespace exchange_tests {
 
 using namespace cairn;
+using testing::fault_injecting;
 using namespace std::chrono_literals;
 
 namespace {

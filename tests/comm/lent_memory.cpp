@@ -4,14 +4,16 @@
 #include <memory>
 #include <utility>
 
-#include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/lent_memory.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <doctest/doctest.h>
 
+#include "threads/fault_injecting.hpp"
+
 namespace lent_memory_tests {
 
 using namespace cairn;
+using testing::fault_injecting;
 
 TEST_CASE("lent memory keeps its owner for as long as it lives") {
   const auto owner = std::make_shared<std::array<std::byte, 8>>();

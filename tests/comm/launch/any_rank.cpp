@@ -13,17 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/launch/any_rank.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
 
+#include "../threads/fault_injecting.hpp"
+
 namespace any_rank_tests {
 
 using cairn::any_rank;
-using cairn::injected_fault;
 using cairn::threads;
+using testing::injected_fault;
 using namespace std::chrono_literals;
 
 namespace {
@@ -222,8 +223,8 @@ TEST_CASE("any_rank: faults reach the body as they are, and service goes on afte
   std::atomic<int> right{0};
   threads{2, {.deadline = 10s}}.run([&](threads::rank& inner) {
     cpu_queue q(1);
-    cairn::fault_injecting faulty(inner,
-                                  inner.rank() == 1 ? injected_fault{injected_fault::kind::fails_in_wait, 0} : injected_fault{});
+    testing::fault_injecting faulty(inner, inner.rank() == 1 ? injected_fault{injected_fault::kind::fails_in_wait, 0}
+                                                             : injected_fault{});
     any_rank rank(faulty);
     std::vector<float> values{1};
     try {

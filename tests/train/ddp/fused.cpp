@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/trainer.hpp>
 
+#include "../../comm/threads/fault_injecting.hpp"
 #include "../order.hpp"
 #include "../training.hpp"
 #include "../used_up.hpp"
@@ -22,6 +22,7 @@
 namespace ddp_fused_tests {
 
 using namespace cairn;
+using testing::fault_injecting, testing::injected_fault;
 using testing::has;
 using testing::Net;
 using testing::samples;

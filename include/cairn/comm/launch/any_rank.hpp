@@ -25,7 +25,7 @@ namespace detail {
 template <class Queue>
 class [[nodiscard]] any_ticket {
 public:
-  // What a communicator's pending may need: threads::rank's has 24 bytes, one of fault_injecting around it 32.
+  // What a communicator's pending may need: threads::rank's has 24 bytes.
   static constexpr std::size_t room = 48;
 
   any_ticket() = default;

@@ -16,7 +16,9 @@
 #include <cairn/comm/lent_memory.hpp>
 #include <cairn/core/error.hpp>
 
-namespace cairn {
+namespace testing {
+
+using namespace cairn;
 
 // What goes wrong on one rank, and in which of its calls (from 0).
 struct injected_fault {
@@ -150,4 +152,4 @@ private:
   bool failed_ = false; // and only check() says so
 };
 
-} // namespace cairn
+} // namespace testing

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/fault_injecting.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <doctest/doctest.h>
 
-#include "said_on_stderr.hpp"
+#include "../said_on_stderr.hpp"
+#include "fault_injecting.hpp"
 
 namespace fault_injecting_tests {
 
-using cairn::injected_fault;
 using cairn::threads;
+using testing::injected_fault;
 using namespace std::chrono_literals;
 
 namespace {
@@ -29,15 +29,15 @@ struct of_two_machines : cairn::loopback::rank {
   int local_size() const { return 3; }
 };
 
-static_assert(cairn::communicator<cairn::fault_injecting<cairn::loopback::rank>>);
-static_assert(cairn::communicator<cairn::fault_injecting<threads::rank>>);
+static_assert(cairn::communicator<testing::fault_injecting<cairn::loopback::rank>>);
+static_assert(cairn::communicator<testing::fault_injecting<threads::rank>>);
 
 // Rank 1 of 2 has the fault; both make three calls and a broadcast. Returns what run throws.
 std::string run_with(injected_fault planned, std::atomic<int>& finished) {
   try {
     threads{2, {.deadline = 100ms}}.run([&](threads::rank& rank) {
       any_queue queue;
-      cairn::fault_injecting faulty(rank, rank.rank() == 1 ? planned : injected_fault{});
+      testing::fault_injecting faulty(rank, rank.rank() == 1 ? planned : injected_fault{});
       std::vector<float> values(1000, 1.0F);
       std::vector<double> others(1000, 1.0);
       faulty.all_reduce(queue, values).wait(queue);
@@ -68,8 +68,8 @@ TEST_CASE("fault_injecting: without a fault it is the communicator within") {
 TEST_CASE("fault_injecting: it has as many ranks on its machine as the one within") {
   of_two_machines spread;
   cairn::loopback::rank alone;
-  CHECK(cairn::detail::ranks_here(cairn::fault_injecting(spread, {})) == 3);
-  CHECK(cairn::detail::ranks_here(cairn::fault_injecting(alone, {})) == 1);
+  CHECK(cairn::detail::ranks_here(testing::fault_injecting(spread, {})) == 3);
+  CHECK(cairn::detail::ranks_here(testing::fault_injecting(alone, {})) == 1);
 }
 
 TEST_CASE("fault_injecting: a call that fails to start") {
@@ -100,7 +100,7 @@ TEST_CASE("fault_injecting: a call that fails later is told by check, and by not
   cairn::loopback::rank alone;
   any_queue queue;
   std::vector<float> values(4);
-  cairn::fault_injecting faulty(alone, {kind::fails_later, 1});
+  testing::fault_injecting faulty(alone, {kind::fails_later, 1});
   faulty.all_reduce(queue, values).wait(queue);
   CHECK_NOTHROW(faulty.check());
   faulty.all_reduce(queue, values).wait(queue);
@@ -114,15 +114,15 @@ TEST_CASE("fault_injecting: an exchange is a call that fails like the others") {
   cairn::loopback::rank alone;
   std::vector<std::byte> own(3, std::byte{7}), all(3);
   const auto exchange = [&](auto& faulty) { faulty.exchange(own, all); };
-  cairn::fault_injecting late(alone, {kind::late, 0, 1ms});
+  testing::fault_injecting late(alone, {kind::late, 0, 1ms});
   exchange(late);
   CHECK(all == own);
-  cairn::fault_injecting never(alone, {kind::fails_to_start, 0});
+  testing::fault_injecting never(alone, {kind::fails_to_start, 0});
   CHECK_THROWS_WITH_AS(exchange(never), "fault_injecting: call 0 fails to start, as was asked for", cairn::rank_lost);
-  cairn::fault_injecting waiting(alone, {kind::fails_in_wait, 1});
+  testing::fault_injecting waiting(alone, {kind::fails_in_wait, 1});
   exchange(waiting);
   CHECK_THROWS_WITH_AS(exchange(waiting), "fault_injecting: this wait fails, as was asked for", cairn::rank_lost);
-  cairn::fault_injecting later(alone, {kind::fails_later, 0});
+  testing::fault_injecting later(alone, {kind::fails_later, 0});
   exchange(later);
   CHECK_THROWS_AS(later.check(), cairn::rank_lost);
 }
