@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
 #include <cairn/net/blueprint.hpp>

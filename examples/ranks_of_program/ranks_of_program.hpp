@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/launch/launch.hpp>
 
 #include "../command_line.hpp"

@@ -160,7 +160,6 @@
 #include <cairn/comm/different_calls.hpp>      // the ranks that make another call, in words
 #include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
 #include <cairn/comm/first_failure.hpp>        // the first failure of a job, and what it throws
-#include <cairn/comm/launch/any_rank.hpp>      // stands for a communicator that is chosen when the program runs
 #include <cairn/comm/launch/chosen_ranks.hpp>  // ranks of the kind that fits how the program was started
 #include <cairn/comm/launch/launch.hpp>        // which process of a job this is
 #include <cairn/comm/lent_memory.hpp>          // memory of a communicator, in which spans are summed

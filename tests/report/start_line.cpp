@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/net/fused_update.hpp>

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include <cairn/comm/launch/launch_variables.hpp>
+#include <cairn/comm/launch/launch.hpp>
 #include <doctest/doctest.h>
 
 namespace launch_variables_tests {

@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <cairn/comm/launch/any_rank.hpp>
 #include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/linear.hpp>

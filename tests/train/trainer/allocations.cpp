@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/launch/chosen_ranks.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/flatten.hpp>

@@ -1,22 +1,231 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
-#include <cairn/comm/launch/any_rank.hpp>
+#include <cairn/comm/call_purpose.hpp>
+#include <cairn/comm/communicator.hpp>
+#include <cairn/comm/exchange.hpp>
 #include <cairn/comm/launch/launch.hpp>
-#include <cairn/comm/launch/launch_variables.hpp>
+#include <cairn/comm/lent_memory.hpp>
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/device/cpu.hpp>
 
 namespace cairn {
+
+namespace detail {
+
+// A pending of any communicator. It lies in the object itself: a step allocates nothing.
+template <class Queue>
+class [[nodiscard]] any_ticket {
+public:
+  // What a communicator's pending may need: threads::rank's has 24 bytes.
+  static constexpr std::size_t room = 48;
+
+  any_ticket() = default;
+  any_ticket(any_ticket&& other) noexcept : calls_(std::exchange(other.calls_, nullptr)) {
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+  }
+  any_ticket& operator=(any_ticket&& other) noexcept {
+    const any_ticket replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    calls_ = std::exchange(other.calls_, nullptr);
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+    return *this;
+  }
+  ~any_ticket() {
+    if (calls_ != nullptr) calls_->destroy(at());
+  }
+
+  // Throws what the pending within throws; either way it is empty afterwards.
+  void wait(Queue& queue) {
+    if (const calls* const known = std::exchange(calls_, nullptr)) known->wait(at(), queue);
+  }
+
+  // Whether wait would return at once. One that cannot tell is open until it is waited for.
+  bool over() const { return calls_ == nullptr || calls_->over(at()); }
+
+  // Takes what `start` returns: it is made in its place, and stays there until this ticket moves.
+  template <class Start>
+  void hold(const Start& start) {
+    using ticket = std::invoke_result_t<const Start&>;
+    static_assert(sizeof(ticket) <= room && alignof(ticket) <= alignof(std::max_align_t),
+                  "any_rank: the pending of this communicator is larger than the room for it; make it a number or a pointer to "
+                  "what the communicator keeps");
+    static_assert(std::is_nothrow_move_constructible_v<ticket>,
+                  "any_rank: the pending of this communicator may throw when it is moved; declare its move constructor noexcept");
+    ::new (at()) ticket(start());
+    calls_ = &calls_of<ticket>;
+  }
+
+private:
+  struct calls {
+    void (*wait)(void*, Queue&); // and destroys
+    bool (*over)(const void*);
+    void (*move)(void* from, void* to) noexcept; // and destroys what was moved from
+    void (*destroy)(void*) noexcept;
+  };
+
+  template <class Ticket>
+  struct of {
+    static Ticket& it(void* at) { return *std::launder(static_cast<Ticket*>(at)); }
+    static void wait(void* at, Queue& queue) {
+      struct last {
+        Ticket& ticket;
+        ~last() { std::destroy_at(&ticket); }
+      } waited{it(at)};
+      waited.ticket.wait(queue);
+    }
+    static bool over([[maybe_unused]] const void* at) {
+      if constexpr (requires(const Ticket& ticket) { bool{ticket.over()}; })
+        return std::launder(static_cast<const Ticket*>(at))->over();
+      else return false;
+    }
+    static void move(void* from, void* to) noexcept {
+      ::new (to) Ticket(std::move(it(from)));
+      std::destroy_at(&it(from));
+    }
+    static void destroy(void* at) noexcept { std::destroy_at(&it(at)); }
+  };
+  template <class Ticket>
+  static constexpr calls calls_of{&of<Ticket>::wait, &of<Ticket>::over, &of<Ticket>::move, &of<Ticket>::destroy};
+
+  void* at() { return bytes_.data(); }
+  const void* at() const { return bytes_.data(); }
+
+  alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
+  const calls* calls_ = nullptr;                                // null: it is empty
+};
+
+} // namespace detail
+
+// A communicator that stands for any other one, which is chosen when the program runs: what trains over it is compiled once and
+// not once for each. It borrows the other one, and can be copied as a pointer can. Inside a body:
+//
+//   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
+//   trainer<ddp<Model, any_rank>, …> train{any, …};
+//
+// Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
+// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
+// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
+//
+// It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
+// Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
+template <class Queue>
+class any_rank_for {
+public:
+  static constexpr std::string_view name = "any_rank";
+  using ticket = detail::any_ticket<Queue>;
+
+  template <communicator<Queue> Inner>
+    requires(!std::same_as<Inner, any_rank_for>)
+  explicit any_rank_for(Inner& inner)
+      : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
+        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  std::string_view called() const { return calls_->called; } // the name of the communicator within
+
+  ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
+  ticket all_reduce(Queue& queue, std::span<double> span) { return started(calls_->sum_double, queue, span); }
+  ticket broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
+    ticket made;
+    calls_->broadcast(inner_, queue, bytes, root, made);
+    return made;
+  }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
+  void check() { calls_->check(inner_); }
+  void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
+  void recover() { calls_->recover(inner_); }
+  call_purpose purpose(const call_purpose& next) { return calls_->purpose(inner_, next); }
+
+private:
+  struct calls {
+    std::string_view called;
+    void (*sum_float)(void*, Queue&, std::span<float>, ticket&);
+    void (*sum_double)(void*, Queue&, std::span<double>, ticket&);
+    void (*broadcast)(void*, Queue&, std::span<std::byte>, int, ticket&);
+    void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
+    void (*check)(void*);
+    void (*reserve)(void*, std::size_t);
+    lent_memory (*allocate)(void*, std::size_t);
+    void (*recover)(void*);
+    call_purpose (*purpose)(void*, const call_purpose&);
+  };
+
+  template <class Inner>
+  struct of {
+    static Inner& it(void* inner) { return *static_cast<Inner*>(inner); }
+    template <class T>
+    static void sum(void* inner, Queue& queue, std::span<T> span, ticket& made) {
+      made.hold([&] { return it(inner).all_reduce(queue, span); });
+    }
+    static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
+      made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
+    }
+    // Broadcasts need a queue, and there is none here: what is told to be one of the host, with nothing in it, serves.
+    static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
+      detail::queue_of_any_device host;
+      static_assert(
+          detail::exchanges_bytes<Inner> || communicator<Inner>,
+          "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
+          "exchange(std::span<const std::byte> own, std::span<std::byte> all), which gives every rank the bytes of all");
+      detail::check_exchange(Inner::name, own.size(), all.size(), it(inner).size());
+      detail::exchange(it(inner), host, own, all);
+    }
+    static void check(void* inner) { detail::tell_check(it(inner)); }
+    static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
+    static lent_memory allocate(void* inner, std::size_t bytes) { return detail::ask_for_memory(it(inner), bytes); }
+    static void recover([[maybe_unused]] void* inner) {
+      if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
+    }
+    static call_purpose purpose([[maybe_unused]] void* inner, [[maybe_unused]] const call_purpose& next) {
+      if constexpr (detail::learns_purposes<Inner>) return it(inner).purpose(next);
+      else return {};
+    }
+  };
+  template <class Inner>
+  static constexpr calls calls_of{Inner::name,
+                                  &of<Inner>::template sum<float>,
+                                  &of<Inner>::template sum<double>,
+                                  &of<Inner>::broadcast,
+                                  &of<Inner>::exchange,
+                                  &of<Inner>::check,
+                                  &of<Inner>::reserve,
+                                  &of<Inner>::allocate,
+                                  &of<Inner>::recover,
+                                  &of<Inner>::purpose};
+
+  template <class T>
+  ticket started(void (*sum)(void*, Queue&, std::span<T>, ticket&), Queue& queue, std::span<T> span) {
+    ticket made;
+    sum(inner_, queue, span, made);
+    return made;
+  }
+
+  void* inner_;
+  const calls* calls_;
+  int rank_, size_, local_rank_, local_size_;
+};
+
+using any_rank = any_rank_for<cpu::queue>;
 
 // In place of mpi in a program that was built without it: one process is all there is.
 struct no_processes {};
