@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <cairn/cairn.hpp>
+#include <cairn/report/charts.hpp>
 
 #include "../command_line.hpp"
 

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include <cairn/cairn.hpp>
+#include <cairn/report/charts.hpp>
 
 #include "../arena_use.hpp"
 #include "../command_line.hpp"

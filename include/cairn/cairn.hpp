@@ -29,7 +29,6 @@
 #include <cairn/plan/buckets.hpp>             // which gradients leave together, and after which op
 #include <cairn/plan/chain.hpp>               // what every stage costs, keeps and reads
 #include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
-#include <cairn/plan/exposed_time.hpp>        // what of communication no work hides
 #include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
 #include <cairn/plan/fusion.hpp>              // which stages an op works on at once
 #include <cairn/plan/gradient_windows.hpp>    // where gradients lie that are used inside backward
@@ -266,7 +265,6 @@
 #include <cairn/train/optimizers/layer_groups.hpp>        // an optimizer for each part of a network, by path
 #include <cairn/train/optimizers/sgd.hpp>                 // SGD
 #include <cairn/train/parameters.hpp>                     // the parameters of a network by name
-#include <cairn/train/predicted_step.hpp>                 // how long a step takes on many machines
 #include <cairn/train/replica.hpp>                        // what a model and a trainer have in common
 #include <cairn/train/samples.hpp>                        // what a step takes as inputs and targets
 #include <cairn/train/session.hpp>                        // one thread's way to evaluate a model
@@ -286,18 +284,14 @@
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/csv_log.hpp>          // metrics as a table in a file
-#include <cairn/report/curve_picture.hpp>    // time against memory, drawn
 #include <cairn/report/draw_schedule.hpp>    // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
 #include <cairn/report/layer_watch.hpp>      // looks at the clock around every layer of a step
-#include <cairn/report/line_chart.hpp>       // charts of lines with their names at their ends
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
-#include <cairn/report/metrics_picture.hpp>  // the curves of a run, drawn
 #include <cairn/report/names.hpp>            // the names of what a network is made of
 #include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
-#include <cairn/report/scaling_chart.hpp>    // a step's time against the number of machines, drawn
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
 #include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log

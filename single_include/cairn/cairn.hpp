@@ -3783,193 +3783,6 @@ using sound_policy = std::conditional_t<Diagnostic::template right<Diagnostic>()
 
 } // namespace cairn::detail
 
-// cairn/plan/exposed_time.hpp
-
-namespace cairn {
-
-// How machines take the sum of their gradients, as far as its time goes.
-enum class all_reduce_algorithm : unsigned char {
-  // What mpi does: the span is cut into one part for each owner, every machine sends each owner its part, and the owner sends
-  // the sum back. Two latencies, but messages as many as machines.
-  parts,
-  // What MPI_Iallreduce does with many bytes: recursive halving, then recursive doubling. Few messages one after another.
-  halving,
-};
-
-// Machines with one rank each, and the network between them. All times are seconds, bandwidths bytes per second.
-struct cluster {
-  std::size_t machines = 1;
-  double latency = 0;     // from a send to its arrival, of a message of no bytes
-  double bandwidth = 1e9; // of each machine, in each direction at the same time
-  double per_message = 0; // of the processor, for each message that is sent
-  all_reduce_algorithm sums = all_reduce_algorithm::parts;
-  std::size_t least_part = 4096; // bytes; calls so small that their parts would be smaller have fewer owners
-  std::size_t calls_at_once = 2; // so many of a rank's calls may be on their way; the next one waits
-  // While a call fills the link, the share of the work that stands still: 0 where sums and copies are made by cores of their
-  // own, 1 where the only core makes them.
-  double taken = 0;
-};
-
-namespace detail {
-
-// The seconds of one call: its bytes and messages fill the machine's link for `link`, and the last of them arrives
-// `latency` later.
-struct call_time {
-  double link = 0;
-  double latency = 0;
-
-  constexpr double whole() const { return link + latency; }
-};
-
-// The bytes of the largest part of a call, which has as many owners as it has parts.
-constexpr double part_of(const cluster& on, std::size_t bytes) {
-  const double whole = static_cast<double>(bytes);
-  const double least = static_cast<double>(on.least_part);
-  const double share = whole / static_cast<double>(on.machines);
-  return share > least ? share : least < whole ? least : whole;
-}
-constexpr std::size_t owners_of(const cluster& on, std::size_t bytes) {
-  const std::size_t parts = (bytes + on.least_part - 1) / on.least_part;
-  return parts < 1 ? 1 : parts < on.machines ? parts : on.machines;
-}
-
-// The owner of a part receives it from N - 1 machines, and sends as many sums back. It sends its own span to the other owners
-// too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; where N is no power of two the round
-// that folds the rest in is counted for all.
-constexpr call_time all_reduce_time(const cluster& on, std::size_t bytes) {
-  if (on.machines < 2) return {};
-  const double others = static_cast<double>(on.machines - 1);
-  if (on.sums == all_reduce_algorithm::parts) {
-    const double owners = static_cast<double>(owners_of(on, bytes));
-    return {2 * others * part_of(on, bytes) / on.bandwidth + (others + owners - 1) * on.per_message, 2 * on.latency};
-  }
-  double rounds = 0;
-  for (std::size_t reached = 1; reached < on.machines; reached *= 2) ++rounds;
-  return {2 * others / static_cast<double>(on.machines) * static_cast<double>(bytes) / on.bandwidth + 2 * rounds * on.per_message,
-          2 * rounds * on.latency};
-}
-
-// One call of a step. It leaves when op `leaves_after` is done; the step waits for it when op `awaited_after` is done, and then
-// works for `used_for` seconds with what came back.
-struct planned_call {
-  std::size_t bytes = 0;
-  std::size_t leaves_after = 0;
-  std::size_t awaited_after = 0;
-  double used_for = 0;
-};
-
-} // namespace detail
-
-// When a bucket leaves its machine, when it is its turn on the link, and when its sum is there, in seconds since the step began.
-struct bucket_times {
-  double leaves = 0;
-  double begins = 0;
-  double arrives = 0;
-
-  constexpr bool operator==(const bucket_times&) const = default;
-};
-
-namespace detail {
-
-// What of a step is work, and what is not.
-struct step_time {
-  double compute = 0;
-  double taken = 0;   // by communication, of the time of the cores that work
-  double exposed = 0; // communication that no work hides: the step waits
-};
-
-// A step on one machine, run through.
-class timed_walk {
-public:
-  constexpr timed_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
-      : calls_(calls), on_(on), times_(times) {}
-
-  constexpr void work(double seconds) {
-    const double undisturbed = now_ + seconds;
-    out_.compute += seconds;
-    if (on_.taken > 0 && seconds > 0) work_beside_calls(seconds);
-    else now_ = undisturbed;
-    if (now_ > undisturbed) out_.taken += now_ - undisturbed;
-  }
-
-  // The calls that leave after this op. The machine's link serves calls in order, one at a time: two that share it are together
-  // no sooner over. What a second one gains is the latency of the first, while at most `calls_at_once` are on their way.
-  constexpr void send(std::size_t op) {
-    for (; left_ < calls_.size() && calls_[left_].leaves_after == op; ++left_) {
-      const call_time takes = all_reduce_time(on_, calls_[left_].bytes);
-      double begins = now_ > link_free_ ? now_ : link_free_;
-      if (left_ >= on_.calls_at_once && times_[left_ - on_.calls_at_once].arrives > begins)
-        begins = times_[left_ - on_.calls_at_once].arrives;
-      link_free_ = begins + takes.link;
-      times_[left_] = {now_, begins, begins + takes.whole()};
-    }
-  }
-
-  // Of several calls that are awaited after one op the first comes first.
-  constexpr void await(std::size_t op) {
-    for (std::size_t i = 0; i < left_; ++i) {
-      if (calls_[i].awaited_after != op) continue;
-      if (times_[i].arrives > now_) {
-        out_.exposed += times_[i].arrives - now_;
-        now_ = times_[i].arrives;
-      }
-      work(calls_[i].used_for);
-    }
-  }
-
-  constexpr const step_time& out() const { return out_; }
-
-private:
-  // What left after the op that is at work now cannot slow it, so the intervals on the link are known.
-  constexpr void work_beside_calls(double seconds) {
-    const double rate = 1 - on_.taken;
-    for (std::size_t i = done_; i < left_ && times_[i].begins < now_ + seconds; ++i) {
-      const double ends = times_[i].arrives - all_reduce_time(on_, calls_[i].bytes).latency;
-      if (ends <= now_) {
-        done_ = i + 1;
-        continue;
-      }
-      if (times_[i].begins > now_) {
-        seconds -= times_[i].begins - now_;
-        now_ = times_[i].begins;
-      }
-      const double meanwhile = rate * (ends - now_);
-      if (seconds <= meanwhile) {
-        now_ += seconds / rate;
-        return;
-      }
-      seconds -= meanwhile;
-      now_ = ends;
-    }
-    now_ += seconds;
-  }
-
-  std::span<const planned_call> calls_;
-  const cluster& on_;
-  bucket_times* times_; // of each call
-  step_time out_{};
-  double now_ = 0;
-  double link_free_ = 0;
-  std::size_t left_ = 0; // calls
-  std::size_t done_ = 0; // of these, calls that the link has served
-};
-
-// `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
-constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
-                             bucket_times* times) {
-  timed_walk walk(calls, on, times);
-  for (std::size_t t = 0; t < ops.size(); ++t) {
-    walk.work(ops[t]);
-    walk.send(t);
-    walk.await(t);
-  }
-  return walk.out();
-}
-
-} // namespace detail
-
-} // namespace cairn
-
 // cairn/plan/fingerprint.hpp
 
 namespace cairn::detail {
@@ -17958,255 +17771,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/comm/lent_memory.hpp
-
-namespace cairn {
-
-// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
-// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
-// nothing to lend, and the borrower takes memory of its own.
-class lent_memory {
-public:
-  lent_memory() = default;
-  // These bytes live as long as their owner.
-  lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
-      : owner_(std::move(owner)), data_(data), size_(size) {}
-
-  std::byte* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
-private:
-  std::shared_ptr<void> owner_{};
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-namespace detail {
-
-template <class C>
-concept lends_memory = requires(C& c, std::size_t bytes) {
-  { c.allocate(bytes) } -> std::same_as<lent_memory>;
-};
-
-// What the communicator lends, or nothing. All ranks ask for it.
-template <class C>
-lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
-  if constexpr (lends_memory<C>) return comm.allocate(bytes);
-  else return {};
-}
-
-} // namespace detail
-
-} // namespace cairn
-
-// cairn/comm/launch/any_rank.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// A pending of any communicator. It lies in the object itself: a step allocates nothing.
-template <class Queue>
-class [[nodiscard]] any_ticket {
-public:
-  // What a communicator's pending may need: threads::rank's has 24 bytes.
-  static constexpr std::size_t room = 48;
-
-  any_ticket() = default;
-  any_ticket(any_ticket&& other) noexcept : calls_(std::exchange(other.calls_, nullptr)) {
-    if (calls_ != nullptr) calls_->move(other.at(), at());
-  }
-  any_ticket& operator=(any_ticket&& other) noexcept {
-    const any_ticket replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
-    calls_ = std::exchange(other.calls_, nullptr);
-    if (calls_ != nullptr) calls_->move(other.at(), at());
-    return *this;
-  }
-  ~any_ticket() {
-    if (calls_ != nullptr) calls_->destroy(at());
-  }
-
-  // Throws what the pending within throws; either way it is empty afterwards.
-  void wait(Queue& queue) {
-    if (const calls* const known = std::exchange(calls_, nullptr)) known->wait(at(), queue);
-  }
-
-  // Whether wait would return at once. One that cannot tell is open until it is waited for.
-  bool over() const { return calls_ == nullptr || calls_->over(at()); }
-
-  // Takes what `start` returns: it is made in its place, and stays there until this ticket moves.
-  template <class Start>
-  void hold(const Start& start) {
-    using ticket = std::invoke_result_t<const Start&>;
-    static_assert(sizeof(ticket) <= room && alignof(ticket) <= alignof(std::max_align_t),
-                  "any_rank: the pending of this communicator is larger than the room for it; make it a number or a pointer to "
-                  "what the communicator keeps");
-    static_assert(std::is_nothrow_move_constructible_v<ticket>,
-                  "any_rank: the pending of this communicator may throw when it is moved; declare its move constructor noexcept");
-    ::new (at()) ticket(start());
-    calls_ = &calls_of<ticket>;
-  }
-
-private:
-  struct calls {
-    void (*wait)(void*, Queue&); // and destroys
-    bool (*over)(const void*);
-    void (*move)(void* from, void* to) noexcept; // and destroys what was moved from
-    void (*destroy)(void*) noexcept;
-  };
-
-  template <class Ticket>
-  struct of {
-    static Ticket& it(void* at) { return *std::launder(static_cast<Ticket*>(at)); }
-    static void wait(void* at, Queue& queue) {
-      struct last {
-        Ticket& ticket;
-        ~last() { std::destroy_at(&ticket); }
-      } waited{it(at)};
-      waited.ticket.wait(queue);
-    }
-    static bool over([[maybe_unused]] const void* at) {
-      if constexpr (requires(const Ticket& ticket) { bool{ticket.over()}; })
-        return std::launder(static_cast<const Ticket*>(at))->over();
-      else return false;
-    }
-    static void move(void* from, void* to) noexcept {
-      ::new (to) Ticket(std::move(it(from)));
-      std::destroy_at(&it(from));
-    }
-    static void destroy(void* at) noexcept { std::destroy_at(&it(at)); }
-  };
-  template <class Ticket>
-  static constexpr calls calls_of{&of<Ticket>::wait, &of<Ticket>::over, &of<Ticket>::move, &of<Ticket>::destroy};
-
-  void* at() { return bytes_.data(); }
-  const void* at() const { return bytes_.data(); }
-
-  alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
-  const calls* calls_ = nullptr;                                // null: it is empty
-};
-
-} // namespace detail
-
-// A communicator that stands for any other one, which is chosen when the program runs: what trains over it is compiled once and
-// not once for each. It borrows the other one, and can be copied as a pointer can. Inside a body:
-//
-//   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
-//   trainer<ddp<Model, any_rank>, …> train{any, …};
-//
-// Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
-// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
-// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
-//
-// It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
-// Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
-template <class Queue>
-class any_rank_for {
-public:
-  static constexpr std::string_view name = "any_rank";
-  using ticket = detail::any_ticket<Queue>;
-
-  template <communicator<Queue> Inner>
-    requires(!std::same_as<Inner, any_rank_for>)
-  explicit any_rank_for(Inner& inner)
-      : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
-        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
-
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-  int local_rank() const { return local_rank_; }
-  int local_size() const { return local_size_; }
-  std::string_view called() const { return calls_->called; } // the name of the communicator within
-
-  ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
-  ticket all_reduce(Queue& queue, std::span<double> span) { return started(calls_->sum_double, queue, span); }
-  ticket broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
-    ticket made;
-    calls_->broadcast(inner_, queue, bytes, root, made);
-    return made;
-  }
-
-  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
-  void check() { calls_->check(inner_); }
-  void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
-  lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
-  void recover() { calls_->recover(inner_); }
-  call_purpose purpose(const call_purpose& next) { return calls_->purpose(inner_, next); }
-
-private:
-  struct calls {
-    std::string_view called;
-    void (*sum_float)(void*, Queue&, std::span<float>, ticket&);
-    void (*sum_double)(void*, Queue&, std::span<double>, ticket&);
-    void (*broadcast)(void*, Queue&, std::span<std::byte>, int, ticket&);
-    void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
-    void (*check)(void*);
-    void (*reserve)(void*, std::size_t);
-    lent_memory (*allocate)(void*, std::size_t);
-    void (*recover)(void*);
-    call_purpose (*purpose)(void*, const call_purpose&);
-  };
-
-  template <class Inner>
-  struct of {
-    static Inner& it(void* inner) { return *static_cast<Inner*>(inner); }
-    template <class T>
-    static void sum(void* inner, Queue& queue, std::span<T> span, ticket& made) {
-      made.hold([&] { return it(inner).all_reduce(queue, span); });
-    }
-    static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
-      made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
-    }
-    // Broadcasts need a queue, and there is none here: what is told to be one of the host, with nothing in it, serves.
-    static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
-      detail::queue_of_any_device host;
-      static_assert(
-          detail::exchanges_bytes<Inner> || communicator<Inner>,
-          "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
-          "exchange(std::span<const std::byte> own, std::span<std::byte> all), which gives every rank the bytes of all");
-      detail::check_exchange(Inner::name, own.size(), all.size(), it(inner).size());
-      detail::exchange(it(inner), host, own, all);
-    }
-    static void check(void* inner) { detail::tell_check(it(inner)); }
-    static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
-    static lent_memory allocate(void* inner, std::size_t bytes) { return detail::ask_for_memory(it(inner), bytes); }
-    static void recover([[maybe_unused]] void* inner) {
-      if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
-    }
-    static call_purpose purpose([[maybe_unused]] void* inner, [[maybe_unused]] const call_purpose& next) {
-      if constexpr (detail::learns_purposes<Inner>) return it(inner).purpose(next);
-      else return {};
-    }
-  };
-  template <class Inner>
-  static constexpr calls calls_of{Inner::name,
-                                  &of<Inner>::template sum<float>,
-                                  &of<Inner>::template sum<double>,
-                                  &of<Inner>::broadcast,
-                                  &of<Inner>::exchange,
-                                  &of<Inner>::check,
-                                  &of<Inner>::reserve,
-                                  &of<Inner>::allocate,
-                                  &of<Inner>::recover,
-                                  &of<Inner>::purpose};
-
-  template <class T>
-  ticket started(void (*sum)(void*, Queue&, std::span<T>, ticket&), Queue& queue, std::span<T> span) {
-    ticket made;
-    sum(inner_, queue, span, made);
-    return made;
-  }
-
-  void* inner_;
-  const calls* calls_;
-  int rank_, size_, local_rank_, local_size_;
-};
-
-using any_rank = any_rank_for<cpu::queue>;
-
-} // namespace cairn
-
-// cairn/comm/launch/launch_variables.hpp
+// cairn/comm/launch/launch.hpp
 
 namespace cairn {
 
@@ -18389,12 +17954,6 @@ private:
 
 } // namespace detail
 
-} // namespace cairn
-
-// cairn/comm/launch/launch.hpp
-
-namespace cairn {
-
 // Which process of a job this is, as its launcher says it. It opens no connection and starts nothing.
 //
 //   const launch here = launch::of_process(count, words, {.ranks = 2});
@@ -18565,6 +18124,47 @@ launch launch::from(const Environment& environment, std::span<const char* const>
     if (const char* const text = environment(v.name)) claims.add(v.by, v.field, v.name, text);
   return detail::decided(std::move(claims));
 }
+
+} // namespace cairn
+
+// cairn/comm/lent_memory.hpp
+
+namespace cairn {
+
+// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
+// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
+// nothing to lend, and the borrower takes memory of its own.
+class lent_memory {
+public:
+  lent_memory() = default;
+  // These bytes live as long as their owner.
+  lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+private:
+  std::shared_ptr<void> owner_{};
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+
+template <class C>
+concept lends_memory = requires(C& c, std::size_t bytes) {
+  { c.allocate(bytes) } -> std::same_as<lent_memory>;
+};
+
+// What the communicator lends, or nothing. All ranks ask for it.
+template <class C>
+lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
+  if constexpr (lends_memory<C>) return comm.allocate(bytes);
+  else return {};
+}
+
+} // namespace detail
 
 } // namespace cairn
 
@@ -19646,6 +19246,207 @@ private:
 // cairn/comm/launch/chosen_ranks.hpp
 
 namespace cairn {
+
+namespace detail {
+
+// A pending of any communicator. It lies in the object itself: a step allocates nothing.
+template <class Queue>
+class [[nodiscard]] any_ticket {
+public:
+  // What a communicator's pending may need: threads::rank's has 24 bytes.
+  static constexpr std::size_t room = 48;
+
+  any_ticket() = default;
+  any_ticket(any_ticket&& other) noexcept : calls_(std::exchange(other.calls_, nullptr)) {
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+  }
+  any_ticket& operator=(any_ticket&& other) noexcept {
+    const any_ticket replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    calls_ = std::exchange(other.calls_, nullptr);
+    if (calls_ != nullptr) calls_->move(other.at(), at());
+    return *this;
+  }
+  ~any_ticket() {
+    if (calls_ != nullptr) calls_->destroy(at());
+  }
+
+  // Throws what the pending within throws; either way it is empty afterwards.
+  void wait(Queue& queue) {
+    if (const calls* const known = std::exchange(calls_, nullptr)) known->wait(at(), queue);
+  }
+
+  // Whether wait would return at once. One that cannot tell is open until it is waited for.
+  bool over() const { return calls_ == nullptr || calls_->over(at()); }
+
+  // Takes what `start` returns: it is made in its place, and stays there until this ticket moves.
+  template <class Start>
+  void hold(const Start& start) {
+    using ticket = std::invoke_result_t<const Start&>;
+    static_assert(sizeof(ticket) <= room && alignof(ticket) <= alignof(std::max_align_t),
+                  "any_rank: the pending of this communicator is larger than the room for it; make it a number or a pointer to "
+                  "what the communicator keeps");
+    static_assert(std::is_nothrow_move_constructible_v<ticket>,
+                  "any_rank: the pending of this communicator may throw when it is moved; declare its move constructor noexcept");
+    ::new (at()) ticket(start());
+    calls_ = &calls_of<ticket>;
+  }
+
+private:
+  struct calls {
+    void (*wait)(void*, Queue&); // and destroys
+    bool (*over)(const void*);
+    void (*move)(void* from, void* to) noexcept; // and destroys what was moved from
+    void (*destroy)(void*) noexcept;
+  };
+
+  template <class Ticket>
+  struct of {
+    static Ticket& it(void* at) { return *std::launder(static_cast<Ticket*>(at)); }
+    static void wait(void* at, Queue& queue) {
+      struct last {
+        Ticket& ticket;
+        ~last() { std::destroy_at(&ticket); }
+      } waited{it(at)};
+      waited.ticket.wait(queue);
+    }
+    static bool over([[maybe_unused]] const void* at) {
+      if constexpr (requires(const Ticket& ticket) { bool{ticket.over()}; })
+        return std::launder(static_cast<const Ticket*>(at))->over();
+      else return false;
+    }
+    static void move(void* from, void* to) noexcept {
+      ::new (to) Ticket(std::move(it(from)));
+      std::destroy_at(&it(from));
+    }
+    static void destroy(void* at) noexcept { std::destroy_at(&it(at)); }
+  };
+  template <class Ticket>
+  static constexpr calls calls_of{&of<Ticket>::wait, &of<Ticket>::over, &of<Ticket>::move, &of<Ticket>::destroy};
+
+  void* at() { return bytes_.data(); }
+  const void* at() const { return bytes_.data(); }
+
+  alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
+  const calls* calls_ = nullptr;                                // null: it is empty
+};
+
+} // namespace detail
+
+// A communicator that stands for any other one, which is chosen when the program runs: what trains over it is compiled once and
+// not once for each. It borrows the other one, and can be copied as a pointer can. Inside a body:
+//
+//   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
+//   trainer<ddp<Model, any_rank>, …> train{any, …};
+//
+// Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
+// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
+// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
+//
+// It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
+// Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
+template <class Queue>
+class any_rank_for {
+public:
+  static constexpr std::string_view name = "any_rank";
+  using ticket = detail::any_ticket<Queue>;
+
+  template <communicator<Queue> Inner>
+    requires(!std::same_as<Inner, any_rank_for>)
+  explicit any_rank_for(Inner& inner)
+      : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
+        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  std::string_view called() const { return calls_->called; } // the name of the communicator within
+
+  ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
+  ticket all_reduce(Queue& queue, std::span<double> span) { return started(calls_->sum_double, queue, span); }
+  ticket broadcast(Queue& queue, std::span<std::byte> bytes, int root) {
+    ticket made;
+    calls_->broadcast(inner_, queue, bytes, root, made);
+    return made;
+  }
+
+  void exchange(std::span<const std::byte> own, std::span<std::byte> all) { calls_->exchange(inner_, own, all); }
+  void check() { calls_->check(inner_); }
+  void reserve(std::size_t bytes) { calls_->reserve(inner_, bytes); }
+  lent_memory allocate(std::size_t bytes) { return calls_->allocate(inner_, bytes); }
+  void recover() { calls_->recover(inner_); }
+  call_purpose purpose(const call_purpose& next) { return calls_->purpose(inner_, next); }
+
+private:
+  struct calls {
+    std::string_view called;
+    void (*sum_float)(void*, Queue&, std::span<float>, ticket&);
+    void (*sum_double)(void*, Queue&, std::span<double>, ticket&);
+    void (*broadcast)(void*, Queue&, std::span<std::byte>, int, ticket&);
+    void (*exchange)(void*, std::span<const std::byte>, std::span<std::byte>);
+    void (*check)(void*);
+    void (*reserve)(void*, std::size_t);
+    lent_memory (*allocate)(void*, std::size_t);
+    void (*recover)(void*);
+    call_purpose (*purpose)(void*, const call_purpose&);
+  };
+
+  template <class Inner>
+  struct of {
+    static Inner& it(void* inner) { return *static_cast<Inner*>(inner); }
+    template <class T>
+    static void sum(void* inner, Queue& queue, std::span<T> span, ticket& made) {
+      made.hold([&] { return it(inner).all_reduce(queue, span); });
+    }
+    static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
+      made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
+    }
+    // Broadcasts need a queue, and there is none here: what is told to be one of the host, with nothing in it, serves.
+    static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
+      detail::queue_of_any_device host;
+      static_assert(
+          detail::exchanges_bytes<Inner> || communicator<Inner>,
+          "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
+          "exchange(std::span<const std::byte> own, std::span<std::byte> all), which gives every rank the bytes of all");
+      detail::check_exchange(Inner::name, own.size(), all.size(), it(inner).size());
+      detail::exchange(it(inner), host, own, all);
+    }
+    static void check(void* inner) { detail::tell_check(it(inner)); }
+    static void reserve(void* inner, std::size_t bytes) { detail::tell_reserve(it(inner), bytes); }
+    static lent_memory allocate(void* inner, std::size_t bytes) { return detail::ask_for_memory(it(inner), bytes); }
+    static void recover([[maybe_unused]] void* inner) {
+      if constexpr (requires(Inner& c) { c.recover(); }) it(inner).recover();
+    }
+    static call_purpose purpose([[maybe_unused]] void* inner, [[maybe_unused]] const call_purpose& next) {
+      if constexpr (detail::learns_purposes<Inner>) return it(inner).purpose(next);
+      else return {};
+    }
+  };
+  template <class Inner>
+  static constexpr calls calls_of{Inner::name,
+                                  &of<Inner>::template sum<float>,
+                                  &of<Inner>::template sum<double>,
+                                  &of<Inner>::broadcast,
+                                  &of<Inner>::exchange,
+                                  &of<Inner>::check,
+                                  &of<Inner>::reserve,
+                                  &of<Inner>::allocate,
+                                  &of<Inner>::recover,
+                                  &of<Inner>::purpose};
+
+  template <class T>
+  ticket started(void (*sum)(void*, Queue&, std::span<T>, ticket&), Queue& queue, std::span<T> span) {
+    ticket made;
+    sum(inner_, queue, span, made);
+    return made;
+  }
+
+  void* inner_;
+  const calls* calls_;
+  int rank_, size_, local_rank_, local_size_;
+};
+
+using any_rank = any_rank_for<cpu::queue>;
 
 // In place of mpi in a program that was built without it: one process is all there is.
 struct no_processes {};
@@ -34881,212 +34682,6 @@ static_assert(optimizer<SGD>);
 
 } // namespace cairn
 
-// cairn/train/predicted_step.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// A number of a model of time; the text is made only for one that is wrong, so that the rest is a constant expression.
-constexpr void check_time(const char* expected, double found, bool right) {
-  if (!right) throw input_error(expected + std::string(", found ") + shortest_text(found));
-}
-constexpr bool is_time(double seconds) { return seconds >= 0 && seconds <= std::numeric_limits<double>::max(); }
-
-constexpr void check_cluster(const cluster& on) {
-  check_time("predicted_step: expected at least 1 machine", static_cast<double>(on.machines), on.machines >= 1);
-  check_time("predicted_step: expected a latency of 0 seconds or more", on.latency, is_time(on.latency));
-  check_time("predicted_step: expected a bandwidth of more than 0 bytes per second", on.bandwidth, on.bandwidth > 0);
-  check_time("predicted_step: expected 0 seconds or more for a message", on.per_message, is_time(on.per_message));
-  check_time("predicted_step: expected parts of at least 1 byte", static_cast<double>(on.least_part), on.least_part >= 1);
-  check_time("predicted_step: expected at least 1 call at once", static_cast<double>(on.calls_at_once), on.calls_at_once >= 1);
-  check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
-}
-
-} // namespace detail
-
-// What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
-// whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
-template <class Model, class Batch, class T = float>
-class op_times {
-public:
-  using element = T;
-  using lists = detail::step_lists<Model, Batch::size, T>;
-  using plan = typename lists::plan;
-  static constexpr std::size_t samples = Batch::size;
-  static constexpr const auto& buckets = lists::buckets;
-
-  // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
-  static constexpr op_times of_step(double seconds, double update = 0) {
-    detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
-    detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
-                       update >= 0 && update < seconds);
-    op_times out(update);
-    double sum = 0;
-    for (const double work : out.seconds_) sum += work;
-    for (double& work : out.seconds_) work *= (seconds - update) / sum;
-    return out;
-  }
-  // A machine makes so many floating-point operations a second.
-  static constexpr op_times at_rate(double flops_per_second, double update = 0) {
-    detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
-    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
-    op_times out(update);
-    for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
-    return out;
-  }
-  // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
-  static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
-    const std::size_t given = nanoseconds.size();
-    detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
-                       given == plan::size);
-    detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
-    op_times out(update);
-    for (std::size_t t = 0; t != plan::training.count; ++t) {
-      const detail::op& o = plan::training.storage[t];
-      if (!works(o)) continue;
-      const stage_cost& c = nanoseconds[o.position];
-      const bool whole = o.wants_output || !plan::whole[o.position].tape_without_output;
-      out.seconds_[t] = 1e-9 * static_cast<double>(o.kind == detail::op_kind::backward ? c.backward : whole ? c.forward : c.tape);
-    }
-    return out;
-  }
-
-  constexpr std::span<const double> ops() const { return seconds_; } // one for each op of the schedule
-  constexpr double update() const { return update_; }
-
-private:
-  static constexpr bool works(const detail::op& o) {
-    return o.kind == detail::op_kind::forward || o.kind == detail::op_kind::backward;
-  }
-
-  // FLOPs for one sample. Where no layer states any, every op counts as one.
-  explicit constexpr op_times(double update) : update_(update) {
-    const bool stated = flops(plan::whole, plan::training.ops()) > 0;
-    for (std::size_t t = 0; t != plan::training.count; ++t)
-      if (works(plan::training.storage[t]))
-        seconds_[t] = stated ? static_cast<double>(flops(plan::whole, plan::training.ops().subspan(t, 1))) : 1;
-  }
-
-  std::array<double, plan::training.count> seconds_{};
-  double update_ = 0;
-};
-
-// One training step of a machine among others, as predicted_step says.
-template <std::size_t Buckets>
-struct step_prediction {
-  std::size_t machines = 1;
-  std::size_t samples = 1; // of one machine
-  double compute = 0;      // seconds of work
-  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
-  double exposed = 0;      // seconds in which it only waits for gradients
-  std::array<bucket_times, Buckets> buckets{};
-
-  constexpr double seconds() const { return compute + taken + exposed; }
-  // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
-  constexpr double efficiency() const { return compute / seconds(); }
-  constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
-};
-
-namespace detail {
-
-// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
-template <std::size_t Most, std::size_t Buckets>
-struct planned_calls {
-  std::array<planned_call, Most> storage{};
-  std::size_t count = 0;
-  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
-
-  constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
-  constexpr void add(const planned_call& call) { storage[count++] = call; }
-  constexpr void add(const planned_call& call, std::size_t bucket) {
-    of_bucket[bucket] = count;
-    add(call);
-  }
-};
-
-// A call leaves after the schedule's op in which its list has it, and is awaited after the one before its wait; what is updated
-// until the next wait is what it is used for. Statistics are awaited at once. The facts of all ranks (train/ranks/step_facts.hpp)
-// go with the first bucket, but by themselves with a fused update. A block is one op: what leaves inside of it is taken to leave
-// at its end.
-template <class Times>
-constexpr auto calls_of(const Times& times, std::size_t machines) {
-  using plan = typename Times::plan;
-  using lists = typename Times::lists;
-  using sum = accumulated<typename Times::element>;
-  constexpr std::size_t count = Times::buckets.size();
-  constexpr auto& steps = lists::template list<step_kind::step>;
-  constexpr std::size_t statistics = 2 * lists::summed;
-  planned_calls<count + 1 + statistics, count> out{};
-  const std::size_t facts = count > 0 && machines > 1 ? facts_of_ranks<sum>::size(machines) * sizeof(sum) : 0;
-  std::size_t at = 0, waited = 0, compared = 0;
-  std::array<std::size_t, count + 1> used{}; // elements that are updated after the wait for each bucket
-  for (const step_op& o : steps.ops()) {
-    if (o.is_scheduled()) at = o.index;
-    if constexpr (lists::summed > 0)
-      if (o.kind == step_op_kind::statistics) {
-        const summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
-        const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks tell what they run
-        out.add({(at < plan::training.loss ? numbers.forward + first : numbers.backward) * sizeof(double), at, at, 0});
-      }
-    if constexpr (count > 0) {
-      switch (o.kind) {
-      case step_op_kind::facts:
-        compared = out.count;
-        if (lists::fused) out.add({facts, at, at, 0});
-        break;
-      case step_op_kind::compare:
-        if (lists::fused) out.storage[compared].awaited_after = at;
-        break;
-      case step_op_kind::reduce:
-        out.add({Times::buckets[o.index].size() * sizeof(sum) + (o.index == 0 && !lists::fused ? facts : 0), at, at, 0}, o.index);
-        break;
-      case step_op_kind::wait: out.storage[out.of_bucket[waited = o.index]].awaited_after = at; break;
-      case step_op_kind::update: used[waited] += Times::buckets[o.index].size(); break;
-      default: break;
-      }
-    }
-  }
-  for (std::size_t b = 0; b != count; ++b)
-    out.storage[out.of_bucket[b]].used_for =
-        static_cast<double>(used[b]) / static_cast<double>(plan::parameter_block) * times.update();
-  return out;
-}
-
-} // namespace detail
-
-//   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
-//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
-//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
-//   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
-//
-// How long one training step takes on several machines, from what it costs on one and from the network between them: plain
-// arithmetic over the schedule and the bucket plan, so that it can stand in a static_assert. Every machine works on a batch of
-// its own. Throws input_error for a cluster that there cannot be.
-//
-// It is a lower bound that a quiet network comes near to. The model leaves out
-//   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
-//   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
-//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
-//     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
-//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
-//     other here, which is the one thing that the model takes too seriously;
-//   * checks between steps, loading of data, saving.
-template <class Model, class Batch, class T>
-constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {
-  using given = op_times<Model, Batch, T>;
-  constexpr std::size_t count = given::buckets.size();
-  detail::check_cluster(on);
-  const auto planned = detail::calls_of(times, on.machines);
-  std::array<bucket_times, count + 1 + 2 * given::lists::summed> seen{};
-  const detail::step_time took = detail::run_step(times.ops(), planned.calls(), on, seen.data());
-  step_prediction<count> out{on.machines, given::samples, took.compute, took.taken, took.exposed, {}};
-  for (std::size_t b = 0; b != count; ++b) out.buckets[b] = seen[planned.of_bucket[b]];
-  return out;
-}
-
-} // namespace cairn
-
 // cairn/train/session.hpp
 
 namespace cairn {
@@ -36952,293 +36547,6 @@ using csv_log = detail::csv_table<detail::open_file>;
 
 } // namespace cairn
 
-// cairn/report/line_chart.hpp
-
-namespace cairn {
-
-struct chart_point {
-  double x = 0;
-  double y = 0;
-};
-
-// One line of a chart, with its points from the left to the right. Its name stands at its end, in its colour, with the
-// note below: there is no legend to look up. A line of one point is a labelled point; one without a name has no label.
-struct chart_line {
-  std::string name{};
-  std::string note{}; // such as the value at the end
-  std::string colour = "#2f6db3";
-  std::vector<chart_point> points{};
-  bool guide = false;  // a thin dashed line without markers, behind the others: how something should grow
-  bool markers = true; // at each point; a curve of many points is better without
-};
-
-struct line_chart {
-  std::string title{};
-  chart_axis x{};
-  chart_axis y{};
-  std::vector<chart_line> lines{};
-};
-
-struct chart_settings {
-  std::string title{};     // above all charts
-  std::string subtitle{};  // what was measured, on one line
-  double width = 1000;     // pixels, of all charts together
-  double height = 340;     // of the plotting area
-  std::size_t columns = 0; // charts side by side; 0: all
-};
-
-namespace detail {
-
-// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (What draws is a
-// template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
-// does not compile them.)
-template <class Writer>
-class line_chart_drawing {
-public:
-  line_chart_drawing(const line_chart& chart, double left, double width, double plot_top, double height)
-      : chart_(chart), left_(left) {
-    check();
-    double x0 = infinity, x1 = -infinity, y0 = infinity, y1 = -infinity;
-    for (const chart_line& line : chart.lines)
-      for (const chart_point& p : line.points) {
-        x0 = std::min(x0, p.x), x1 = std::max(x1, p.x);
-        // A guide shows a direction; it must not decide how much room the data has.
-        if (!line.guide || chart.lines.size() == 1) y0 = std::min(y0, p.y), y1 = std::max(y1, p.y);
-      }
-    y_ = scale_of(chart.y, plot_top + height, plot_top, y0, y1);
-    double ticks = 0;
-    for (const double tick : ticks_of(chart.y, y_, y_ticks))
-      ticks = std::max(ticks, Writer::width_of(tick_text(tick, chart.y, y_), tick_style.size));
-    x_ = scale_of(chart.x, left + ticks + 10, 0, x0, x1);
-    // Names stand to the right of their line's last point. A line that ends early has room for its own in the chart.
-    double end = left + width;
-    for (int round = 0; round < 3; ++round) {
-      x_.to = end;
-      for (const chart_line& line : chart.lines) {
-        const double over = x_(line.points.back().x) + label_gap + label_width(line) - (left + width);
-        if (over > 0) end = std::min(end, x_.to - over);
-      }
-    }
-    x_.to = std::max(end, x_.from + 40);
-  }
-
-  // From the back to the front.
-  void draw(Writer& to) const {
-    draw_axes(to);
-    for (const bool guide : {true, false})
-      for (const chart_line& line : chart_.lines)
-        if (line.guide == guide) draw_line(to, line);
-    draw_labels(to);
-    for (const chart_line& line : chart_.lines) draw_points(to, line);
-  }
-
-  // The chart's title, if it has one, and that of the y axis on top of it.
-  static double title_height(const line_chart& chart) { return chart.title.empty() ? 28 : 48; }
-  static constexpr double foot_height = 44; // ticks and title of the x axis
-
-private:
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr text_style tick_style{.size = 12};
-  static constexpr double name_size = 13;
-  static constexpr double note_size = 11.5;
-  static constexpr double label_gap = 9;
-  static constexpr std::size_t y_ticks = 12;
-
-  void check() const {
-    const std::string where = " of the chart '" + chart_.title + "'";
-    for (const chart_line& line : chart_.lines) {
-      if (line.points.empty())
-        throw input_error("draw_line_charts: expected at least one point in the line '" + line.name + "'" + where +
-                          ", found none; leave the line out");
-      for (const chart_point& p : line.points)
-        if (!std::isfinite(p.x) || !std::isfinite(p.y) || (chart_.x.logarithmic && p.x <= 0) ||
-            (chart_.y.logarithmic && p.y <= 0))
-          throw input_error("draw_line_charts: expected finite numbers, above zero on a logarithmic axis, found (" +
-                            format_fixed(p.x, 3) + ", " + format_fixed(p.y, 3) + ") in the line '" + line.name + "'" + where);
-    }
-    if (chart_.lines.empty())
-      throw input_error("draw_line_charts: expected at least one line in the chart '" + chart_.title + "', found none");
-  }
-
-  static double label_width(const chart_line& line) {
-    return std::max(Writer::width_of(line.name, name_size), Writer::width_of(line.note, note_size));
-  }
-
-  // A light grid of the ticks only; the title of the y axis lies on top of it, where it can be read without turning
-  // the head.
-  void draw_axes(Writer& to) const {
-    to.text(left_, y_.to - 34, chart_.title, {.size = 15, .colour = "#1d242c", .bold = true});
-    to.text(left_, y_.to - 14, chart_.y.title, tick_style);
-    for (const double tick : ticks_of(chart_.y, y_, y_ticks)) {
-      const double at = y_(tick);
-      to.line(x_.from, at, x_.to, at, "stroke=\"#e3e7eb\"");
-      to.text(x_.from - 8, at + 4, tick_text(tick, chart_.y, y_), {.size = 12, .at = text_anchor::end});
-    }
-    for (const double tick : ticks_of(chart_.x, x_, static_cast<std::size_t>((x_.to - x_.from) / 50))) {
-      const double at = x_(tick);
-      to.line(at, y_.to, at, y_.from, "stroke=\"#eceff2\"");
-      to.line(at, y_.from, at, y_.from + 4, "stroke=\"#9aa3ad\"");
-      to.text(at, y_.from + 18, tick_text(tick, chart_.x, x_), {.size = 12, .at = text_anchor::middle});
-    }
-    to.line(x_.from, y_.from, x_.to, y_.from, "stroke=\"#9aa3ad\"");
-    to.text(x_.to, y_.from + 37, chart_.x.title, {.size = 12, .at = text_anchor::end});
-  }
-
-  void draw_line(Writer& to, const chart_line& line) const {
-    std::string path;
-    for (const chart_point& p : line.points) {
-      path += path.empty() ? 'M' : 'L';
-      path += Writer::number(x_(p.x)) + " " + Writer::number(y_(p.y));
-    }
-    to.path(path, "fill=\"none\" stroke=\"" + line.colour + "\" stroke-linejoin=\"round\" " +
-                      (line.guide ? "stroke-width=\"1\" stroke-dasharray=\"3 4\"" : "stroke-width=\"2.25\""));
-  }
-
-  // On top of the names, so that none covers a point.
-  void draw_points(Writer& to, const chart_line& line) const {
-    if (line.guide || !line.markers) return;
-    to.open_group("fill=\"" + line.colour + "\" stroke=\"#fff\" stroke-width=\"1.5\"");
-    for (const chart_point& p : line.points) to.circle(x_(p.x), y_(p.y), 4.25, "");
-    to.close_group();
-  }
-
-  // A name with the note below it, as a box: `y` is its middle.
-  struct label {
-    const chart_line* line;
-    double left, y, wanted;
-
-    double right() const { return left + label_width(*line); }
-    double half() const { return line->note.empty() ? 9 : 16; }
-    bool meets(const label& other) const {
-      return left < other.right() && other.left < right() && std::abs(y - other.y) < half() + other.half() - 0.01;
-    }
-  };
-
-  // Right of its line's end, at the same height. A line that ends early may have others on its right: then the name
-  // stands above or below them, on the side where least is in its way.
-  label place_of(const chart_line& line) const {
-    const double x = x_(line.points.back().x);
-    const double y = y_(line.points.back().y);
-    const double width = label_width(line);
-    label best{&line, x + label_gap, y, y};
-    const double height = best.half() + 6;
-    std::size_t least = crossings(best);
-    const std::array<chart_point, 4> others{
-        {{x - width - 2, y - height}, {x - 4, y - height}, {x + label_gap, y + height}, {x - width / 2, y + height + 2}}};
-    for (const auto& [left, middle] : others) {
-      if (least == 0 || left < x_.from || middle < y_.to || middle > y_.from - height) continue;
-      const label other{&line, left, middle, middle};
-      if (const std::size_t count = crossings(other); count < least) best = other, least = count;
-    }
-    return best;
-  }
-
-  // How many places of lines lie in a label's box; they are taken densely enough that no line slips through. A guide
-  // behind a name is no great harm; a point is worse than a line.
-  std::size_t crossings(const label& box) const {
-    std::size_t count = 0;
-    for (const chart_line& line : chart_.lines) {
-      for (std::size_t i = 0; i < line.points.size() && line.markers && !line.guide; ++i) {
-        const double x = x_(line.points[i].x), y = y_(line.points[i].y);
-        if (x > box.left - 5 && x < box.right() + 5 && std::abs(y - box.y) < box.half() + 3) count += 32;
-      }
-      for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
-        const double x0 = x_(line.points[i].x), y0 = y_(line.points[i].y);
-        const double x1 = x_(line.points[i + 1].x), y1 = y_(line.points[i + 1].y);
-        constexpr int parts = 64;
-        for (int part = 0; part <= parts; ++part) {
-          const double x = x0 + (x1 - x0) * part / parts, y = y0 + (y1 - y0) * part / parts;
-          if (x > box.left - 3 && x < box.right() && std::abs(y - box.y) < box.half()) count += line.guide ? 1 : 4;
-        }
-      }
-    }
-    return count;
-  }
-
-  // From the highest to the lowest. Labels that would lie on one another give way up and down, by half of what lacks
-  // each; a few dozen rounds settle any chart that can be read.
-  std::vector<label> placed_labels() const {
-    std::vector<label> labels;
-    for (const chart_line& line : chart_.lines) {
-      if (line.name.empty()) continue;
-      labels.push_back(place_of(line));
-      for (std::size_t i = labels.size() - 1; i > 0 && labels[i].y < labels[i - 1].y; --i) std::swap(labels[i], labels[i - 1]);
-    }
-    bool moved = true;
-    for (int round = 0; moved && round < 200; ++round) {
-      moved = false;
-      for (std::size_t a = 0; a < labels.size(); ++a)
-        for (std::size_t b = a + 1; b < labels.size(); ++b) {
-          if (!labels[a].meets(labels[b])) continue;
-          const double lack = labels[a].half() + labels[b].half() - (labels[b].y - labels[a].y);
-          labels[a].y -= lack / 2, labels[b].y += lack / 2;
-          moved = true;
-        }
-      for (label& l : labels) l.y = std::clamp(l.y, y_.to + l.half() - 8, y_.from - l.half() + 9);
-    }
-    return labels;
-  }
-
-  // A label that had to move far is tied to its line's end by a hair.
-  void draw_labels(Writer& to) const {
-    for (const label& l : placed_labels()) {
-      const bool guide = l.line->guide;
-      if (std::abs(l.y - l.wanted) > 14)
-        to.line(l.left - 3, l.wanted, l.left - 1, l.y, "stroke-width=\"0.75\" stroke=\"" + l.line->colour + "\"");
-      const double base = l.line->note.empty() ? l.y + 4.5 : l.y - 2;
-      to.text(l.left, base, l.line->name,
-              {.size = guide ? tick_style.size : name_size, .colour = l.line->colour, .bold = !guide, .halo = 4});
-      if (!l.line->note.empty()) to.text(l.left, base + 14, l.line->note, {.size = note_size, .halo = 4});
-    }
-  }
-
-  const line_chart& chart_;
-  double left_;
-  axis_scale x_{};
-  axis_scale y_{}; // upwards: from is the bottom
-};
-
-} // namespace detail
-
-//   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
-//   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
-//
-// Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points,
-// or points that its axes cannot show.
-template <class Writer = detail::svg_writer>
-std::string draw_line_charts(std::span<const line_chart> charts, const chart_settings& settings = {}) {
-  if (charts.empty()) throw input_error("draw_line_charts: expected at least one chart, found none");
-  using drawing = detail::line_chart_drawing<Writer>;
-  constexpr double margin = 24;
-  constexpr double between = 36;
-  const bool titled = !settings.title.empty();
-  const bool subtitled = !settings.subtitle.empty();
-  double top = 20 + (titled ? 24 : 0) + (subtitled ? 20 : 0) + (titled || subtitled ? 16 : 0);
-  double title = 0;
-  for (const line_chart& chart : charts) title = std::max(title, drawing::title_height(chart));
-  const std::size_t columns = settings.columns == 0 ? charts.size() : std::min(settings.columns, charts.size());
-  const std::size_t rows = (charts.size() + columns - 1) / columns;
-  const double row = title + settings.height + drawing::foot_height + 8;
-  Writer to(settings.width, top + row * static_cast<double>(rows));
-  if (titled) to.text(margin, 34, settings.title, {.size = 18, .colour = "#1d242c", .bold = true});
-  if (subtitled) to.text(margin, titled ? 56 : 30, settings.subtitle, {.size = 12.5});
-  const auto count = static_cast<double>(columns);
-  const double each = (settings.width - 2 * margin - between * (count - 1)) / count;
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    const std::size_t line = i / columns, column = i % columns;
-    const double left = margin + (each + between) * static_cast<double>(column);
-    const double plot = top + row * static_cast<double>(line) + title;
-    drawing(charts[i], left, each, plot, settings.height).draw(to);
-  }
-  return to.str();
-}
-
-#if CAIRN_HAS_COMPILED
-CAIRN_COMPILED template std::string draw_line_charts<detail::svg_writer>(std::span<const line_chart>, const chart_settings&);
-#endif
-
-} // namespace cairn
-
 // cairn/report/names.hpp
 
 namespace cairn {
@@ -37322,148 +36630,6 @@ std::vector<std::string> stage_names() {
   for (std::size_t i = 0; i < Blueprint::size; ++i)
     names.push_back(detail::typed_name(detail::names_of<typename Blueprint::elements>::value[Blueprint::order[i]]));
   return names;
-}
-
-} // namespace cairn
-
-// cairn/report/curve_picture.hpp
-
-namespace cairn {
-
-struct curve_settings {
-  std::string title = "Time of a training step against memory";
-  std::string subtitle{}; // such as the network, and where the costs come from
-  double width = 900;     // pixels
-  double height = 420;    // of the plotting area
-};
-
-namespace detail {
-
-// The curve and what stands beside it: bytes to the right, costs relative to store_all upwards.
-template <class Curve>
-class curve_chart {
-public:
-  explicit curve_chart(const Curve& curve) : curve_(curve) {}
-
-  // Between two points of the curve it is the left one that fits, with memory to spare: so the line is a stair. It ends at
-  // store_all; the solver may say of that, as of any schedule, that it needs a value more than it does. Its name stands
-  // where the least memory is, because the other end is full of policies.
-  void add_curve() {
-    const chart_point last = point_of(plain::trained::memory.arena, curve_.cost_of(plain::training.ops()));
-    chart_line stair{.colour = curve_colour, .markers = false};
-    const auto add = [&](const chart_point& p) {
-      if (!stair.points.empty()) stair.points.push_back({p.x, stair.points.back().y});
-      stair.points.push_back(p);
-    };
-    for (std::size_t i = 0; i < curve_.size(); ++i) {
-      const chart_point p = point_of(curve_[i].bytes, curve_[i].cost);
-      if (p.x < last.x) add(p);
-    }
-    add(last);
-    const chart_point first = stair.points.front();
-    chart_.lines.push_back(std::move(stair));
-    add_point("the best schedules", curve_colour, first);
-    chart_.lines.back().note = "least memory: " + chart_.lines.back().note;
-  }
-
-  // Policies that stand at nearly the same place share a point.
-  template <class Policy>
-  void add_policy() {
-    using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
-    const std::string name = name_of<Policy>();
-    const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
-    const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
-    for (chart_line& line : chart_.lines)
-      if (line.colour == policy_colour && near(line.points[0].x, at.x) && near(line.points[0].y, at.y)) {
-        line.name += ", " + name;
-        return;
-      }
-    add_point(name, policy_colour, at);
-    chart_.lines.back().note.clear(); // many stand close to each other, and the axes say it too
-  }
-
-  // The schedules that keep the budgets, and a line where each budget is, with its name on top. Of several the lines to
-  // the right are lower, so that they pass below the names of those to the left.
-  void add_budgets(std::span<const std::size_t> budgets) {
-    std::vector<std::size_t> sorted(budgets.begin(), budgets.end());
-    for (std::size_t i = 1; i < sorted.size(); ++i)
-      for (std::size_t k = i; k > 0 && sorted[k] < sorted[k - 1]; --k) std::swap(sorted[k], sorted[k - 1]);
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      const auto step = curve_.within(sorted[i]);
-      const chart_point at = point_of(step.plan.memory.arena, curve_.cost_of(step.plan.training.ops()));
-      const double share = 1 - 0.11 * static_cast<double>(i % 6);
-      const double top = std::max(at.y, is_steep() ? std::pow(highest_, share) : 1 + (highest_ - 1) * share);
-      add_point("", budget_colour, at);
-      const auto x = static_cast<double>(sorted[i]);
-      chart_.lines.push_back({.name = "budget " + format_bytes(sorted[i]),
-                              .note = chart_.lines.back().note,
-                              .colour = budget_colour,
-                              .points = {{x, 1}, {x, top}},
-                              .guide = true});
-    }
-  }
-
-  // Where little memory takes many times as long, the axis of time is logarithmic: else the part that people use would
-  // be a line at the bottom.
-  line_chart take() && {
-    chart_.y.logarithmic = is_steep();
-    return std::move(chart_);
-  }
-
-private:
-  static constexpr const char* curve_colour = "#1d8a5b";
-  static constexpr const char* policy_colour = "#2f6db3";
-  static constexpr const char* budget_colour = "#c0392b";
-
-  bool is_steep() const { return highest_ > 4; }
-
-  chart_point point_of(std::size_t bytes, std::uint64_t cost) {
-    const chart_point at{static_cast<double>(bytes), static_cast<double>(cost) / store_all_};
-    highest_ = std::max(highest_, at.y);
-    return at;
-  }
-
-  void add_point(std::string name, const char* colour, const chart_point& at) {
-    chart_.lines.push_back({.name = std::move(name),
-                            .note = format_bytes(static_cast<std::size_t>(at.x)) + ", " + format_fixed(at.y, 2) + " ×",
-                            .colour = colour,
-                            .points = {at}});
-  }
-
-  using plain = blueprint_of<checkpoint<store_all, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
-
-  const Curve& curve_;
-  double store_all_ = static_cast<double>(curve_.cost_of(plain::training.ops()));
-  double highest_ = 1;
-  // The axis of bytes begins at nothing; that of time right below store_all's, below which nothing is.
-  line_chart chart_{{},
-                    {"activations of a training step", chart_unit::bytes},
-                    {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},
-                    {}};
-};
-
-} // namespace detail
-
-//   const memory_curve<Net, 64> curve;
-//   const std::vector<std::size_t> budgets{900_KiB, 2_MiB};
-//   write_file_atomically("curve.svg", draw_curve<store_all, sqrt_n, every<2>>(curve, budgets));
-//
-// Draws the time of a step against the bytes of its activations, as the text of an SVG file: the curve of the best
-// schedules, these policies as points above it, and the schedules that keep these budgets. Times are the costs of the
-// curve. Throws what within() throws for a budget that no schedule keeps.
-template <class... Policies, class Model, std::size_t Batch, class T, class Update>
-std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve, std::span<const std::size_t> budgets = {},
-                       const curve_settings& settings = {}) {
-  using drawn = detail::curve_chart<memory_curve<Model, Batch, T, Update>>;
-  static_assert(!memory_curve<Model, Batch, T, Update>::plan::fused,
-                "draw_curve: the policies beside the curve are planned without a fused_update; draw the curve of the "
-                "network without it");
-  drawn picture(curve);
-  for (const auto add : {&drawn::add_curve, &drawn::template add_policy<Policies>...}) (picture.*add)();
-  picture.add_budgets(budgets);
-  const line_chart chart = std::move(picture).take();
-  return draw_line_charts(
-      {&chart, 1}, {.title = settings.title, .subtitle = settings.subtitle, .width = settings.width, .height = settings.height});
 }
 
 } // namespace cairn
@@ -39399,232 +38565,6 @@ private:
 
 } // namespace cairn
 
-// cairn/report/metrics_picture.hpp
-
-namespace cairn {
-
-namespace detail {
-
-// Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: of a long run neighbours are kept as their
-// mean. Values that are no finite numbers are counted and left out. (A template, so that a program that draws nothing does
-// not compile it.)
-template <std::size_t MostPoints>
-class metrics_in_memory {
-public:
-  struct line {
-    std::string name;
-    bool of_epochs = false; // of whole epochs, not of single steps
-    std::vector<chart_point> points{};
-    std::size_t not_finite = 0;
-    std::size_t each = 1; // values in a point
-    chart_point sum{};    // of values that are no point yet
-    std::size_t summed = 0;
-  };
-
-  void add(std::uint64_t step, std::span<const std::pair<std::string, double>> metrics, bool of_epoch = false) {
-    for (const auto& [name, value] : metrics) add(step, name, value, of_epoch);
-  }
-  void add(std::uint64_t step, std::string_view name, double value, bool of_epoch = false) {
-    line& to = line_of(name, of_epoch);
-    if (!std::isfinite(value)) {
-      ++to.not_finite;
-      return;
-    }
-    to.sum.x += static_cast<double>(step), to.sum.y += value;
-    if (++to.summed < to.each) return;
-    to.points.push_back({to.sum.x / static_cast<double>(to.summed), to.sum.y / static_cast<double>(to.summed)});
-    to.sum = {}, to.summed = 0;
-    if (to.points.size() < 2 * most_points) return;
-    for (std::size_t i = 0; i < most_points; ++i) {
-      const chart_point &a = to.points[2 * i], &b = to.points[2 * i + 1];
-      to.points[i] = {(a.x + b.x) / 2, (a.y + b.y) / 2};
-    }
-    to.points.resize(most_points);
-    to.each *= 2;
-  }
-
-  // In the order in which names came.
-  const std::vector<line>& lines() const { return lines_; }
-
-  static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
-
-private:
-  // Of steps train_loss_step is what train_loss is of epochs.
-  line& line_of(std::string_view name, bool of_epoch) {
-    if (!of_epoch && name.ends_with("_step")) name.remove_suffix(5);
-    for (line& l : lines_)
-      if (l.name == name && l.of_epochs == of_epoch) return l;
-    return lines_.emplace_back(line{std::string(name), of_epoch});
-  }
-
-  std::vector<line> lines_;
-};
-
-} // namespace detail
-
-using recorded_metrics = detail::metrics_in_memory<512>;
-
-// The metrics of a table that csv_log wrote. A row is that of a step where it has a number of one, as train_loss_step. In a table
-// without such a column a row counts as that of an epoch where it has a metric of a validation or a test, or comes second with
-// its step. Throws file_error.
-template <class Metrics = recorded_metrics>
-Metrics read_metrics(const std::string& file) {
-  const std::string text = detail::text_of_file(file);
-  const std::vector<std::string_view> rows = detail::csv_records(text);
-  const std::vector<std::string> names = rows.empty() ? std::vector<std::string>{} : detail::csv_cells(rows[0]);
-  if (names.size() < 2 || names[0] != "step" || names[1] != "epoch")
-    throw file_error("read_metrics: expected a table that begins with step,epoch in '" + file + "'; csv_log writes such");
-  Metrics out;
-  double step = -1;
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    const std::vector<std::string> cells = detail::csv_cells(rows[i]);
-    std::vector<double> values(names.size(), 0);
-    bool right = cells.size() == names.size();
-    for (std::size_t k = 0; right && k < cells.size(); ++k) {
-      right = detail::read_csv_number(cells[k], values[k]) || (k > 1 && cells[k].empty());
-    }
-    if (!right || !(values[0] >= 0 && values[0] < 0x1p63))
-      throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
-                       " of '" + file + "', found '" + std::string(rows[i].substr(0, 60)) + "'");
-    bool of_epoch = std::exchange(step, values[0]) == values[0];
-    bool names_steps = false, is_step = false; // has the table a column such as train_loss_step, and this row a number there?
-    for (std::size_t k = 2; k < cells.size(); ++k)
-      if (names[k].ends_with("_step")) names_steps = true, is_step = is_step || !cells[k].empty();
-    of_epoch = (of_epoch || names_steps) && !is_step;
-    for (std::size_t k = 2; k < cells.size(); ++k)
-      of_epoch = of_epoch || (!cells[k].empty() && (names[k].starts_with("val_") || names[k].starts_with("test_")));
-    for (std::size_t k = 2; k < cells.size(); ++k)
-      if (!cells[k].empty()) out.add(static_cast<std::uint64_t>(values[0]), names[k], values[k], of_epoch);
-  }
-  return out;
-}
-
-namespace detail {
-
-// "loss" of "train_loss" and "val_loss": they share a panel.
-inline std::string_view quantity_of(std::string_view name) {
-  for (const std::string_view part : {"train_", "val_", "test_"})
-    if (name.starts_with(part) && name.size() > part.size()) return name.substr(part.size());
-  return name;
-}
-
-// The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
-// the line and the steps are pale behind it; but a learning rate is one number at a time, and steps tell it best.
-template <class Metrics>
-line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
-  static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
-  line_chart out{.title = std::string(quantity), .x = {.title = "steps"}};
-  double least = std::numeric_limits<double>::infinity(), most = -least;
-  std::vector<chart_line> behind;
-  const bool is_rate = quantity == "learning_rate" || quantity == "lr";
-  const auto has_twin = [&](const auto& line) {
-    return std::any_of(metrics.lines().begin(), metrics.lines().end(), [&](const auto& other) {
-      return other.name == line.name && other.of_epochs != line.of_epochs && other.points.size() + other.summed > 0;
-    });
-  };
-  for (const auto& line : metrics.lines()) {
-    if (quantity_of(line.name) != quantity) continue;
-    if (line.not_finite > 0)
-      out.y.title += (out.y.title.empty() ? "" : ", ") + line.name + ": " + std::to_string(line.not_finite) + " not finite";
-    std::vector<chart_point> points = line.points;
-    if (line.summed > 0 || points.empty()) {
-      if (line.summed == 0) continue;
-      points.push_back({line.sum.x / static_cast<double>(line.summed), line.sum.y / static_cast<double>(line.summed)});
-    }
-    if (line.of_epochs && is_rate && has_twin(line)) continue;
-    const bool is_behind = !line.of_epochs && !is_rate && has_twin(line);
-    for (const chart_point& p : points) least = std::min(least, p.y), most = std::max(most, p.y);
-    if (is_behind) {
-      behind.push_back({.colour = "#c9d6e4", .points = std::move(points), .markers = false});
-    } else {
-      const bool few = line.of_epochs && points.size() <= 40;
-      const std::string value = named_number("", points.back().y).substr(1);
-      out.lines.push_back({.name = line.name,
-                           .note = value,
-                           .colour = colours[out.lines.size() % colours.size()],
-                           .points = std::move(points),
-                           .markers = few});
-    }
-  }
-  out.lines.insert(out.lines.begin(), behind.begin(), behind.end());
-  // Small numbers beside large ones, all above zero, are seen on a logarithmic axis; numbers far from zero where the axis does
-  // not begin there. A learning rate is read as the share of its peak, and ends near zero by design.
-  if (least > 0 && most > 30 * least && !is_rate) out.y.logarithmic = true;
-  else if (least > 0.4 * most && most > least) {
-    out.y.least = least - 0.1 * (most - least);
-    out.y.most = most + 0.1 * (most - least);
-  }
-  return out;
-}
-
-} // namespace detail
-
-//   write_svg("curves.svg", draw_metrics(read_metrics("runs/a/metrics.csv"), "run a"));
-//
-// Draws metrics as the text of an SVG file: a small panel for each quantity, where train_loss, val_loss and test_loss are one.
-// Throws input_error where there is nothing to draw.
-template <class Writer = detail::svg_writer, class Metrics = recorded_metrics>
-std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) {
-  std::vector<std::string_view> quantities;
-  for (const auto& line : metrics.lines())
-    if (const std::string_view q = detail::quantity_of(line.name);
-        std::find(quantities.begin(), quantities.end(), q) == quantities.end())
-      quantities.push_back(q);
-  std::vector<line_chart> panels;
-  std::string without;
-  for (const std::string_view q : quantities)
-    if (line_chart panel = detail::metrics_panel(metrics, q); !panel.lines.empty()) panels.push_back(std::move(panel));
-    else without += (without.empty() ? "without a finite value: " : ", ") + std::string(q);
-  if (panels.empty())
-    throw input_error("draw_metrics: expected at least one metric with a finite value, found none; was anything logged?");
-  const std::size_t columns = panels.size() == 4 ? 2 : std::min<std::size_t>(panels.size(), 3);
-  return draw_line_charts<Writer>(
-      panels,
-      {.title = title, .subtitle = without, .width = 60 + 400 * static_cast<double>(columns), .height = 220, .columns = columns});
-}
-
-namespace detail {
-
-// See metrics_picture.
-template <class Metrics>
-class picture_of_metrics {
-public:
-  explicit picture_of_metrics(std::string file, std::string title = {}) : path_(std::move(file)), title_(std::move(title)) {}
-
-  template <class Run>
-  void on_log(const Run& run) {
-    if (run.rank() == 0) seen_.add(run.step(), run.metrics());
-  }
-  template <class Run>
-  void on_epoch(const Run& run) {
-    if (run.rank() == 0) seen_.add(run.step(), run.metrics(), true);
-  }
-  template <class Run>
-  void on_end(const Run& run) {
-    const auto is_seen = [](const auto& line) { return line.points.size() + line.summed > 0; };
-    if (run.rank() != 0 || std::none_of(seen_.lines().begin(), seen_.lines().end(), is_seen)) return;
-    make_folder_of(path_);
-    write_svg(path_, draw_metrics(seen_, title_));
-  }
-
-private:
-  std::string path_;
-  std::string title_;
-  Metrics seen_;
-};
-
-} // namespace detail
-
-// A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
-//
-//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
-//
-// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
-// draw_metrics. Throws file_error.
-using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
-
-} // namespace cairn
-
 // cairn/report/progress_bar.hpp
 
 namespace cairn {
@@ -39703,61 +38643,6 @@ private:
   typename Clock::time_point begun_ = Clock::now();
   std::optional<progress<Clock>> bar_;
 };
-
-} // namespace cairn
-
-// cairn/report/scaling_chart.hpp
-
-namespace cairn {
-
-// A network between machines, under the name that its line has: "10 Gbit/s". How many machines there are is for the chart.
-struct named_network {
-  std::string name{};
-  cluster of{};
-};
-
-//   const std::array networks{named_network{"10 Gbit/s", {.latency = 20e-6, .bandwidth = 1.25e9}}};
-//   const line_chart chart = scaling_chart(times, networks, 1024);
-//   write_svg("machines.svg", draw_line_charts({&chart, 1}));
-//
-// Predicted time of a step against the number of machines, 1, 2, 4, … up to `most`: a line for each network, and below all of
-// them the time that a machine alone would take. At the end of a line stands the step with `most` machines, and its efficiency.
-// Throws what predicted_step throws, and input_error for less than two machines, where there is nothing to draw.
-template <class Model, class Batch, class T>
-line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const named_network> networks, std::size_t most,
-                         std::string title = {}) {
-  if (most < 2)
-    throw input_error("scaling_chart: expected at least 2 machines at the end of the axis, found " + std::to_string(most));
-  line_chart out{.title = std::move(title),
-                 .x = {.title = "machines", .logarithmic = true},
-                 .y = {.title = "predicted time of a training step", .unit = chart_unit::seconds, .logarithmic = true}};
-  const std::size_t apart = most > 64 ? 4 : 2; // numbers of four digits need room
-  for (std::size_t machines = 1; machines <= most; machines *= apart) out.x.ticks.push_back(static_cast<double>(machines));
-  // Lightness tells the networks apart where hue does not.
-  constexpr std::array<const char*, 5> colours{"#a02c6b", "#c77f0a", "#1d8a5b", "#2f6db3", "#46515e"};
-  double alone = 0;
-  double last = 1; // the largest number of machines
-  for (std::size_t n = 0; n < networks.size(); ++n) {
-    chart_line line{.name = networks[n].name, .colour = colours[n % colours.size()]};
-    for (std::size_t machines = 1; machines <= most; machines *= 2) {
-      cluster on = networks[n].of;
-      on.machines = machines;
-      const auto step = predicted_step(times, on);
-      alone = step.compute;
-      last = static_cast<double>(machines);
-      line.points.push_back({static_cast<double>(machines), step.seconds()});
-      line.note = format_duration(step.seconds()) + ", " + format_fixed(100 * step.efficiency(), 0) + " % efficient";
-    }
-    out.lines.push_back(std::move(line));
-  }
-  if (!networks.empty())
-    out.lines.push_back({.name = "one machine, " + format_duration(alone),
-                         .colour = "#6b7683",
-                         .points = {{1, alone}, {last, alone}},
-                         .guide = true});
-  if (alone > 0) out.y.least = 0.7 * alone; // below the floor there is room for its name
-  return out;
-}
 
 } // namespace cairn
 

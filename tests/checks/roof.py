@@ -3,6 +3,7 @@
 
 Of a folder below a room it names the header with the folder's name and the one for the cpu; the rest of the folder is
 named only if those two do not include it. And cairn/ops/cpu.hpp, where there is one, brings every op on a cpu.
+cairn/report/charts.hpp is a roof of its own, for what most programs do without: what it names stands there and not in cairn.hpp.
 cairn/cairn_cuda.cuh is the same for the .cuh that need nvcc, after cairn.hpp itself; there is none as long as there are no such.
 """
 import pathlib
@@ -12,6 +13,7 @@ from house import CUDA_HEADER, FLOORS, SMALL_HOUSE, SPDX, component, cuda_header
 
 ROOF = "include/cairn/cairn.hpp"
 CUDA_ROOF = "include/cairn/cairn_cuda.cuh"
+CHARTS = "cairn/report/charts.hpp"
 OPS = ("cairn/ops/cpu.hpp", "cairn/ops/cuda.cuh")
 LINE = re.compile(r"^#include <([^>]+)>\s*(?:// *(.*))?$")
 
@@ -31,8 +33,14 @@ def reached(root, names):
     return seen
 
 
+def of_charts(root):
+    """The roof of charts, and what it names."""
+    path = root / "include" / CHARTS
+    return {CHARTS, *(target[1:-1] for _, target in includes(path))} if path.exists() else set()
+
+
 def expected(root, there):
-    names = [name for name in there if room(name) in FLOORS and not component(name)]
+    names = [name for name in there if room(name) in FLOORS and not component(name) and name not in of_charts(root)]
     doors = [name for name in names if is_door(name)]
     rooms, brought = list(FLOORS), reached(root, doors)
     return sorted(doors + [name for name in names if name not in brought],
@@ -85,6 +93,7 @@ if __name__ == "__main__":
         ({"include/cairn/core/size.hpp": None}, r"size.hpp is not to be there"),
         ({ROOF: small.replace("// how many", "")}, r"size.hpp has no comment"),
         ({ROOF: "\n".join(reversed(small.splitlines()))}, r"not in the order"),
+        ({"include/" + CHARTS: SPDX + "#include <cairn/core/size.hpp>\n"}, r"cairn.hpp: cairn/core/size.hpp is not to be there"),
         ({CUDA_ROOF: None}, r"cairn_cuda.cuh: is not there, and is to bring cairn/device/stream.cuh"),
         ({"include/cairn/device/late.cuh": CUDA_HEADER}, r"cairn_cuda.cuh: lacks cairn/device/late.cuh"),
         ({CUDA_ROOF: of_cuda.replace("cairn/cairn.hpp", "cairn/core/size.hpp")}, r"cairn_cuda.cuh: lacks cairn/cairn.hpp"),
