@@ -18,6 +18,7 @@
 #include <string>
 
 #include <cairn/cairn.hpp>
+#include <cairn/report/charts.hpp>
 #include <cairn/train/state/saved_states.hpp>
 
 #include "command_line.hpp"
