@@ -344,6 +344,7 @@ HEAD = SPDX + "#include <HEADER>\n\nusing namespace cairn;\n" + "".join(
 SHARED = {"main": "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n"}
 SHARED |= {element: f"#define CAIRN_COMPILES {element}\n#define CAIRN_COMPILES_UPDATES\n#include <cairn/net/execute.hpp>\n"
            for element in ("float", "double")}
+SHARED["rest"] = "#define CAIRN_COMPILES_REST\n#include <cairn/cairn.hpp>\n"
 
 
 class Machine:
