@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define CAIRN_COMPILES_REST
+#include <cairn/cairn.hpp>
