@@ -3,9 +3,8 @@
 # the program is. The project that uses Cairn compiles the library, once, with its own compiler and flags.
 #
 #   cairn::compiled                                  has the headers alone, as cairn::cairn
-#   cairn_compiled(NAME [blas] [onednn] [LINK ...])  the same for programs that also link cairn::blas or cairn::onednn, which change
-#                                                    what kernels compute; LINK: more targets to compile it with
-#   cairn::precompiled                               each target that links it reads cairn/cairn.hpp as a precompiled header
+#   cairn_compiled(NAME [blas] [onednn] [LINK ...])  the same for programs that also link cairn::blas or cairn::onednn, which
+#                                                    change what kernels compute; LINK: more targets to compile it with
 if(TARGET cairn::compiled)
   return()
 endif()
@@ -27,19 +26,8 @@ function(cairn_compiled name)
     list(APPEND components cairn::${component})
   endforeach()
 
-  set(sources "")
-  foreach(element IN ITEMS float double bfloat16 float16)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/${element}.cpp)
-    set(updates "")
-    if(element MATCHES "^(float|double)$") # parameters of 16 bits are kept as float
-      set(updates "#define CAIRN_COMPILES_UPDATES\n")
-    endif()
-    file(CONFIGURE OUTPUT ${source} CONTENT "#define CAIRN_COMPILES ${element}\n${updates}#include <cairn/net/execute.hpp>\n")
-    list(APPEND sources ${source})
-  endforeach()
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}/rest.cpp)
-  file(CONFIGURE OUTPUT ${source} CONTENT "#define CAIRN_COMPILES_REST\n#include <cairn/cairn.hpp>\n#include <cairn/report/charts.hpp>\n")
-  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources} ${source})
+  file(GLOB sources ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/compiled/*.cpp)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${name} PRIVATE ${given_LINK} PUBLIC cairn::cairn ${components})
   target_compile_definitions(${name} PUBLIC CAIRN_WITH_COMPILED=1 CAIRN_COMPILED_WITH=${number})
   target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${CAIRN_COMPILED_OPTIONS}>")
@@ -48,8 +36,3 @@ endfunction()
 
 cairn_compiled(cairn_compiled)
 add_library(cairn::compiled ALIAS cairn_compiled)
-
-add_library(cairn_precompiled INTERFACE)
-add_library(cairn::precompiled ALIAS cairn_precompiled)
-target_link_libraries(cairn_precompiled INTERFACE cairn::cairn)
-target_precompile_headers(cairn_precompiled INTERFACE <cairn/cairn.hpp>)

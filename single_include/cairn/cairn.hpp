@@ -17062,7 +17062,7 @@ CAIRN_KERNELS_END
 // cairn/ops/compiled.inl
 // With cairn::compiled a program has the ops on a cpu from a library, for every element type: ops/cpu.hpp ends with this file,
 // which declares them, and a source of the library, which says by CAIRN_COMPILES of which type, defines them. Ops that call a
-// function of the program's own (elementwise) stay in the program.
+// function of the program's own (elementwise) stay in the program, and so do plain loops, as convert and checksum.
 
 // EXTERN is empty where they are defined. One group of lines for each op, in the order of ops/cpu.hpp.
 #define CAIRN_COMPILED_OPS(EXTERN, T)                                                                                            \

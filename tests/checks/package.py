@@ -288,8 +288,8 @@ def more(parser):
 
 # The self-test has Cairn's own build files around the headers of the small house, and ways that need no more than those.
 SELF_TESTED = ["installed", "missing", "subfolder"]
-BUILD_FILES = [PROJECT / "CMakeLists.txt", *(PROJECT / ".cmake").iterdir(), *(PROJECT / PROJECTS).glob("*.cmake"),
-               *(PROJECT / PROJECTS).glob("*/CMakeLists.txt")]
+BUILD_FILES = [PROJECT / "CMakeLists.txt", *(PROJECT / ".cmake").glob("*.cmake"), *(PROJECT / ".cmake").glob("*/*.cpp"),
+               *(PROJECT / PROJECTS).glob("*.cmake"), *(PROJECT / PROJECTS).glob("*/CMakeLists.txt")]
 
 
 def with_build(text, to=None, file="CMakeLists.txt"):

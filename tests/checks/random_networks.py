@@ -340,10 +340,9 @@ def drawn(seed, indices):
 LINES = Case("", "").text(0).count("\n")
 HEAD = SPDX + "#include <HEADER>\n\nusing namespace cairn;\n" + "".join(
     f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "on_the_way", "Positioned", "Scale", "Witness"))
-# What all sources share, compiled once: the program's main, and the kernels and the executor as cairn::compiled has them.
-SHARED = {"main": "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n"}
-SHARED |= {element: f"#define CAIRN_COMPILES {element}\n#define CAIRN_COMPILES_UPDATES\n#include <cairn/net/execute.hpp>\n"
-           for element in ("float", "double")}
+# What all sources share, compiled once: the program's main, and what cairn::compiled has for float and double.
+SHARED = {"main": SPDX + "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n"}
+SHARED |= {source: (ROOT / f".cmake/compiled/{source}.cpp").read_text() for source in ("float", "double", "rest")}
 
 
 class Machine:
@@ -370,7 +369,7 @@ class Machine:
         """Compiles what all share, or a source with its cases. Gives the cases that compile, and faults."""
         name, cases = unit
         if name in SHARED:
-            said = self.compile(name, SPDX + SHARED[name])
+            said = self.compile(name, SHARED[name])
             return [], [f"{name}.cpp, which all share, does not compile:\n{said[:4000]}"] if said else []
         cases, found = list(cases), []
         while cases:

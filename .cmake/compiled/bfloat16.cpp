@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define CAIRN_COMPILES bfloat16
+#include <cairn/net/execute.hpp>

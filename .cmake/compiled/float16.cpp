@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define CAIRN_COMPILES float16
+#include <cairn/net/execute.hpp>
