@@ -54,11 +54,11 @@ void refuse(cublasLtEpilogue_t epilogue, bool only_when_checked) {
   (only_when_checked ? now().unchecked : now().refused).insert(epilogue);
 }
 void fail(const std::string& function, std::size_t call, int code) {
-  const std::lock_guard lock(now().only_one);
+  const one_call call_of_test;
   now().failures[function] = {call, code};
 }
 std::uint64_t clock() {
-  const std::lock_guard lock(now().only_one);
+  const one_call call;
   while (now().order.run_one()) {
   }
   std::uint64_t latest = 0;
@@ -67,7 +67,7 @@ std::uint64_t clock() {
 }
 void reset(std::uint64_t seed) {
   state& s = now();
-  const std::lock_guard lock(s.only_one);
+  const one_call call;
   while (s.order.run_one()) {
   }
   s.counted = {};
@@ -92,7 +92,8 @@ int entered(const char* function) {
   return code;
 }
 
-void state::open(bool readable) const {
+void state::open(bool readable) {
+  is_open = readable;
   for (const auto& [first, size] : memory) ::mprotect(first, size, readable ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 bool state::owns(const void* at) const {
@@ -127,9 +128,8 @@ void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> w
   s.order.put(queue, [=, asked = time_of_host(), work = std::move(work)](cairn::cpu::queue&) {
     std::uint64_t& clock = now().clocks[queue];
     clock = std::max(clock, asked) + nanoseconds;
-    now().open(true);
+    if (!now().is_open) now().open(true);
     work();
-    now().open(false);
   });
 }
 
@@ -138,7 +138,7 @@ void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> w
 using fake::entered, fake::now, fake::of;
 
 #define ENTER()                                                                                                                  \
-  const std::lock_guard lock(now().only_one);                                                                                    \
+  const fake::one_call call_of_runtime;                                                                                          \
   if (const int code = entered(__func__); code != 0) return static_cast<cudaError_t>(code)
 
 extern "C" {
