@@ -237,7 +237,11 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
     else return {};
   }
   static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
-  static constexpr std::array<const value_list*, sizeof...(I)> arrives{&Chain::values.input(I)...};
+  static constexpr std::array<const value_list*, sizeof...(I)> arrives = [] { // nvcc 13 takes no address in a pack
+    std::array<const value_list*, sizeof...(I)> each{};
+    for (std::size_t i = 0; i < each.size(); ++i) each[i] = &Chain::values.input(i);
+    return each;
+  }();
   static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I>()...};
   static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
                                                 Chain::training.loss, Chain::training.lasting, Chain::training.lasting_output,
