@@ -67,8 +67,8 @@ struct state {
 };
 state& now();
 
-// A call of the runtime, one at a time. Work of streams that is done in it opens the device's memory, which its end closes: to do so for
-// each piece of work took half of the time of all tests.
+// A call of the runtime, one at a time. Work of streams that is done in it opens the device's memory, which its end closes:
+// to do so for each piece of work took half of the time of all tests.
 class one_call {
 public:
   one_call() : lock_(now().only_one) {}
