@@ -7,9 +7,9 @@
 
 #include <cairn/core/memory.hpp>
 
-// How many bytes of an arena a step really wrote, beside how many were planned: the arena is filled with a pattern
-// before the first step, and what does not show it afterwards was used. Counted in cache lines, because a buffer's last
-// one may have unused numbers at its end.
+// The bytes of an arena that a step really wrote, to compare with those planned: the arena is filled with a pattern before the
+// first step, and whatever no longer has it afterwards was used. Counted in cache lines, because the last line of a buffer may
+// have unused numbers at its end.
 inline constexpr std::byte untouched{0xA5};
 
 inline void mark_untouched(std::span<std::byte> arena) { std::ranges::fill(arena, untouched); }
@@ -23,7 +23,7 @@ inline std::size_t used_bytes(std::span<const std::byte> arena) {
   return lines * cairn::alignment;
 }
 
-// The same of a trainer's arena, on whatever device it lies.
+// The same for a trainer's arena on any device.
 template <class Trainer>
 void mark_untouched_arena(Trainer& train) {
   train.with_arena([](std::span<std::byte> arena) { mark_untouched(arena); });

@@ -12,8 +12,8 @@
 
 #include <cairn/comm/launch/launch.hpp>
 
-// The command line of an example: `--name value` for each option. A wrong one ends the program with a sentence, in which a
-// process among several says its rank.
+// The command line of an example: `--name value` for each option. A wrong option ends the program with a message; one of
+// several processes adds its rank to it.
 class command_line {
 public:
   command_line(std::string program, std::string purpose) : program_(std::move(program)), purpose_(std::move(purpose)) {}
@@ -53,7 +53,7 @@ public:
     std::exit(2);
   }
 
-  // The exit status of a program that an exception has ended, and the exception's text for its user.
+  // Prints an exception's text for the user; returns the exit status of the program that it has ended.
   int failed(const std::exception& fault) const {
     say(fault.what());
     return 1;
@@ -64,7 +64,7 @@ private:
     std::string speaker;
     try {
       speaker = cairn::launch::of_process(0, nullptr).speaker();
-    } catch (const cairn::error&) { // launchers that contradict each other, of which the text tells
+    } catch (const cairn::error&) { // launchers that contradict each other: the text says so
     }
     if (text.find(speaker.substr(0, speaker.find(':'))) != text.npos) speaker.clear(); // the text says it already
     std::fprintf(stderr, "%s: %s%s\n", program_.c_str(), speaker.c_str(), text.c_str());

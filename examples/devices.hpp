@@ -7,7 +7,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/device/cpu.hpp>
 
-// A program that nvcc has compiled has GPUs too; so has one of the tests, on a runtime that plays a GPU.
+// A program that nvcc has compiled also has GPUs. So has one of the tests, on a CUDA emulator that runs on the CPU.
 #if defined(__CUDACC__) || CAIRN_KERNELS_ON_HOST
 #include <cairn/cairn_cuda.cuh>
 inline constexpr bool built_with_cuda = true;
@@ -18,7 +18,7 @@ inline constexpr bool built_with_cuda = false;
 inline constexpr const char* devices_text = built_with_cuda ? "where it trains: cpu or cuda, a GPU of each rank's"
                                                             : "where it trains: cpu; this program was built without cuda";
 
-// Calls body with a std::type_identity of the device that --device names: all that trains is compiled for each.
+// Calls body with a std::type_identity of the device that --device names: all code that trains is compiled for each device.
 template <class Body>
 auto on_device(const std::string& word, const Body& body) {
   if (word != "cpu" && word != "cuda") throw cairn::input_error("--device is cpu or cuda, not " + word);

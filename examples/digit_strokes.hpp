@@ -13,8 +13,8 @@ struct point {
   double y = 0;
 };
 
-// The points that pull a curve, from where the pen is put down to where it is lifted; a point written twice is a
-// corner. x goes to the right from 0 to 12, y down from 0 to 20.
+// The control points of a curve, from where the pen is put down to where it is lifted; a point written twice is a corner. x
+// goes to the right from 0 to 12, y down from 0 to 20.
 struct stroke {
   static constexpr std::size_t max_points = 12;
 

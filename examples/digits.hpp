@@ -19,14 +19,14 @@
 
 namespace drawing {
 
-// An image while it is drawn: how much ink each pixel has, 0 … 1, the most that any stroke left there.
+// An image while it is drawn: the ink of each pixel, 0 … 1, is the most that any stroke left there.
 class digit_canvas {
 public:
   static constexpr std::size_t side = 28;
 
   std::array<float, side * side> ink{};
 
-  // A line with round ends. Only the pixels near to it are looked at, an eighth of all for a usual piece of stroke.
+  // A line with round ends. Only pixels near it are visited, an eighth of all for a usual piece of stroke.
   void line(point from, point to, double radius) {
     const auto low = [&](double a, double b) { return pixel(std::min(a, b) - radius - 1); };
     const auto high = [&](double a, double b) { return pixel(std::max(a, b) + radius + 2); };
@@ -47,8 +47,8 @@ private:
   static std::size_t pixel(double at) { return static_cast<std::size_t>(std::clamp(at, 0.0, double{side})); }
 };
 
-// One hand: how it distorts the upright digits of digit_strokes. No sin or cos: those differ in their last bits from
-// one machine to the next; (1 - h^2) / (1 + h^2) and 2h / (1 + h^2) are a cosine and a sine as well.
+// One hand: how it distorts the upright digits of digit_strokes. It uses (1 - h^2) / (1 + h^2) and 2h / (1 + h^2) as cosine and
+// sine, because the last bits of cos and sin differ between machines.
 class handwriting {
 public:
   explicit handwriting(image_draws& draws) {
@@ -83,7 +83,7 @@ private:
 inline void draw_stroke(digit_canvas& canvas, const handwriting& hand, image_draws& draws, const stroke& path) {
   std::array<point, stroke::max_points> knots{};
   for (std::size_t i = 0; i < path.count; ++i) {
-    // A doubled point is a corner, and has to stay one.
+    // A doubled point is a corner, and must stay one.
     const bool doubled = i > 0 && path.points[i].x == path.points[i - 1].x && path.points[i].y == path.points[i - 1].y;
     const double x = draws.around(2.2);
     const double y = draws.around(2.2);
@@ -136,9 +136,9 @@ cairn::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::
 
 } // namespace drawing
 
-// Digits drawn by a program, for where MNIST is not at hand: the same struct, the same extents and a task of like kind
-// (a linear classifier fails at it, a small network does not). Every image is a digit's strokes with moved points,
-// slanted, turned, scaled and shifted, of its own thickness and brightness, with grain, and with a scratch now and then.
+// Digits drawn by a program, for use without MNIST: the same struct, the same extents and a similar task (a linear classifier
+// fails at it, a small network does not). Every image is a digit's strokes with moved points, slanted, turned, scaled and
+// shifted, of its own thickness and brightness, with grain, and sometimes with a scratch.
 template <class T = float>
 cairn::digit_images<T> generated_digits(generated_options options = {}) {
   return {drawing::draw_digits<T>(options.seed, 0, options.train),

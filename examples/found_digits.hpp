@@ -9,8 +9,8 @@
 
 #include "digits.hpp"
 
-// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out` says which,
-// if it is not null. A folder that is named has to be right; one that CAIRN_DATA may have is only looked for.
+// MNIST from a folder; without one from $CAIRN_DATA/mnist; without that generated digits. A line on `out`, unless it is null,
+// says which. A named folder must be right; the folder in CAIRN_DATA may be missing.
 inline cairn::digit_images<float> found_digits(std::string folder, std::FILE* out = stdout,
                                                const generated_options& generated = {}) {
   if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {

@@ -9,9 +9,9 @@
 
 #include "pictures.hpp"
 
-// CIFAR-10 from a folder; without one from $CAIRN_DATA/cifar10; without that generated pictures. A line on `out` says which and
-// how many, if it is not null: a part of CIFAR-10 will do. A folder that is named has to be right; one that CAIRN_DATA may have
-// is only looked for.
+// CIFAR-10 from a folder; without one from $CAIRN_DATA/cifar10; without that generated pictures. A part of CIFAR-10 is enough.
+// A line on `out`, unless it is null, says which and how many. A named folder must be right; the folder in CAIRN_DATA may be
+// missing.
 inline cairn::cifar_images<float> found_pictures(std::string folder, std::FILE* out = stdout,
                                                  const generated_options& generated = {}) {
   if (const char* root = std::getenv("CAIRN_DATA"); folder.empty() && root != nullptr) {

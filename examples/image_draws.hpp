@@ -7,7 +7,7 @@
 
 #include <cairn/core/random.hpp>
 
-// How many images are drawn, and from which seed: equal options give equal images from one program (a compiler that fuses
+// The number of images to draw, and their seed: equal options give equal images from one program (a compiler that fuses
 // multiplications and additions may move a pixel by one).
 struct generated_options {
   std::size_t train = 9000;
@@ -17,14 +17,14 @@ struct generated_options {
 
 namespace drawing {
 
-// Keeps what a seed draws here apart from the weights that a trainer draws from the same seed.
+// Keeps these random numbers apart from the weights that a trainer draws from the same seed.
 inline constexpr std::uint64_t purpose = 0xE37A90C54D12F86BU;
 
-// What kinds of image draw from the same seed.
+// The kinds of image that draw from the same seed.
 inline constexpr std::uint32_t of_digits = 2;
 inline constexpr std::uint32_t of_pictures = 3;
 
-// Numbers of one image, one after another.
+// The random numbers of one image, one after another.
 class image_draws {
 public:
   image_draws(std::uint64_t seed, std::uint64_t image, std::uint32_t kind)

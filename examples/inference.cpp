@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A trained network at work: a model has parameters and the arena of an evaluation, and neither loss nor optimizer nor gradients.
-// It reads weights from a file, a state of examples/resume for example, and answers one image at a time, many at once, and one
-// at a time on several threads that share the weights.
+// Inference with a trained network: a model has parameters and the arena of an evaluation, but no loss, optimizer or gradients.
+// It reads weights from a file, for example a state of examples/resume, and evaluates images one at a time, many at once, and
+// one at a time on several threads that share the weights.
 //
 //   inference --weights resume_run/best.safetensors
 //
@@ -38,7 +38,7 @@ double seconds_of(const auto& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Answers the images `rows` at a time into memory that is made once: after the first call nothing is allocated.
+// Evaluates the images `rows` at a time into memory that is allocated once: after the first call nothing is allocated.
 template <std::size_t Rows>
 void answer(const model<Net, batch<Rows>>& net, const digit_images<float>& digits, table& results) {
   std::vector<float> images(Rows * 784), outputs(Rows * 10);
@@ -61,7 +61,7 @@ void answer(const model<Net, batch<Rows>>& net, const digit_images<float>& digit
                format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
 }
 
-// How many images a second so many threads answer, one at a time, each in a session of its own on weights that all share.
+// Images a second of `threads` threads, one image at a time, each in a session of its own on weights that all share.
 double rate_of(const model<Net, batch<1>>& net, const std::vector<float>& images, std::size_t threads) {
   constexpr std::size_t rounds = 5;
   const double seconds = seconds_of([&] {

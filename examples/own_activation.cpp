@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A layer of one's own that runs on every device, between the markers: it has no loop, as the host may not reach what it is
-// given, and calls an op with a function of its own. The rest shows that the function and its derivative are right.
+// A layer of your own that runs on every device, between the markers. It has no loop, because the host may not be able to
+// access its arguments, and calls an op with a function of its own. The rest shows that the function and its derivative are
+// right.
 //
 // test:
 #include <cmath>
@@ -43,7 +44,7 @@ namespace {
 using Net = Sequential<Linear<4, 16>, SiLU, Residual<Linear<16, 16>, SiLU>, Linear<16, 4>>;
 constexpr std::size_t rows = 32;
 
-// Normal numbers, and their sines to be learned.
+// Normal numbers, and their sines as targets.
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {

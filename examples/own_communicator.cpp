@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A communicator of one's own, between the markers: it joins ranks through another one and counts what they exchange. Two
-// ranks train over it and end with the weights that they have without it. It has what a communicator must have; of what it may
-// have (exchange, check, reserve, recover: comm/communicator.hpp) it needs nothing on a device whose memory the host shares.
+// A communicator of your own, between the markers: it joins ranks through another one and counts what they exchange. Two ranks
+// train over it and end with the same weights as without it. It has the required members; the optional ones (exchange, check,
+// reserve, recover: comm/communicator.hpp) are not needed on a device whose memory the host shares.
 //
 // long to compile
 // test:
@@ -46,7 +46,7 @@ using Net = Sequential<Linear<16, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 1>
 constexpr std::size_t rows = 32;
 using own = counting<threads::rank>;
 
-// The weights of each of two ranks. `join` gives a rank the communicator that it trains over.
+// The weights of each of two ranks. `join` returns the communicator over which a rank trains.
 template <class Communicator, class Join>
 std::array<std::uint64_t, 2> train_over(Join join) {
   std::array<std::uint64_t, 2> weights{};

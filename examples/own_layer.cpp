@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A layer of one's own, between the markers. The rest shows that it is one like the others: the gradient checker finds no
-// fault in it, it learns, and it can be made again without changing a bit.
+// A layer of your own, between the markers. The rest shows that it is a layer like the others: the gradient checker finds no
+// fault in it, it learns, and it can be recomputed without changing a bit.
 //
 // test:
 #include <algorithm>
@@ -44,7 +44,7 @@ constexpr std::size_t rows = 32;
 template <class Model>
 using training = trainer<Model, MSELoss, SGD, batch<rows>, double>;
 
-// Normal numbers, and their sines to be learned.
+// Normal numbers, and their sines as targets.
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A loss of one's own, between the markers. The rest shows that it is one like the others: its derivatives are those of
-// difference quotients, and a network learns what it is least for, with the same bits under another policy.
+// A loss of your own, between the markers. The rest shows that it is a loss like the others: its derivatives agree with
+// difference quotients, and a network learns the outputs for which it is least, with the same bits under another policy.
 //
 // long to compile
 // test:
@@ -20,7 +20,7 @@ using namespace cairn;
 
 // own code: a loss
 // The mean of q d where d = target - output is positive, and of (q - 1) d elsewhere. It is least where the output is the
-// q-quantile of the targets. `term` and `slope` hold what becomes of one element, on every device.
+// q-quantile of the targets. `term` and `slope` are functions of one element, on every device.
 struct QuantileLoss {
   double q = 0.5;
 
@@ -49,7 +49,7 @@ namespace {
 using Net = Sequential<Linear<1, 16>, ReLU, Linear<16, 1>>;
 constexpr std::size_t rows = 512;
 
-// The sine of x, with noise on it that grows with x: its quantiles are other functions than its mean.
+// The sine of x, with noise that grows with x: its quantiles and its mean are different functions.
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows), y(rows) {
@@ -91,7 +91,7 @@ double derivative_fault(const samples& s) {
   return fault;
 }
 
-// The same loss as a function of one step: its bits are those of the type.
+// The same loss as a function of one step: its bits are those of the loss type.
 std::uint64_t learn_by_function(const samples& s, double q) {
   trainer<Net, MSELoss, Adam, batch<rows>, double> train{Adam{.learning_rate = 0.01}, {.seed = 1}};
   const shape one{1};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An optimizer of one's own, between the markers. The rest shows that it is one like the others: it learns, and its bits
-// do not depend on how the buffer of parameters is cut, as with a fused update, where a layer is updated inside backward.
+// An optimizer of your own, between the markers. The rest shows that it is an optimizer like the others: it learns, and its
+// bits do not depend on how the buffer of parameters is split, as with a fused update, where a layer is updated inside
+// backward.
 //
 // long to compile
 // test:
@@ -43,7 +44,7 @@ namespace {
 using Net = Sequential<Linear<4, 16>, Tanh, Residual<Linear<16, 16>, Tanh>, Linear<16, 4>>;
 constexpr std::size_t rows = 32;
 
-// Normal numbers, and their sines to be learned.
+// Normal numbers, and their sines as targets.
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {
@@ -54,7 +55,7 @@ struct samples {
 
 struct result {
   double first = 0, last = 0; // loss
-  double longest = 0;         // way of a parameter in the first step
+  double longest = 0;         // largest change of a parameter in the first step
   std::uint64_t weights = 0;
 };
 template <class Model>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A checkpoint policy of one's own, between the markers, beside two of the library's: what it stores is a consequence of
-// the order in which it walks, the compiler proves the schedule, and the weights stay the same.
+// A checkpoint policy of your own, between the markers, beside two of the library's. What it stores follows from the order in
+// which it walks, the compiler proves the schedule, and the weights stay the same.
 //
 // long to compile
 // test:
@@ -15,8 +15,8 @@
 using namespace cairn;
 
 // own code: a policy
-// Keeps the input of the upper half while that walks back, then makes the lower half again; each half likewise. About
-// log2 n inputs are stored at a time, for at most log2 n forwards of a stage.
+// Keeps the input of the upper half while that walks back, then recomputes the lower half; each half likewise. About log2 n
+// inputs are stored at a time, for at most log2 n forwards of a stage.
 struct bisect {
   static constexpr void plan(const chain& c, route& out) {
     out.forward(0, c.size());

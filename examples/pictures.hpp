@@ -29,7 +29,7 @@ inline double distance(const colour& a, const colour& b) {
   return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]);
 }
 
-// Warm has more red than blue, cool the other way round; the green is anything.
+// Warm has more red than blue, cool more blue than red; green is arbitrary.
 inline colour tinted(image_draws& draws, bool cool) {
   const double most = draws.uniform(0.5, 1);
   const double least = draws.uniform(0, most - 0.4);
@@ -37,7 +37,7 @@ inline colour tinted(image_draws& draws, bool cool) {
   return cool ? colour{least, green, most} : colour{most, green, least};
 }
 
-// How far a point is outside of a shape of radius 1 around (0, 0), in a measure that is 0 on its outline and falls inside.
+// How far a point is outside of a shape of radius 1 around (0, 0), in a measure that is 0 on the outline and negative inside.
 inline double outside(outline shape, double x, double y) {
   switch (shape) {
   case outline::disc: return std::sqrt(x * x + y * y) - 0.9;
@@ -56,7 +56,7 @@ public:
 
   std::array<colour, side * side> pixels{};
 
-  // From one colour to another, in any direction.
+  // A gradient from one colour to another, in any direction.
   void background(image_draws& draws, const colour& from, const colour& to) {
     const double right = draws.uniform(-0.5, 0.5);
     const double down = draws.uniform(-0.5, 0.5);
@@ -64,7 +64,8 @@ public:
       pixel = mix(from, to, std::clamp(0.5 + (right * (x - middle) + down * (y - middle)) / middle, 0.0, 1.0));
     });
   }
-  // A turned shape; `half` is the tangent of half the angle: cosine and sine are fractions of it, and the same bits everywhere.
+  // A turned shape; `half` is the tangent of half the angle: cosine and sine are fractions of it, with the same bits
+  // everywhere.
   void draw(outline shape, const colour& paint, double at_x, double at_y, double radius, double half) {
     const double cosine = (1 - half * half) / (1 + half * half);
     const double sine = 2 * half / (1 + half * half);
@@ -95,13 +96,13 @@ inline std::uint8_t draw_picture(std::uint64_t seed, std::uint64_t image, std::u
   const auto scenery = [&] { return tinted(draws, draws.below(2) == 1); }; // of either kind, so that the mean colour says little
 
   picture_canvas canvas;
-  // Of three backgrounds the one that differs most, so that the shape is seen.
+  // The one of three backgrounds that differs most from the shape, so that the shape is visible.
   std::array<colour, 3> behind{scenery(), scenery(), scenery()};
   std::sort(behind.begin(), behind.end(),
             [&](const colour& a, const colour& b) { return distance(a, paint) > distance(b, paint); });
   canvas.background(draws, behind[0], mix(behind[0], behind[1], 0.6));
   const std::size_t spots = draws.below(4);
-  for (std::size_t k = 0; k < spots; ++k) { // a statement for each draw: arguments have no order
+  for (std::size_t k = 0; k < spots; ++k) { // one statement for each draw: arguments have no order of evaluation
     const colour spot = scenery();
     const outline form = draws.below(2) == 0 ? outline::disc : outline::square;
     const double size = draws.uniform(1.5, 3);
@@ -132,9 +133,9 @@ cairn::image_dataset<T> draw_pictures(std::uint64_t seed, std::size_t first, std
 
 } // namespace drawing
 
-// Pictures drawn by a program, for where CIFAR-10 is not at hand: the same struct, the same extents, ten classes, a task of
-// another kind. The label is a shape (disc, ring, square, triangle, cross) and whether it is warm or cool. Place, size, angle,
-// colour, background, brightness and grain vary, and small spots lie about. Mirrored and cropped pictures keep their labels.
+// Pictures drawn by a program, for use without CIFAR-10: the same struct, the same extents, ten classes, another task. The
+// label is a shape (disc, ring, square, triangle, cross) and whether it is warm or cool. Place, size, angle, colour,
+// background, brightness and grain vary, and there are small spots. Mirrored and cropped pictures keep their labels.
 template <class T = float>
 cairn::cifar_images<T> generated_pictures(generated_options options = {}) {
   return {drawing::draw_pictures<T>(options.seed, 0, options.train),

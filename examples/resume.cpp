@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Training as people know it, that may be stopped at any moment: press Ctrl-C, kill it, start it again, and it ends with the bits
-// of a run that nothing has stopped. Its folder then has the newest states, the best one, metrics as CSV and for TensorBoard,
-// and their curves.
+// The usual training, which may be stopped at any moment: press Ctrl-C or kill it and start it again, and it ends with the bits
+// of a run that was not stopped. Its folder then has the newest states, the best one, metrics as CSV and for TensorBoard, and
+// their curves.
 //
 //   resume --folder runs/a --epochs 5             (again, after a Ctrl-C)
 //   resume --folder runs/a --epochs 5 --stop-after 300
-//   resume --folder runs/proof --prove 1          three runs: whole, stopped, taken up; and whether the weights are equal
+//   resume --folder runs/proof --prove 1          three runs: whole, stopped, resumed; and whether the weights are equal
 //
 // long to compile
 // needs: safetensors
@@ -31,7 +31,7 @@ namespace {
 using Net = Sequential<Linear<784, 128>, ReLU, Dropout<percent<20>>, Linear<128, 10>>;
 using Model = ddp<checkpoint<sqrt_n, Net>, threads::rank>;
 
-// A callback of one's own: asks all ranks to stop after so many steps, as a signal would.
+// A callback of your own: asks all ranks to stop after `steps` steps, as a signal would.
 struct stops_after {
   std::uint64_t steps; // 0: never
   void on_step(auto& run) const {
@@ -46,7 +46,7 @@ struct job {
   int prove = 0;
 };
 
-// Trains, or goes on training, and returns a number of the weights.
+// Trains, or continues training, and returns a checksum of the weights.
 std::uint64_t run(const job& j, const digit_images<float>& digits) {
   std::uint64_t weights = 0;
   threads{static_cast<int>(j.ranks)}.run([&](threads::rank& rank) {
@@ -67,7 +67,7 @@ std::uint64_t run(const job& j, const digit_images<float>& digits) {
   return weights;
 }
 
-// 0 if a run that was stopped ends as one that was not.
+// 0 if a run that was stopped and resumed ends like one that was not stopped.
 int prove(job j, const digit_images<float>& digits) {
   const std::string folder = j.folder;
   std::filesystem::remove_all(folder);

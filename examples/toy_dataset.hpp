@@ -12,15 +12,15 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 
-// The extents of toy_dataset, as the data-parallel tutorials have them.
+// The extents of toy_dataset, as in the data-parallel tutorials.
 struct toy_options {
   std::size_t inputs = 100;
   std::size_t targets = 1;
   std::uint64_t seed = 0;
 };
 
-// Pairs of random normal numbers, inputs (samples, inputs) and targets (samples, targets): nothing to be learned, but
-// something to measure with. Sample i is the same for every number of samples.
+// Pairs of random normal numbers, inputs (samples, inputs) and targets (samples, targets): there is nothing to learn, they are
+// for measuring. Sample i is the same for every number of samples.
 template <class T = float>
 cairn::tensor_dataset<T, T> toy_dataset(std::size_t samples = 1024, toy_options options = {}) {
   std::vector<T> inputs(samples * options.inputs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// DenseNet-BC on CIFAR-10, of a depth and a growth that are template parameters (Huang, Liu, van der Maaten, Weinberger: Densely
-// connected convolutional networks, 2017). It is known for the memory that it needs where a layer's input is concatenated and
-// normalised anew: Pleiss and others (Memory-efficient implementation of DenseNets, 2017) traded that memory for time. Here
-// channels lie in one buffer that grows, and what is left to store or to make again are the bottlenecks.
+// DenseNet-BC on CIFAR-10, with depth and growth as template parameters (Huang, Liu, van der Maaten, Weinberger: Densely
+// connected convolutional networks, 2017). It is known for the memory that it needs if each layer's input is concatenated and
+// normalised anew: Pleiss and others (Memory-efficient implementation of DenseNets, 2017) traded that memory for time. Here all
+// channels lie in one buffer that grows, and only the bottlenecks are left to be stored or recomputed.
 //
 // long to compile
 // uses: image_training

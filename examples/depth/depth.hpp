@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The networks have a file of their own: each policy on each of them is a step that the compiler plans.
+// The networks have a file of their own, because the compiler plans a step for each policy on each of them.
 #pragma once
 
 #include <algorithm>
@@ -35,14 +35,14 @@ namespace depth_study {
 inline constexpr std::size_t width = 64;
 inline constexpr std::size_t samples = 256; // of one step
 
-// The blocks are equal, so that memory and time against depth show the policy and nothing else.
+// All blocks are equal, so that memory and time against depth depend on the policy only.
 template <std::size_t Depth>
 using deep_net =
     cairn::Sequential<cairn::Repeat<Depth, cairn::Residual<cairn::Linear<width, width>, cairn::ReLU>>, cairn::Linear<width, 10>>;
 
 struct job {
   std::string device = "cpu";
-  std::size_t steps = 7; // that are timed, after one that is not
+  std::size_t steps = 7; // timed steps, after one that is not timed
   std::size_t threads = 1;
 };
 
@@ -53,7 +53,7 @@ struct figures {
   std::uint64_t weights = 0; // checksum after the last step
 };
 
-// A schedule for the network of one depth, with all that is known of it before a step runs.
+// A schedule for the network of one depth, with all that is known before a step runs.
 struct candidate {
   std::size_t depth = 0;
   std::string policy;          // as it is typed
@@ -64,7 +64,7 @@ struct candidate {
   std::string family() const { return policy.substr(0, policy.find('<')); } // revolve<4>: revolve
 };
 
-// Trains a model, by the schedule that was planned when the program ran if there is one.
+// Trains a model, with the schedule that was planned at run time if there is one.
 template <std::size_t Depth, class Model, class Device>
 figures measure(const job& j, const std::function<void()>& stepped,
                 const typename cairn::memory_curve<Model, samples>::step& planned) {
@@ -98,7 +98,7 @@ figures measure(const job& j, const std::function<void()>& stepped,
   return out;
 }
 
-// The same on the device that was chosen.
+// The same on the chosen device.
 template <std::size_t Depth, class Model>
 figures measure_on_device(const job& j, const std::function<void()>& stepped,
                           const typename cairn::memory_curve<Model, samples>::step& planned = {}) {
@@ -116,7 +116,7 @@ std::string name_of_policy() {
   else return cairn::name_of<Policy>();
 }
 
-// What the compiler plans.
+// A candidate that the compiler plans.
 template <std::size_t Depth, class Policy>
 candidate candidate_of() {
   using namespace cairn;
@@ -130,8 +130,8 @@ std::vector<candidate> candidates() {
   return {candidate_of<Depth, Policies>()...};
 }
 
-// What is solved when the program runs, in less than a second, because the compiler would need much longer to solve so
-// many stages for a budget.
+// A candidate that is solved at run time, in less than a second: the compiler would need much longer to solve this many stages
+// for a budget.
 template <std::size_t Depth, class Policy>
 candidate candidate_of_now(const typename cairn::memory_curve<deep_net<Depth>, samples>::step& step) {
   using namespace cairn;
@@ -156,7 +156,7 @@ candidate solved_now() {
   return candidate_of_now<Depth, two_mebibytes>(curve.within(bytes_of_a_step));
 }
 
-// store_all comes first in each.
+// Each list begins with store_all.
 std::vector<candidate> depth_10();
 std::vector<candidate> depth_30();
 std::vector<candidate> depth_100();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One file for all depths: the compiler reads and makes what they share, the kernels first of all, once.
+// One file for all depths: the compiler reads and compiles what they share, mainly the kernels, once.
 #include "depth.hpp"
 
 namespace depth_study {

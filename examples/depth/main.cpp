@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What depth costs: networks of 10 to 1000 equal blocks, each trained for some steps under several checkpoint policies.
-// A table of planned and measured bytes and of time, and a picture of both against depth.
+// The cost of depth: networks of 10 to 1000 equal blocks, each trained for some steps under several checkpoint policies. It
+// prints a table of planned and measured bytes and of time, and draws both against depth.
 //
 // long to compile
 // has --device cuda
@@ -40,7 +40,7 @@ struct measured : candidate {
 struct ink {
   const char* family;
   const char* colour;
-  const char* argument; // as it grows with depth
+  const char* argument; // which grows with depth
 };
 constexpr std::array<ink, 5> inks{{{"store_all", "#46515e", ""},
                                    {"sqrt_n", "#2f6db3", ""},
@@ -62,7 +62,7 @@ std::vector<std::size_t> numbers_in(std::string_view list, const command_line& g
   return out;
 }
 
-// Asks for the networks that are chosen only: some are planned when they are asked for.
+// Asks for the chosen networks only: some are planned when they are asked for.
 std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const command_line& given) {
   constexpr std::array<std::pair<std::size_t, std::vector<candidate> (*)()>, 5> lists{
       {{10, &depth_10}, {30, &depth_30}, {100, &depth_100}, {300, &depth_300}, {1000, &depth_1000}}};
@@ -75,7 +75,7 @@ std::vector<candidate> chosen_by(const std::vector<std::size_t>& depths, const c
   return out;
 }
 
-// store_all on the same network: what the others are compared with.
+// store_all on the same network, with which the others are compared.
 const measured& plain(const std::vector<measured>& all, std::size_t depth) {
   return *std::ranges::find_if(all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
 }
@@ -95,7 +95,7 @@ table as_table(const std::vector<measured>& all) {
   return out;
 }
 
-// A straight line of slope one half beside that of sqrt_n, for the eye.
+// A straight line of slope one half beside that of sqrt_n, as a guide to the eye.
 chart_line guide_of(const chart_line& line) {
   chart_line out{"√n", "", "#6b7683", {}, true};
   const chart_point end = line.points.back();
@@ -136,7 +136,7 @@ std::string draw(const std::vector<measured>& all, const job& j) {
                                                where(j) + "; both axes logarithmic; × is relative to store_all"});
 }
 
-// What a policy must not change, and what a plan must not miss.
+// Checks that policies do not change the weights, and that no step writes more than planned.
 bool all_agree(const std::vector<measured>& all) {
   bool fine = true;
   for (const measured& m : all) {

@@ -8,10 +8,10 @@
 //   accumulate  one process again: as many micro-batches in a step as there were ranks
 //   average     ranks that average their parameters after each step instead of the gradients before it
 //
-// naive, buckets, overlap and accumulate end with the same weights, bit for bit. With average each rank goes on with
-// a momentum of its own, which the others never see: the last column shows how far two ranks drift apart. A rank has one
-// thread on every rung, also where it is alone: what is compared is how ranks are joined. Where ranks are processes, each of
-// them climbs the rungs of one process too, so that none waits for another.
+// naive, buckets, overlap and accumulate end with the same weights, bit for bit. With average each rank continues with a
+// momentum of its own, which the others never see: the last column shows how far two ranks drift apart. A rank has one thread
+// on every rung, also where it is alone, because the comparison is of how ranks are joined. Where ranks are processes, each of
+// them also climbs the rungs of one process, so that none waits for another.
 //
 // uses: ranks_of_program
 // has --device cuda
@@ -92,7 +92,7 @@ std::vector<float> momenta_of(Trainer& train) {
   return all;
 }
 
-// How far the momenta of ranks differ, at most, for the last column: each rank sends its own to all.
+// The largest difference between the momenta of ranks, for the last column: each rank sends its own to all.
 double largest_difference(any_rank& rank, const std::vector<float>& momentum) {
   double most = 0;
   cpu device;
@@ -107,8 +107,8 @@ double largest_difference(any_rank& rank, const std::vector<float>& momentum) {
   return most;
 }
 
-// Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch. What was found is
-// known to rank 0.
+// Every rung runs its ranks through here: `make` builds a rank's trainer, `step` makes one step on a batch. Only rank 0 knows
+// the result.
 template <class Make, class Step>
 result run_ranks(ranks_of_program& ranks, bool quiet, const job& j, const dataset& data, const char* name, Make make, Step step) {
   result out;
@@ -138,7 +138,7 @@ result run_ranks(ranks_of_program& ranks, bool quiet, const job& j, const datase
 
 const auto plain_step = [](auto& train, auto&, const auto& inputs, const auto& targets) { return train.step(inputs, targets); };
 
-// Ranks whose gradients are reduced, in one of the ways.
+// Ranks whose gradients are reduced, in one of several ways.
 template <class Net, class Device, class... Options>
 result replicas(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](any_rank& rank) {
@@ -154,7 +154,7 @@ result one(ranks_of_program& ranks, const job& j, const dataset& data, const cha
   return run_ranks(alone, !ranks.first(), j, data, name, make, plain_step);
 }
 
-// As many micro-batches as ranks, each of what that rank would have read.
+// As many micro-batches as ranks, each with the samples that the rank would have read.
 template <class Net, class Device>
 result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   result out;
@@ -185,14 +185,14 @@ result accumulate(ranks_of_program& ranks, const job& j, const dataset& data, co
   return out;
 }
 
-// Each rank is a job of its own; after every step they take the mean of their parameters. It is what one must not do
-// with momentum, and to do it at all one has to leave ddp and call the communicator by hand.
+// Each rank is a job of its own; after every step the ranks take the mean of their parameters. With momentum this is wrong, and
+// it is possible only without ddp, by calls of the communicator.
 template <class Net, class Device>
 result average(ranks_of_program& ranks, const job& j, const dataset& data, const char* name) {
   const auto make = [](auto&) { return training<Net, Device>{optimizer, {.seed = 7, .threads = 1}}; };
   const auto step = []<class Trainer>(Trainer& train, any_rank& rank, const auto& inputs, const auto& targets) {
     const auto loss = train.step(inputs, targets);
-    cpu host; // the communicator is one of the host
+    cpu host; // the communicator works on the host
     const auto average = [&](std::span<float> numbers) {
       auto sum = rank.all_reduce(host.compute(), numbers);
       sum.wait(host.compute());

@@ -40,7 +40,7 @@ struct job {
   std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 0;
   std::size_t batch = 0;   // samples of one rank in a step
-  std::size_t samples = 0; // train with so many of the pictures only; 0: with all
+  std::size_t samples = 0; // train with this many of the pictures only; 0: with all
   std::size_t test = 0;    // likewise
   std::size_t table = 0;   // steps of each row of the table; 0: train
   std::uint64_t seed = 1;
@@ -48,8 +48,8 @@ struct job {
   std::string data, curve;
 };
 
-// The learning rate of both papers: a tenth from half of the steps on, a hundredth from three quarters on. Any value with such an
-// at() is a schedule.
+// The learning rate of both papers: a tenth from half of the steps on, a hundredth from three quarters on. Any type with such
+// an at() is a schedule.
 struct tenth_twice {
   double learning_rate = 0.1;
   std::uint64_t total_steps = 1;
@@ -71,10 +71,10 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// What one rank trains with.
+// The trainer of one rank, with its data.
 struct training_rank {
   any_rank& rank;
-  // Pictures are cut out, mirrored and normalised by the loader's thread, while the step before runs.
+  // The loader's thread crops, mirrors and normalises pictures while the previous step runs.
   loader<image_dataset<float>, sampler, capacity, transforms> batches;
   std::unique_ptr<any_trainer> train;
   std::vector<double> seconds{}; // of each step
@@ -99,8 +99,8 @@ struct training_rank {
     seconds.push_back(seconds_since(start));
     return loss;
   }
-  // The share of the test pictures that the network gets right. Every rank evaluates a part of them, with the running statistics
-  // of rank 0.
+  // The share of the test pictures that the network classifies correctly. Every rank evaluates a part of them, with the running
+  // statistics of rank 0.
   double test(const pictures& data) {
     train->synchronize();
     loader all{data.test, sampler{rank, 0, {.shuffle = false}}, batch<capacity>{}};
@@ -115,7 +115,7 @@ struct training_rank {
   }
 };
 
-// What training under one policy gave, as rank 0 knows it.
+// The result of training under one policy, as rank 0 knows it.
 struct result {
   std::size_t measured = 0; // bytes of the arena that a step wrote
   double step_seconds = 0;  // median
@@ -182,7 +182,7 @@ std::vector<policy> policies_by(const job& j, const network& net, const command_
 
 std::string ratio(double a, double b) { return format_fixed(a / b, 2); }
 
-// The table that made the efficient DenseNet known: what memory costs in time.
+// The table that made the efficient DenseNet known: the time that saving memory costs.
 void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, const job& j, const recipe& given,
                  const pictures& data) {
   const policy& plain = chosen[0];
@@ -237,7 +237,7 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
   const network net = network_by(j.network, given, said);
   const auto chosen = policies_by(j, net, said);
   if (j.batch < 1 || j.batch > capacity) said.fail("--batch is 1 to " + std::to_string(capacity));
-  // What may fail in one process alone is done before they are joined: none of the others waits then.
+  // Work that may fail in one process alone is done before the processes are joined, so that none of the others waits.
   const bool speaks = launch::of_process(count, words).rank == 0;
   generated_options drawn;
   if (j.samples > 0) drawn.train = j.samples;

@@ -15,8 +15,8 @@
 #include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
-// What the examples that train on CIFAR-10 have in common: loaders, the loop, tables and curves. All that does not depend on the
-// network is compiled once, in image_training.cpp; of a network there is a trainer for each policy.
+// The common part of the examples that train on CIFAR-10: loaders, the loop, tables and curves. Everything that does not depend
+// on the network is compiled once, in image_training.cpp; for a network there is a trainer for each policy.
 namespace image_training {
 
 inline constexpr std::size_t capacity = 64; // samples of one rank in a step, at most
@@ -60,7 +60,7 @@ private:
   cairn::trainer<cairn::ddp<Model, cairn::any_rank>, cairn::CrossEntropyLoss, cairn::SGD, cairn::batch<capacity>> train_;
 };
 
-// A name on the command line, and the instantiation behind it.
+// A policy: its name on the command line, and its instantiation.
 struct policy {
   const char* name;
   std::size_t stages, parameters;
@@ -69,7 +69,8 @@ struct policy {
   std::unique_ptr<any_trainer> (*make)(cairn::any_rank&, const settings&);
 };
 
-// The same network under a policy, or with blocks that have one. The first of a table is what others are compared with.
+// The same network under a policy, or with blocks that have one. The first of a table is the one with which others are
+// compared.
 template <class Model>
 constexpr policy make_policy(const char* name) {
   using plan = cairn::blueprint_of<Model, capacity>;
@@ -98,7 +99,7 @@ struct recipe {
   std::span<const network> networks{}; // the first one if none is named
 };
 
-// A whole program: reads the command line, trains, draws. Gives the exit status.
+// A whole program: reads the command line, trains, draws. Returns the exit status.
 int run(const recipe& given, int count, char** words);
 
 } // namespace image_training

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How many machines are worth it? A step is measured on this one; what the gradients cost between many follows from the bucket
-// plan, which is a constant of the type. A table, and a picture of the step's time against the number of machines.
+// How many machines are worth it? A step is measured on this machine; the cost of communicating gradients between many follows
+// from the bucket plan, which is a constant of the type. The result is a table, and a picture of the step's time against the
+// number of machines.
 //
 // long to compile
 // test: --step-ms 20
@@ -23,7 +24,7 @@ using namespace cairn;
 namespace {
 
 using Net = Sequential<Linear<784, 512>, ReLU, Repeat<7, Sequential<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
-// What a rank of it would run; which communicator carries the gradients does not matter here.
+// The program of one rank; the communicator that carries the gradients does not matter here.
 using Model = ddp<Net, loopback::rank, bucket_bytes<2_MiB>>;
 using Times = op_times<Model, batch<128>>;
 

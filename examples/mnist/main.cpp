@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Handwritten digits, under a checkpoint policy and on a number of ranks given on the command line. The network is a
-// type, a policy is a type, and so each policy is one compiled instantiation, picked from a table. A schedule for a
-// budget of bytes is solved when the program runs, and walked by the code of all others. Not one bit of the final weights
-// depends on which one is picked.
+// Handwritten digits, under a checkpoint policy and on a number of ranks given on the command line. The network is a type and a
+// policy is a type, so each policy is one compiled instantiation, picked from a table. A schedule for a budget of bytes is
+// solved at run time and run by the same code as all others. No bit of the final weights depends on which one is picked.
 //
 // Ranks are threads of one process, processes that mpirun or srun has started, or one alone; the body that trains is compiled
 // once for all of them (ranks.md).
@@ -62,7 +61,7 @@ struct job {
   std::uint64_t seed = 1;
   double learning_rate = 0.05;
   std::string data;
-  std::size_t samples = 0; // train with so many of the images only; 0: with all
+  std::size_t samples = 0; // train with this many of the images only; 0: with all
   std::string picture = "mnist_schedule.svg";
   std::string curve = "mnist_curve.svg";
 };
@@ -70,7 +69,7 @@ struct job {
 struct result {
   std::size_t planned = 0;  // bytes of the arena
   std::size_t measured = 0; // bytes of it that a step wrote
-  double step_seconds = 0;  // median; where step() is back before it is made, the time of all but the first by their number
+  double step_seconds = 0;  // median; where step() returns early, the time of all but the first divided by their number
   double accuracy = 0;      // on the test images
   std::uint64_t weights = 0;
   std::uint64_t steps = 0;
@@ -86,7 +85,7 @@ using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<2_MiB>>;
 using solved_curve = memory_curve<Net, capacity>;
 using solved_step = solved_curve::step;
 
-// With a step that was solved, Policy is the schedule that was compiled and is not used. What it found is known to rank 0.
+// If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result.
 template <class Policy, class Device>
 result run(ranks_of_program& ranks, const job& j, const digit_images<float>& digits, const solved_step& solved) {
   result out;
@@ -154,7 +153,7 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
   return out;
 }
 
-// A schedule for the picture: that of a policy, or one that was solved.
+// A schedule for the picture: that of a policy, or a solved one.
 template <class Plan>
 picture_panel panel_of(std::string name, const auto& training, std::span<const std::size_t> live) {
   static const auto leaving = departures<model<store_all>, batch<capacity>>();
@@ -166,7 +165,7 @@ picture_panel panel(const char* name) {
   return panel_of<plan>(name, plan::training, plan::trained::memory.live);
 }
 
-// One row of the table: a name on the command line, and the instantiation behind it.
+// One row of the table: a name on the command line, and its instantiation.
 struct entry {
   const char* name;
   result (*run)(ranks_of_program&, const job&, const digit_images<float>&, const solved_step&);
@@ -196,7 +195,7 @@ digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
   return digits;
 }
 
-// The words of a list, of which some have commas of their own: "sqrt_n,at<3,6,8>" has two.
+// The words of a list, in which a word may have commas of its own: "sqrt_n,at<3,6,8>" has two words.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words(1);
   int depth = 0;
@@ -226,8 +225,8 @@ std::vector<entry> chosen_by(const job& j, const command_line& given, std::span<
   return chosen;
 }
 
-// What stages cost on the device, as the first process alone measures it: all have to solve for the same schedule, and processes
-// that share a device would disturb each other.
+// The costs of stages on the device, measured by the first process alone: all processes must solve for the same schedule, and
+// processes that share a device would disturb each other.
 template <class Device>
 std::vector<stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
   std::vector<stage_cost> costs(blueprint_of<Net, capacity>::size);
@@ -237,7 +236,7 @@ std::vector<stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
     std::vector<stage_cost> received = costs;
     auto sent = rank.broadcast(host.compute(), std::as_writable_bytes(std::span(received)), 0);
     sent.wait(host.compute());
-    if (ranks.here().rank == rank.rank() && rank.rank() != 0) costs = received; // ranks that are threads have those of rank 0
+    if (ranks.here().rank == rank.rank() && rank.rank() != 0) costs = received; // ranks as threads have those of rank 0
   });
   return costs;
 }
@@ -293,7 +292,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (j.accumulate < 1 || j.batch < 1 || j.batch > capacity)
     given.fail("--accumulate is at least 1, --batch is 1 to " + std::to_string(capacity));
   if (j.costs != "flops" && j.costs != "measured") given.fail("--costs are flops or measured, not " + j.costs);
-  // What may fail in one process alone is done before they are joined: none of the others waits then.
+  // Work that may fail in one process alone is done before the processes are joined, so that none of the others waits.
   const bool first = launch::of_process(count, words).rank == 0;
   const auto digits = first_of(found_digits(j.data, first ? stdout : nullptr), j.samples);
   ranks_of_program ranks(count, words, j.ranks);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One network that is trained here and in PyTorch by turns, through files. exchange.py beside this file does the whole round:
+// One network that is trained here and in PyTorch by turns, through files. exchange.py beside this file runs the whole round:
 //
 //   python3 examples/pytorch_exchange/exchange.py build/examples/pytorch_exchange
 //
-// This program trains some epochs, from weights of a file or from its own, and says the loss on the test images before and after.
-// It writes the images as .npy too, so that PyTorch sees the same.
+// This program trains some epochs, from weights of a file or from its own, and prints the loss on the test images before and
+// after. It also writes the images as .npy, so that PyTorch sees the same.
 //
 // long to compile
 // needs: safetensors

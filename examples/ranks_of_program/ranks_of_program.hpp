@@ -10,20 +10,20 @@
 
 #include "../command_line.hpp"
 
-// The ranks of an example: a cairn::chosen_ranks<mpi> behind a pointer, so that MPI and threads are compiled once for all of
-// them. Where no MPI was found it is a chosen_ranks<>.
+// The ranks of an example: a cairn::chosen_ranks<mpi> behind a pointer, so that MPI and threads are compiled once for all
+// examples. Without MPI it is a chosen_ranks<>.
 class ranks_of_program {
 public:
-  // What a program is told, by --communicator and --ranks.
+  // The options --communicator and --ranks.
   struct told {
     std::string communicator;
-    int ranks = 0;     // 0: not told
+    int ranks = 0;     // 0: not given
     int otherwise = 2; // without a launcher
 
     void add_to(command_line& given);
   };
 
-  // With what main was called with. A process of MPI is one from here on.
+  // Takes the arguments of main. A process of MPI is one from here on.
   ranks_of_program(int count, char** words, const told& by_user);
   // One rank alone, whatever has started this process.
   ranks_of_program();

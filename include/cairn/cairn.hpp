@@ -1,96 +1,96 @@
 // SPDX-License-Identifier: MIT
-// The roof: everything that needs no CUDA compiler and no optional component, from the ground floor up.
+// The roof: every header that needs neither a CUDA compiler nor an optional component, from the ground floor up.
 #pragma once
 
 #include <cairn/core/accumulated.hpp>   // the type in which sums are kept
-#include <cairn/core/batch.hpp>         // how many rows a step has room for, as a type
+#include <cairn/core/batch.hpp>         // the most samples of a step, as a type
 #include <cairn/core/bfloat16.hpp>      // the upper half of a float
-#include <cairn/core/build.hpp>         // how a program was compiled, as far as it decides over bits
+#include <cairn/core/build.hpp>         // compiler settings that affect the bits of results
 #include <cairn/core/config.hpp>        // the version, and the only macros
 #include <cairn/core/constant_sqrt.hpp> // the square root as a constant expression
-#include <cairn/core/deadline.hpp>      // until when to wait
-#include <cairn/core/element.hpp>       // what the elements of a tensor are
-#include <cairn/core/error.hpp>         // what is thrown
-#include <cairn/core/explain.hpp>       // types made to be read in an error
+#include <cairn/core/deadline.hpp>      // the time until which to wait
+#include <cairn/core/element.hpp>       // the element types of a tensor
+#include <cairn/core/error.hpp>         // the exceptions
+#include <cairn/core/explain.hpp>       // types that are printed in an error
 #include <cairn/core/float16.hpp>       // IEEE 754 binary16
 #include <cairn/core/fraction.hpp>      // a number as a template argument
 #include <cairn/core/memory.hpp>        // bytes and alignment
 #include <cairn/core/pack.hpp>          // a list of types, each at a position
-#include <cairn/core/plain_array.hpp>   // room for items, known to the compiler or at run time
+#include <cairn/core/plain_array.hpp>   // room for items, with a size known to the compiler or at run time
 #include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
 #include <cairn/core/random_normal.hpp> // normal numbers from random_key
-#include <cairn/core/rounded_bits.hpp>  // a double as a number of 16 bits
+#include <cairn/core/rounded_bits.hpp>  // a double rounded to 16 bits
 #include <cairn/core/shape.hpp>         // the extents of one sample
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
 #include <cairn/core/tensor_types.hpp>  // descriptions of tensors as types
 #include <cairn/core/tensors.hpp>       // the memory of a list of tensors
-#include <cairn/core/view.hpp>          // memory of another as a matrix or a tensor
+#include <cairn/core/view.hpp>          // borrowed memory as a matrix or a tensor
 
-#include <cairn/plan/buckets.hpp>             // which gradients leave together, and after which op
-#include <cairn/plan/chain.hpp>               // what every stage costs, keeps and reads
+#include <cairn/plan/buckets.hpp>             // which gradients are reduced together, and after which op
+#include <cairn/plan/chain.hpp>               // the costs of every stage, and what it keeps and reads
 #include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
 #include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
-#include <cairn/plan/fusion.hpp>              // which stages an op works on at once
-#include <cairn/plan/gradient_windows.hpp>    // where gradients lie that are used inside backward
+#include <cairn/plan/fusion.hpp>              // which stages one op computes
+#include <cairn/plan/gradient_windows.hpp>    // the places of gradients that are used inside backward
 #include <cairn/plan/kept.hpp>                // what is kept until after the loss
 #include <cairn/plan/memory_plan.hpp>         // the place of every buffer, and the peak
 #include <cairn/plan/op.hpp>                  // one op of a schedule
-#include <cairn/plan/operands.hpp>            // where an op reads and writes
-#include <cairn/plan/plan_of.hpp>             // schedule, places and buckets of a chain, in arrays of just their size
-#include <cairn/plan/plan_route.hpp>          // a route planned when the program runs
-#include <cairn/plan/policies.hpp>            // what is stored and what is made again
+#include <cairn/plan/operands.hpp>            // the places where an op reads and writes
+#include <cairn/plan/plan_of.hpp>             // schedule, places and buckets of a chain, in arrays of exact size
+#include <cairn/plan/plan_route.hpp>          // plans a route at run time
+#include <cairn/plan/policies.hpp>            // what is stored and what is recomputed
 #include <cairn/plan/proof.hpp>               // proves that a schedule is right
-#include <cairn/plan/revolve.hpp>             // the fewest forwards with so many stored inputs
+#include <cairn/plan/revolve.hpp>             // the fewest forwards for a number of stored inputs
 #include <cairn/plan/route.hpp>               // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp>       // a plan made when the program runs
+#include <cairn/plan/run_time_plan.hpp>       // a plan made at run time
 #include <cairn/plan/schedule.hpp>            // the ops of one step
-#include <cairn/plan/solve/budget.hpp>        // the cheapest schedule within some bytes, solved by the compiler
+#include <cairn/plan/solve/budget.hpp>        // the cheapest schedule within a number of bytes, solved by the compiler
 #include <cairn/plan/solve/budget_solver.hpp> // a chain solved for a budget in constant expressions
-#include <cairn/plan/solve/marked_front.hpp>  // what a compiler knows of the ways to walk a stretch back
+#include <cairn/plan/solve/marked_front.hpp>  // the cheapest backward passes of a stretch, by their bytes
 
-#include <cairn/device/cores.hpp>           // how many cores there are for a rank's threads
-#include <cairn/device/cpu.hpp>             // the processor as a device
-#include <cairn/device/device.hpp>          // the concept: where bytes live, and in what order work happens
-#include <cairn/device/huge_pages.hpp>      // what large blocks ask the kernel for
-#include <cairn/device/instruction_set.hpp> // what this processor can do
+#include <cairn/device/cores.hpp>           // the number of cores for a rank's threads
+#include <cairn/device/cpu.hpp>             // the CPU as a device
+#include <cairn/device/device.hpp>          // the concept: where bytes are, and in what order work is done
+#include <cairn/device/huge_pages.hpp>      // requests huge pages for large blocks
+#include <cairn/device/instruction_set.hpp> // what this CPU supports
 #include <cairn/device/wait_on_host.hpp>    // the one wait for a device, with a deadline
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
-#include <cairn/data/checksum.hpp>               // a number of some bytes
-#include <cairn/data/cifar.hpp>                  // pictures of ten classes, or of a hundred
+#include <cairn/data/checksum.hpp>               // a checksum of bytes
+#include <cairn/data/cifar.hpp>                  // images of ten or a hundred classes
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
-#include <cairn/data/dataset_fingerprint.hpp>    // a number that tells a dataset from others
+#include <cairn/data/dataset_fingerprint.hpp>    // a number that identifies a dataset
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
-#include <cairn/data/file.hpp>                   // a file that is there whole or not at all
+#include <cairn/data/file.hpp>                   // a file that is written completely or not at all
 #include <cairn/data/idx.hpp>                    // reads the IDX format
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
-#include <cairn/data/loader_options.hpp>         // what a loader is told, and where it stands
-#include <cairn/data/make_folder.hpp>            // folders for what is written
-#include <cairn/data/minibatch.hpp>              // what a loader hands out
+#include <cairn/data/loader_options.hpp>         // the options of a loader, and its position
+#include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
+#include <cairn/data/minibatch.hpp>              // the batch that a loader returns
 #include <cairn/data/mnist.hpp>                  // handwritten digits
-#include <cairn/data/npy.hpp>                    // arrays of numpy, read and written
+#include <cairn/data/npy.hpp>                    // numpy arrays, read and written
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
 #include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each
-#include <cairn/data/prefetch.hpp>               // makes things ahead of the one who takes them
-#include <cairn/data/random_crop.hpp>            // a part of a padded image
-#include <cairn/data/random_horizontal_flip.hpp> // left and right change places
+#include <cairn/data/prefetch.hpp>               // makes items before they are asked for
+#include <cairn/data/random_crop.hpp>            // a random part of a padded image
+#include <cairn/data/random_horizontal_flip.hpp> // swaps left and right
 #include <cairn/data/random_shift.hpp>           // moves an image by a few pixels
 #include <cairn/data/random_split.hpp>           // a dataset in parts, to train and to validate with
-#include <cairn/data/safetensors_header.hpp>     // what stands before the tensors in a file of them
+#include <cairn/data/safetensors_header.hpp>     // the header of a safetensors file
 #include <cairn/data/sample_order.hpp>           // the concept: which samples, in what order
 #include <cairn/data/sequential_sampler.hpp>     // every sample once, in order
-#include <cairn/data/step_samples.hpp>           // a number of what the steps of an epoch see
+#include <cairn/data/step_samples.hpp>           // a hash of the samples of the steps of an epoch
 #include <cairn/data/subset.hpp>                 // some samples of a dataset
 #include <cairn/data/target_transform.hpp>       // a dataset with other targets
-#include <cairn/data/tensor_dataset.hpp>         // samples in memory of another
+#include <cairn/data/tensor_dataset.hpp>         // samples in borrowed memory
 #include <cairn/data/transform.hpp>              // the concept: a change of one input
 
-#include <cairn/ops/activation.hpp>                                  // what a product can apply to its result
+#include <cairn/ops/activation.hpp>                                  // activations that a product can apply to its result
 #include <cairn/ops/adam/adam.hpp>                                   // one update of Adam and AdamW
 #include <cairn/ops/adam/cpu.hpp>                                    // adam on a cpu
 #include <cairn/ops/add/add.hpp>                                     // the sum of two tensors
@@ -104,7 +104,7 @@
 #include <cairn/ops/bce_with_logits/cpu.hpp>                         // bce with logits on a cpu
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>       // means and variances of channels, shared by norms
 #include <cairn/ops/channel_statistics/cpu.hpp>                      // channel statistics on a cpu
-#include <cairn/ops/checksum/checksum.hpp>                           // a number of the bits of an array
+#include <cairn/ops/checksum/checksum.hpp>                           // a checksum of the bits of an array
 #include <cairn/ops/checksum/cpu.hpp>                                // checksum on a cpu
 #include <cairn/ops/clip/clip.hpp>                                   // the factor that clips gradients by their norm
 #include <cairn/ops/clip/cpu.hpp>                                    // clip on a cpu
@@ -112,12 +112,12 @@
 #include <cairn/ops/conv2d/cpu.hpp>                                  // conv2d on a cpu
 #include <cairn/ops/convert/convert.hpp>                             // elements as those of another type
 #include <cairn/ops/convert/cpu.hpp>                                 // convert on a cpu
-#include <cairn/ops/copy/copy.hpp>                                   // the same numbers at another place
+#include <cairn/ops/copy/copy.hpp>                                   // copies elements
 #include <cairn/ops/copy/cpu.hpp>                                    // copy on a cpu
 #include <cairn/ops/cpu.hpp>                                         // every op on a cpu
 #include <cairn/ops/dropout/cpu.hpp>                                 // dropout on a cpu
-#include <cairn/ops/dropout/dropout.hpp>                             // sets numbers to zero at random
-#include <cairn/ops/dropout/reference.hpp>                           // dropout as its formula says it
+#include <cairn/ops/dropout/dropout.hpp>                             // sets elements to zero at random
+#include <cairn/ops/dropout/reference.hpp>                           // the formula of dropout
 #include <cairn/ops/elementwise/cpu.hpp>                             // elementwise on a cpu
 #include <cairn/ops/elementwise/elementwise.hpp>                     // a function of elements, for layers of one's own
 #include <cairn/ops/embedding/cpu.hpp>                               // embedding on a cpu
@@ -127,20 +127,20 @@
 #include <cairn/ops/layer_norm/cpu.hpp>                              // layer norm on a cpu
 #include <cairn/ops/layer_norm/layer_norm.hpp>                       // rows of mean 0 and variance 1
 #include <cairn/ops/matmul/cpu.hpp>                                  // matmul on a cpu
-#include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, and what can be fused into it
-#include <cairn/ops/matmul/reference.hpp>                            // the product as its formula says it
+#include <cairn/ops/matmul/matmul.hpp>                               // the product of two matrices, with fusions
+#include <cairn/ops/matmul/reference.hpp>                            // the formula of the product
 #include <cairn/ops/max_pool2d/cpu.hpp>                              // max pool2d on a cpu
-#include <cairn/ops/max_pool2d/max_pool2d.hpp>                       // the greatest of every window of an image
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>                       // the maximum of every window of an image
 #include <cairn/ops/mean_factor/cpu.hpp>                             // mean factor on a cpu
-#include <cairn/ops/mean_factor/mean_factor.hpp>                     // what makes a mean of a sum over ranks
+#include <cairn/ops/mean_factor/mean_factor.hpp>                     // the factor from a sum over ranks to a mean
 #include <cairn/ops/mean_of_terms/cpu.hpp>                           // means of terms on a cpu
 #include <cairn/ops/mean_of_terms/mean_of_terms.hpp>                 // a loss that is a mean over elements, and its gradient
 #include <cairn/ops/normalized_conv2d/cpu.hpp>                       // normalized conv2d on a cpu
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>         // a norm, a ReLU and a convolution in one
 #include <cairn/ops/normalized_product/cpu.hpp>                      // normalized product on a cpu
 #include <cairn/ops/normalized_product/normalized_product.hpp>       // a norm, a ReLU and a product in one
-#include <cairn/ops/ops.hpp>                                         // the ops that a device has to bring
-#include <cairn/ops/queue_without_this_op.hpp>                       // what a device lacks, as a diagnostic
+#include <cairn/ops/ops.hpp>                                         // the ops that a device must provide
+#include <cairn/ops/queue_without_this_op.hpp>                       // an op that a device lacks, as a diagnostic
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
@@ -149,159 +149,159 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
 #include <cairn/ops/squared_norm/squared_norm.hpp>                   // the sum of squares
-#include <cairn/ops/transfer/cpu.hpp>                                // both on a cpu
+#include <cairn/ops/transfer/cpu.hpp>                                // transfer on a cpu
 #include <cairn/ops/transfer/transfer.hpp>                           // copies between the host and a device
-#include <cairn/ops/window.hpp>                                      // how a window goes over images
+#include <cairn/ops/window.hpp>                                      // how a window moves over images
 
-#include <cairn/comm/call_purpose.hpp>         // the work that calls are made for
-#include <cairn/comm/checked_communicator.hpp> // what is no communicator, as a diagnostic
+#include <cairn/comm/call_purpose.hpp>         // the purpose of a call
+#include <cairn/comm/checked_communicator.hpp> // a type that is no communicator, as a diagnostic
 #include <cairn/comm/communicator.hpp>         // the concept: joins the ranks of one job
-#include <cairn/comm/different_calls.hpp>      // the ranks that make another call, in words
-#include <cairn/comm/exchange.hpp>             // what every rank has, for every rank
-#include <cairn/comm/first_failure.hpp>        // the first failure of a job, and what it throws
-#include <cairn/comm/launch/chosen_ranks.hpp>  // ranks of the kind that fits how the program was started
-#include <cairn/comm/launch/launch.hpp>        // which process of a job this is
-#include <cairn/comm/lent_memory.hpp>          // memory of a communicator, in which spans are summed
-#include <cairn/comm/long_wait.hpp>            // a wait that tells of itself
+#include <cairn/comm/different_calls.hpp>      // ranks that make different calls, as text
+#include <cairn/comm/exchange.hpp>             // every value of every rank, for all ranks
+#include <cairn/comm/first_failure.hpp>        // the first failure of a job, and its exception
+#include <cairn/comm/launch/chosen_ranks.hpp>  // the kind of ranks that fits how the program was started
+#include <cairn/comm/launch/launch.hpp>        // which process of the job this is
+#include <cairn/comm/lent_memory.hpp>          // a communicator's memory, in which spans are summed
+#include <cairn/comm/long_wait.hpp>            // a wait that reports itself when it is long
 #include <cairn/comm/loopback.hpp>             // one rank alone
-#include <cairn/comm/numbered_call.hpp>        // a pending, known to its communicator by a number
-#include <cairn/comm/rank_call.hpp>            // what one rank asks for in one call
+#include <cairn/comm/numbered_call.hpp>        // a pending call, identified by a number
+#include <cairn/comm/rank_call.hpp>            // the arguments of one call of one rank
 #include <cairn/comm/sum_of_ranks.hpp>         // sums in the order of the ranks
 #include <cairn/comm/termination.hpp>          // SIGTERM as a job's communicator sees it
 #include <cairn/comm/threads/threads.hpp>      // the ranks of a job as threads of one process
-#include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot reach
+#include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot access
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp> // AdaptiveAvgPool2d<Height, Width>
 #include <cairn/layer/avg_pool2d.hpp>          // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>          // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>       // a layer that cannot be called, as a diagnostic
-#include <cairn/layer/checked_layer.hpp>       // what is no layer, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>       // a type that is no layer, as a diagnostic
 #include <cairn/layer/conv2d.hpp>              // Conv2d<In, Out, Kernel>
 #include <cairn/layer/dense_bottleneck.hpp>    // the first half of a layer of DenseBlock
-#include <cairn/layer/dense_growth.hpp>        // the second half
-#include <cairn/layer/dense_half.hpp>          // what both have in common
-#include <cairn/layer/dense_transition.hpp>    // what stands between two of them
-#include <cairn/layer/describe.hpp>            // what a layer says of itself, with the defaults
-#include <cairn/layer/description.hpp>         // what is known of one element of a chain
+#include <cairn/layer/dense_growth.hpp>        // the second half of it
+#include <cairn/layer/dense_half.hpp>          // the common part of both halves
+#include <cairn/layer/dense_transition.hpp>    // the layer between two DenseBlocks
+#include <cairn/layer/describe.hpp>            // the properties that a layer states, with defaults
+#include <cairn/layer/description.hpp>         // the properties of one element of a chain
 #include <cairn/layer/dropout.hpp>             // Dropout
 #include <cairn/layer/elementwise_layer.hpp>   // a layer that changes each element by itself
 #include <cairn/layer/embedding.hpp>           // Embedding<Vocabulary, Width>
 #include <cairn/layer/flatten.hpp>             // Flatten
 #include <cairn/layer/gelu.hpp>                // GELU
-#include <cairn/layer/gradient_check.hpp>      // is a layer right? For whoever writes one
+#include <cairn/layer/gradient_check.hpp>      // checks the gradients of a layer, for its author
 #include <cairn/layer/group_norm.hpp>          // GroupNorm<Groups, Channels>
 #include <cairn/layer/inputs.hpp>              // several tensors and constants for a network
 #include <cairn/layer/layer.hpp>               // the concept: a function and its derivative
-#include <cairn/layer/layer_members.hpp>       // what the members of a layer look like
+#include <cairn/layer/layer_members.hpp>       // the forms of the members of a layer
 #include <cairn/layer/layer_norm.hpp>          // LayerNorm<Features>
-#include <cairn/layer/layer_sums.hpp>          // what a layer sums over the ranks
+#include <cairn/layer/layer_sums.hpp>          // the sums of a layer over the ranks
 #include <cairn/layer/linear.hpp>              // Linear<In, Out>
 #include <cairn/layer/max_pool2d.hpp>          // MaxPool2d<Kernel>
 #include <cairn/layer/relu.hpp>                // ReLU
 #include <cairn/layer/sigmoid.hpp>             // Sigmoid
 #include <cairn/layer/tanh.hpp>                // Tanh
 #include <cairn/layer/tied.hpp>                // Tied: a layer with the weight of another
-#include <cairn/layer/window_options.hpp>      // stride, padding and what else a Conv2d or a pool is told
+#include <cairn/layer/window_options.hpp>      // stride, padding and other options of Conv2d and pools
 
 #include <cairn/net/blueprint.hpp>           // all that is known of a step at compile time
-#include <cairn/net/checked_network.hpp>     // finds the first fault of a network
+#include <cairn/net/checked_network.hpp>     // finds the first error of a network
 #include <cairn/net/checkpoint.hpp>          // checkpoint<Policy, Net>: the same function, another schedule
-#include <cairn/net/concat.hpp>              // several branches, their results side by side
+#include <cairn/net/concat.hpp>              // several branches, with their results side by side
 #include <cairn/net/dense_block.hpp>         // DenseBlock<Layers, Growth>
-#include <cairn/net/dense_policies.hpp>      // which bottlenecks of it are stored
-#include <cairn/net/elements.hpp>            // packs of elements made one
-#include <cairn/net/execute.hpp>             // walks a program
-#include <cairn/net/frame.hpp>               // what one walk of a chain works with
-#include <cairn/net/frozen.hpp>              // parts whose parameters are not learnt
+#include <cairn/net/dense_policies.hpp>      // which bottlenecks of a DenseBlock are stored
+#include <cairn/net/elements.hpp>            // joins packs of elements
+#include <cairn/net/execute.hpp>             // runs a program
+#include <cairn/net/frame.hpp>               // the operands of one walk of a chain
+#include <cairn/net/frozen.hpp>              // parts with parameters that are not trained
 #include <cairn/net/function_of.hpp>         // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>        // the same training, updating inside backward
 #include <cairn/net/gated.hpp>               // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/inner_blueprints.hpp>    // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>               // two layers that do not fit, and why
-#include <cairn/net/made_of.hpp>             // what the types of a network are made of
-#include <cairn/net/memory_curve.hpp>        // what a step costs for every number of bytes
-#include <cairn/net/nesting.hpp>             // how Sequentials stand in one another, for names
+#include <cairn/net/made_of.hpp>             // the structure of a network's types
+#include <cairn/net/memory_curve.hpp>        // the cost of a step for every number of bytes
+#include <cairn/net/nesting.hpp>             // the nesting of Sequentials, for names
 #include <cairn/net/one_chain.hpp>           // a block that is one chain
-#include <cairn/net/pass_on.hpp>             // tensors that go past a layer
+#include <cairn/net/pass_on.hpp>             // passes on tensors that a layer does not take
 #include <cairn/net/program.hpp>             // a blueprint with code
 #include <cairn/net/repeat.hpp>              // Repeat<N, Block>
 #include <cairn/net/residual.hpp>            // Residual<Layers...>
 #include <cairn/net/sequential.hpp>          // Sequential<Layers...>
-#include <cairn/net/several_chains.hpp>      // what blocks of several chains have in common
-#include <cairn/net/solved_step.hpp>         // a schedule solved when the program runs, as a trainer takes it
+#include <cairn/net/several_chains.hpp>      // the common part of blocks of several chains
+#include <cairn/net/solved_step.hpp>         // a schedule solved at run time, for a trainer
 #include <cairn/net/summed_layers.hpp>       // the layers that sum over the ranks
-#include <cairn/net/ties.hpp>                // the stages that have a parameter from another
+#include <cairn/net/ties.hpp>                // stages that take a parameter from another stage
 #include <cairn/net/walk.hpp>                // the values along a chain
 #include <cairn/net/with_all_outputs.hpp>    // several heads on one body
-#include <cairn/net/with_input_gradient.hpp> // the gradient of what the network takes
+#include <cairn/net/with_input_gradient.hpp> // the gradient with respect to the inputs
 #include <cairn/net/wrong_network.hpp>       // the ways in which a network can be wrong
 
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
-#include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for calls at the same time
+#include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls
 #include <cairn/train/ddp.hpp>                            // ddp<Model, Communicator>
 #include <cairn/train/device_bytes.hpp>                   // all bytes of a trainer on its device, as a constant
-#include <cairn/train/execution_context.hpp>              // what the passes of one caller write
+#include <cairn/train/execution_context.hpp>              // the memory that the passes of one caller write
 #include <cairn/train/fit/accuracy.hpp>                   // how often the largest output is the right class
 #include <cairn/train/fit/early_stopping.hpp>             // a callback of fit that stops when a metric no longer improves
-#include <cairn/train/fit/ema.hpp>                        // moving averages of what is learnt
-#include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: training as people know it
+#include <cairn/train/fit/ema.hpp>                        // moving averages of the parameters
+#include <cairn/train/fit/fit.hpp>                        // epochs, validation, callbacks: the training loop
 #include <cairn/train/fit/metrics.hpp>                    // accuracy, perplexity and others over batches and ranks
 #include <cairn/train/fit/validation.hpp>                 // a callback of fit that evaluates the network
-#include <cairn/train/host_copy.hpp>                      // a device's numbers where the host may use them
+#include <cairn/train/host_copy.hpp>                      // a copy of a device's data that the host can access
 #include <cairn/train/input_arrays.hpp>                   // several arrays as the inputs of a step
 #include <cairn/train/losses/bce_with_logits_loss.hpp>    // binary cross entropy of logits
-#include <cairn/train/losses/class_weights.hpp>           // a number for each class
+#include <cairn/train/losses/class_weights.hpp>           // a weight for each class
 #include <cairn/train/losses/cross_entropy_loss.hpp>      // CrossEntropyLoss
-#include <cairn/train/losses/element_loss.hpp>            // what losses over single elements have in common
+#include <cairn/train/losses/element_loss.hpp>            // the common part of losses over single elements
 #include <cairn/train/losses/l1_loss.hpp>                 // the mean of absolute differences
 #include <cairn/train/losses/mse_loss.hpp>                // MSELoss
 #include <cairn/train/losses/smooth_l1_loss.hpp>          // squares near zero, absolute values further out
 #include <cairn/train/losses/soft_cross_entropy_loss.hpp> // CrossEntropyLoss with probabilities of classes as targets
-#include <cairn/train/measured_costs.hpp>                 // the time of every stage on this machine
+#include <cairn/train/measured_costs.hpp>                 // the time of every stage, measured on this machine
 #include <cairn/train/model.hpp>                          // a network that computes: parameters, buffers, evaluation
-#include <cairn/train/network_outputs.hpp>                // the outputs that the program sees
+#include <cairn/train/network_outputs.hpp>                // the outputs that a program sees
 #include <cairn/train/optimizers/adam.hpp>                // Adam
 #include <cairn/train/optimizers/adamw.hpp>               // AdamW
 #include <cairn/train/optimizers/layer_groups.hpp>        // an optimizer for each part of a network, by path
 #include <cairn/train/optimizers/sgd.hpp>                 // SGD
 #include <cairn/train/parameters.hpp>                     // the parameters of a network by name
-#include <cairn/train/replica.hpp>                        // what a model and a trainer have in common
-#include <cairn/train/samples.hpp>                        // what a step takes as inputs and targets
-#include <cairn/train/session.hpp>                        // one thread's way to evaluate a model
-#include <cairn/train/settings.hpp>                       // the numbers of a loss or an optimizer that ranks compare
-#include <cairn/train/shared_weights.hpp>                 // weights that several threads evaluate at the same time
-#include <cairn/train/staging_slots.hpp>                  // how batches get to a device whose memory is apart
+#include <cairn/train/replica.hpp>                        // the common part of a model and a trainer
+#include <cairn/train/samples.hpp>                        // inputs and targets of a step
+#include <cairn/train/session.hpp>                        // evaluates a model for one thread
+#include <cairn/train/settings.hpp>                       // the values of a loss or an optimizer that ranks compare
+#include <cairn/train/shared_weights.hpp>                 // weights that several threads evaluate concurrently
+#include <cairn/train/staging_slots.hpp>                  // moves batches to a device with memory of its own
 #include <cairn/train/state/weight_names.hpp>             // the names in a file of weights, and those of a network
-#include <cairn/train/state/weights_in_files.hpp>         // how parameters lie in files
+#include <cairn/train/state/weights_in_files.hpp>         // the layout of parameters in files
 #include <cairn/train/trainer.hpp>                        // parameters, gradients, arena: one step after another
 #include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
-#include <cairn/train/training_options.hpp>               // what a trainer is told besides its types
-#include <cairn/train/weights_interface.hpp>              // what a model and a trainer offer alike
-#include <cairn/train/weights_on_host.hpp>                // parameters by name, where the host may use them
+#include <cairn/train/training_options.hpp>               // the options of a trainer besides its types
+#include <cairn/train/weights_interface.hpp>              // the common interface of a model and a trainer
+#include <cairn/train/weights_on_host.hpp>                // parameters by name, in memory that the host can access
 #include <cairn/train/working_copy.hpp>                   // parameters, inputs and outputs between float and 16 bits
-#include <cairn/train/wrong_arguments.hpp>                // what a trainer is called with that does not fit
-#include <cairn/train/wrong_trainer.hpp>                  // what stands in for a trainer after its error
+#include <cairn/train/wrong_arguments.hpp>                // arguments of a trainer that do not fit
+#include <cairn/train/wrong_trainer.hpp>                  // replaces a trainer after its error
 
 #include <cairn/report/axis.hpp>             // the ticks of an axis
 #include <cairn/report/csv_log.hpp>          // metrics as a table in a file
 #include <cairn/report/draw_schedule.hpp>    // the step of a model, drawn in one line
 #include <cairn/report/format.hpp>           // numbers, bytes and durations as text
-#include <cairn/report/layer_watch.hpp>      // looks at the clock around every layer of a step
+#include <cairn/report/layer_watch.hpp>      // times every layer of a step
 #include <cairn/report/memory_plot.hpp>      // the curve of live bytes
-#include <cairn/report/names.hpp>            // the names of what a network is made of
-#include <cairn/report/network_lines.hpp>    // what every line of a network's type does in a step
+#include <cairn/report/names.hpp>            // the names of the parts of a network
+#include <cairn/report/network_lines.hpp>    // every line of a network's type, with what it does in a step
 #include <cairn/report/progress.hpp>         // the progress bar
 #include <cairn/report/progress_bar.hpp>     // a bar for each epoch of fit
 #include <cairn/report/schedule_picture.hpp> // a schedule and its live bytes as SVG
 #include <cairn/report/stage_plot.hpp>       // what every stage does, over time
-#include <cairn/report/start_line.hpp>       // what runs, and where, at the start of a log
-#include <cairn/report/step_trace.hpp>       // a training step as it was measured, for ui.perfetto.dev
-#include <cairn/report/step_watch.hpp>       // looks at the clock around every op of a step
+#include <cairn/report/start_line.hpp>       // what runs and where, at the start of a log
+#include <cairn/report/step_trace.hpp>       // a measured training step, for ui.perfetto.dev
+#include <cairn/report/step_watch.hpp>       // times every op of a step
 #include <cairn/report/summary.hpp>          // a network as a table
 #include <cairn/report/svg.hpp>              // the elements of a drawing
 #include <cairn/report/table.hpp>            // a table for people
 #include <cairn/report/tensorboard_log.hpp>  // metrics for TensorBoard
-#include <cairn/report/timed_summary.hpp>    // where the time of a step goes, layer by layer
-#include <cairn/report/timeline.hpp>         // what the picture of a schedule shows
-#include <cairn/report/trace_events.hpp>     // slices and counts, as Chrome and Perfetto read them
-#include <cairn/report/watched_layers.hpp>   // tells of each call of a layer in a step
+#include <cairn/report/timed_summary.hpp>    // the time of a step, layer by layer
+#include <cairn/report/timeline.hpp>         // the content of the picture of a schedule
+#include <cairn/report/trace_events.hpp>     // slices and counters, as Chrome and Perfetto read them
+#include <cairn/report/watched_layers.hpp>   // reports each call of a layer in a step

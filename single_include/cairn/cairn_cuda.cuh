@@ -26,7 +26,7 @@
 
 namespace cairn::detail {
 
-// What can be done about an error of the runtime.
+// Advice for the user about an error of the runtime.
 inline const char* advice_for(cudaError_t code) {
   switch (code) {
   case cudaErrorMemoryAllocation: return "take a smaller batch or network, or a checkpoint<> that stores less";
@@ -54,7 +54,8 @@ inline const char* advice_for(cudaError_t code) {
   }
 }
 
-// Throws if a call of the runtime did not succeed. `op` is what the caller was asked for, as in "layer_norm_forward".
+// Throws device_error if a call of the runtime did not succeed. `op` names the operation that the caller asked for, as in
+// "layer_norm_forward".
 inline void check_cuda(cudaError_t code, const char* op) {
   if (code == cudaSuccess) [[likely]]
     return;
@@ -63,7 +64,7 @@ inline void check_cuda(cudaError_t code, const char* op) {
                      "); " + advice_for(code));
 }
 
-// The same of cuBLASLt.
+// The same for cuBLASLt.
 inline void check_cublas(cublasStatus_t code, const char* op) {
   if (code == CUBLAS_STATUS_SUCCESS) [[likely]]
     return;
@@ -80,12 +81,12 @@ inline void check_cublas(cublasStatus_t code, const char* op) {
 
 namespace cairn::detail {
 
-// Where bytes come from, and who gets them back.
+// Allocation and release of the two kinds of memory.
 struct on_gpu {
   static void* take(std::size_t bytes, cudaStream_t zeroing) {
     void* block = nullptr;
     check_cuda(cudaMalloc(&block, bytes), "allocate");
-    // Never on the default stream, which waits for all others; and whatever queue uses it next finds zeros.
+    // Not on the default stream, which waits for all others. After the synchronisation every queue sees the zeros.
     cudaError_t code = cudaMemsetAsync(block, 0, bytes, zeroing);
     if (code == cudaSuccess) code = cudaStreamSynchronize(zeroing);
     if (code != cudaSuccess) cudaFree(block);
@@ -142,8 +143,8 @@ private:
 
 namespace cairn::detail {
 
-// What decides which algorithm makes a product, and nothing else does: not what is done with its result, not where its operands
-// lie. So a product has the same bits whatever the checkpoint policy makes of the layer behind it.
+// Everything that the choice of a product's algorithm depends on. The use of the result and the place of the operands have no
+// influence: a product has the same bits whatever the checkpoint policy makes of the layer that follows.
 struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
@@ -164,17 +165,17 @@ struct product_key {
   }
 };
 
-// How it is made. Without `fuses` what is done with the result is a kernel of its own, for every call of this key.
+// The algorithm of a product. Without `fuses` a separate kernel applies the epilogue, in every call with this key.
 struct product_algorithm {
   cublasLtMatmulAlgo_t how{};
   bool fuses = false;
 };
 
-// What a queue needs for products: cuBLASLt's handle, room for partial results, and the algorithms found so far. All of it is
-// allocated at the start.
+// The resources of a queue for products: cuBLASLt's handle, memory for partial results, and the algorithms found so far. All of
+// it is allocated at the start.
 class cuda_products {
 public:
-  static constexpr std::size_t workspace_bytes = 32_MiB; // what NVIDIA advises for Hopper
+  static constexpr std::size_t workspace_bytes = 32_MiB; // NVIDIA's recommendation for Hopper
   static constexpr std::size_t most = 1024;
 
   cuda_products(int ordinal, cudaStream_t stream) : workspace_(ordinal, workspace_bytes, stream), slots_(new slot[most]) {
@@ -187,8 +188,8 @@ public:
   cublasLtHandle_t handle() const { return handle_; }
   void* workspace() const { return workspace_.data(); }
 
-  // The algorithm of this key; choose() finds it if it is not known. It is kept for as long as the queue lives; with more keys
-  // than there is room for, one that is not known is asked for again.
+  // Returns the algorithm of this key; choose() finds it if it is not known yet. It is kept for as long as the queue lives.
+  // When the table is full, choose() is called again in every call with an unknown key.
   template <class Choose>
   product_algorithm algorithm(const product_key& key, const Choose& choose) {
     const std::size_t first = key.hash() % most;
@@ -222,11 +223,11 @@ private:
 
 namespace cairn {
 
-// A GPU of NVIDIA's: device_options::ordinal says which one, counted from 0 as CUDA_VISIBLE_DEVICES orders them.
+// An NVIDIA GPU. device_options::ordinal says which one, counted from 0 in the order of CUDA_VISIBLE_DEVICES.
 //
-// Two streams: what is computed, and copies of batches. Neither is the default stream. In a step nothing is allocated, and the
-// host never waits but where the trainer does; all that its ops need is there when the device has been made: two streams, their
-// events, and 44 MiB of the GPU for partial results.
+// It has two streams, one for computing and one for copies of batches; neither is the default stream. In a step nothing is
+// allocated, and the host waits only where the trainer does. Everything that ops need is allocated when the device is made: two
+// streams, their events, and 44 MiB of the GPU for partial results.
 class cuda {
 public:
   class queue;
@@ -234,22 +235,23 @@ public:
   using memory = detail::cuda_block<detail::on_gpu>;
   using host_memory = detail::cuda_block<detail::pinned_on_host>;
 
-  // A place in a queue, or, after 64 more of them in the same queue, a later one. One that was not recorded is reached.
+  // A place in a queue. After 64 more record() calls on the same queue it means a later place. An event that was not recorded
+  // counts as reached.
   struct event {
     cudaEvent_t place = nullptr;
   };
 
-  // Throws where there is no such GPU.
+  // Throws if there is no such GPU.
   explicit cuda(const options& given = {});
   cuda(cuda&&) noexcept;
   cuda& operator=(cuda&&) noexcept;
   ~cuda();
 
-  // How many GPUs this program can use: 0 where there is none, or no driver.
+  // The number of GPUs that this program can use: 0 if there is none, or no driver.
   static int count() {
     int found = 0;
     if (cudaGetDeviceCount(&found) == cudaSuccess) return found;
-    static_cast<void>(cudaGetLastError()); // nothing went wrong
+    static_cast<void>(cudaGetLastError()); // clears the error: no GPU is a valid answer
     return 0;
   }
 
@@ -266,7 +268,7 @@ private:
   std::unique_ptr<queue> compute_, transfers_; // on the heap, so that a cuda can move while ops hold a reference to a queue
 };
 
-// A stream and what its ops need. One thread at a time may use it.
+// A stream and the resources that its ops need. One thread at a time may use it.
 class cuda::queue {
 public:
   class stopwatch;
@@ -304,11 +306,11 @@ public:
     if (e.place == nullptr) return true;
     here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
-    if (code == cudaErrorNotReady) { // which is no error, though the runtime keeps it for who asks for the last one
+    if (code == cudaErrorNotReady) { // not an error, but cudaGetLastError() would still return it
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
+    detail::check_cuda(code, last_); // the failed op is the last one put on the queue, or an earlier one
     return true;
   }
   void finish() const {
@@ -316,21 +318,21 @@ public:
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
-  // For kernels of one's own: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
+  // For your own kernels: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
   cudaStream_t stream() const { return stream_; }
   int ordinal() const { return ordinal_; }
 
-  // Products of floats whose operands are rounded to 10 bits of mantissa, several times as fast: as
+  // Whether products of floats may round their operands to 10 bits of mantissa, which is several times as fast; the same as
   // torch.backends.cuda.matmul.allow_tf32.
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Before every call of the runtime for an op. `op` is a literal.
+  // Call this before every runtime call for an op. `op` is a string literal.
   void use(const char* op) {
     last_ = op;
     here(op);
   }
-  // Before every other one: the calling thread may have used another GPU.
+  // Call this before every other runtime call: the calling thread may have used another GPU.
   void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
@@ -344,7 +346,8 @@ public:
     detail::check_cuda(cudaLaunchKernelExC(&how, kernel, arguments), op);
   }
 
-  // Room for what one op adds up in parts, and beside it for sums that its next kernel reads; of the queue that computes.
+  // Memory for the partial sums of one op, followed by memory for results that its next kernel reads. Only the queue compute()
+  // has it.
   static constexpr std::size_t partial_bytes = 8_MiB, kept_bytes = 4_MiB;
   std::span<double> partial(const char* op) const {
     check_computes(op);
@@ -392,10 +395,10 @@ private:
   std::optional<detail::cuda_products> products_;
 };
 
-// Times of what was put on a queue, by the GPU's clock, which counts in half microseconds.
+// Measures work on a queue by the GPU's clock, which counts in half microseconds.
 class cuda::queue::stopwatch {
 public:
-  static constexpr std::int64_t least = 50'000; // the launch of one kernel is a part of it that another launch hides
+  static constexpr std::int64_t least = 50'000; // shorter times include a kernel's launch, which in a step overlaps other work
   stopwatch(queue& timed, std::size_t most) : queue_(timed) {
     places_.reserve(most);
     while (places_.size() < most) add();
@@ -462,8 +465,8 @@ static_assert(device<cuda> && detail::tells_time<cuda::queue>);
 
 namespace cairn::detail {
 
-// What a GPU loads and stores in one instruction: 4 floats, or 2 doubles. Kernels that are bound by memory take 16 bytes of each
-// array at a time where addresses allow it, and element after element where they do not, in one order and with one result.
+// A quad is what a GPU loads and stores in one instruction: 4 floats, or 2 doubles. Kernels that are bound by memory take 16
+// bytes of each array at a time if addresses allow it, otherwise element after element. The order and the result are the same.
 inline constexpr std::size_t quad_bytes = 16;
 template <class T>
 inline constexpr std::size_t quad_width = quad_bytes / sizeof(T);
@@ -472,7 +475,7 @@ struct alignas(quad_bytes) quad {
   T at[quad_width<T>];
 };
 
-// How many hold so many elements, the last of which may not be full.
+// The number of quads that hold `count` elements; the last may be partly filled.
 template <class T>
 CAIRN_HOST_DEVICE constexpr std::size_t quads_for(std::size_t count) {
   return (count + quad_width<T> - 1) / quad_width<T>;
@@ -482,14 +485,15 @@ template <class... P>
 bool are_quads(const P*... at) {
   return (... && (reinterpret_cast<std::uintptr_t>(at) % quad_bytes == 0));
 }
-// Whether every row of arrays of so many columns begins at a multiple of 16 bytes; null is an array that is not there.
+// Whether every row of arrays with this number of columns begins at a multiple of 16 bytes. A null pointer, an absent array,
+// counts as aligned.
 template <class T, class... P>
 bool rows_are_quads(std::size_t columns, const P*... at) {
   return columns % quad_width<T> == 0 && are_quads(at...);
 }
 
-// Elements [first, first + width) of an array of `count`, of which those behind the last are not there. `aligned` says of the
-// array, not of the place: `first` is a multiple of the width.
+// Loads elements [first, first + width) of an array of `count`; those beyond its end are 0. `aligned` describes the array:
+// `first` is always a multiple of the width.
 template <class T>
 CAIRN_DEVICE quad<T> load_quad(const T* from, std::size_t first, std::size_t count, bool aligned) {
   if (aligned && first + quad_width<T> <= count) return *reinterpret_cast<const quad<T>*>(from + first);
@@ -498,7 +502,7 @@ CAIRN_DEVICE quad<T> load_quad(const T* from, std::size_t first, std::size_t cou
     if (first + j < count) v.at[j] = from[first + j];
   return v;
 }
-// By what CUDA has for it: nvcc would take the copy of a struct apart, and make one code of it and of a loop over the last ones.
+// Uses CUDA's own store: nvcc would split the copy of a struct, and merge it with the loop over the last elements.
 #if defined(__CUDACC__)
 __device__ inline void put_quad(float* to, const quad<float>& v) {
   __stwb(reinterpret_cast<float4*>(to), float4{v.at[0], v.at[1], v.at[2], v.at[3]});
@@ -525,23 +529,23 @@ CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::si
 
 namespace cairn::detail {
 
-// Sums that are made together.
+// Sums that are computed together.
 template <std::size_t Sums>
 struct sums_of {
   double at[Sums];
 };
 
-// Threads that work on one thing, such as a row: a block of them, or 32, of which a block has several. What a kernel says outside
-// of each(), sum() and greatest() all its threads do alike; a number that one of them wrote others may read behind the next sum()
-// or greatest().
+// Threads that work together on one item, such as a row: a whole block, or 32 threads, several of which share a block. Code of
+// a kernel outside of each(), sum() and greatest() is executed by all threads of the team alike. A number written by one thread
+// may be read by the others after the next sum() or greatest().
 //
-// A sum has one order whatever runs it: thread t adds up the terms t, t + Threads, ... one after another; then the sums of
-// neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and those of the 32s from the first to the last. No
-// atomic addition, whose order is a matter of luck. In sums over quads a thread has the elements of quad t, t + Threads, ...;
-// what it finds in four of them is added up as T's, and the sums of fours as doubles: on most GPUs an addition of doubles takes
-// 64 times as long as one of floats, and on some 2.
+// The order of a sum does not depend on where it runs. Thread t adds up the terms t, t + Threads, ... one after another. Then
+// the sums of neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and the sums of the 32s from the first to
+// the last. There are no atomic additions, whose order varies. In sums over quads a thread has the elements of quad t,
+// t + Threads, ...; the terms of four quads are added up as T's, and the sums of fours as doubles: on most GPUs an addition of
+// doubles takes 64 times as long as one of floats, on some 2 times.
 //
-// Without a CUDA compiler the same is done by the host, thread after thread, so that tests of kernels run where there is no GPU.
+// Without a CUDA compiler the host does the same, thread after thread, so that tests of kernels run without a GPU.
 template <unsigned Threads>
 class team {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "team: threads come in 32s, at most 1024 of them");
@@ -549,21 +553,22 @@ class team {
 
 public:
   static constexpr unsigned threads = Threads;
-  static constexpr unsigned in_block = Threads == 32 ? 4 : 1; // as blocks of 32 would leave half a GPU idle
+  static constexpr unsigned in_block = Threads == 32 ? 4 : 1; // blocks of 32 would leave half of a GPU idle
 
 #if defined(__CUDACC__)
-  // f(i) for every i in [0, count).
+  // Calls f(i) for every i in [0, count).
   template <class F>
   __device__ void each(std::size_t count, const F& f) const {
     for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
-  // f(i) for every i in [0, count) and some behind, by all threads together, as each_that() needs them.
+  // Calls f(i) for every i in [0, count), rounded up to a multiple of Threads, in all threads together, as each_that()
+  // requires.
   template <class F>
   __device__ void each_together(std::size_t count, const F& f) const {
     for (std::size_t first = 0; first < count; first += Threads) f(first + own());
   }
-  // f(found, n), by all threads alike, for those i in [0, count) of which test(i) holds: up to Most of them at once, in order.
-  // Each 32 threads test 32 of them, so all threads of the team have to be there.
+  // Calls f(found, n), in all threads alike, for those i in [0, count) for which test(i) holds: up to Most of them at once, in
+  // order. Each group of 32 threads tests 32 of them, so all threads of the team must call it.
   template <unsigned Most, class Test, class F>
   __device__ void each_that(std::uint32_t count, const Test& test, const F& f) const {
     const std::uint32_t lane = threadIdx.x % 32;
@@ -579,12 +584,12 @@ public:
       }
     }
   }
-  // f() by one of them.
+  // Calls f() in one of the threads.
   template <class F>
   __device__ void once(const F& f) const {
     if (own() == 0) f();
   }
-  // The sum of term(i) over [0, count); term says of which type.
+  // The sum of term(i) over [0, count), of the type that term returns.
   template <class Term>
   __device__ auto sum(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
@@ -592,7 +597,7 @@ public:
     for (std::size_t i = own(); i < count; i += Threads) mine += term(i);
     return joined(mine, [](number a, number b) { return a + b; });
   }
-  // The greatest of term(0) to term(count - 1), count > 0, as a loop finds it that begins with term(0).
+  // The greatest of term(0) to term(count - 1), count > 0, with the result of a loop that begins with term(0).
   template <class Term>
   __device__ auto greatest(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
@@ -603,10 +608,10 @@ public:
     }
     return joined(mine, [](number a, number b) { return b > a ? b : a; });
   }
-  // Sums of what add(q, sums) adds to an array of T's for every quad q in [0, quads).
+  // The sums of the values that add(q, sums) adds to an array of T's for every quad q in [0, quads).
   template <class T, std::size_t Sums, class Add>
   __device__ sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
-    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // registers of doubles are few
+    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // not unrolled for double: too few registers
     sums_of<Sums> all{};
     for (std::size_t q = own(); q < quads; q += chain * Threads) {
       T some[Sums] = {};
@@ -627,11 +632,11 @@ private:
     constexpr unsigned all = 0xFFFFFFFFU, warps = Threads / 32;
     for (unsigned half = 16; half > 0; half /= 2) mine = f(mine, __shfl_down_sync(all, mine, half));
     if constexpr (warps == 1) {
-      __syncwarp(); // what was read before is read, and what was written before can be
+      __syncwarp(); // earlier reads are done, and earlier writes are visible
       return __shfl_sync(all, mine, 0);
     } else {
       __shared__ Number of_warp[warps];
-      __syncthreads(); // the last one's may still be read
+      __syncthreads(); // of_warp of the previous call may still be read
       if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
       __syncthreads();
       Number result = of_warp[0];
@@ -719,11 +724,12 @@ private:
 
 namespace cairn::detail {
 
-// Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
-// are two kinds,
+// Kernels are function objects that hold what they need: addresses of the GPU, counts, coefficients. They are copied byte by
+// byte. There are two kinds,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
 //   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
-// and no other way to start one, so that a C++ compiler can make the same kernels as loops of the host: tests run them so.
+// Kernels are started only by these two functions, so a C++ compiler can turn the same kernels into loops on the host; tests
+// run them that way.
 
 template <class Body>
 struct each_of {
@@ -731,10 +737,10 @@ struct each_of {
   std::size_t count;
 };
 inline constexpr unsigned each_threads = 256;
-// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers. The compiler left to itself takes fewer on
-// some GPUs, and spills, or so many that two blocks are all there are.
+// The minimum number of blocks per multiprocessor, which leaves a thread 80 registers. Left to itself, the compiler takes fewer
+// registers on some GPUs, and spills, or so many that only two blocks fit.
 inline constexpr unsigned each_blocks = 768 / each_threads;
-// A team of 32 threads has a block with others, as many as make 128 threads.
+// Teams of 32 threads share a block: as many as make 128 threads.
 template <unsigned Threads>
 inline constexpr unsigned team_threads = Threads * team<Threads>::in_block;
 template <unsigned Threads, class Body>
@@ -769,8 +775,8 @@ const void* team_kernel() {
   return reinterpret_cast<const void*>(&run_team<Threads, Body>);
 }
 #else
-// A kernel as a C++ compiler makes it: what it takes has so many bytes, and run() does what a GPU would, the blocks from the
-// first to the last or backwards.
+// A kernel compiled by a C++ compiler: `bytes` is the size of its argument, and run() does the work of a GPU, in ascending or
+// descending order.
 struct kernel_of_host {
   std::size_t bytes;
   void (*run)(const void* given, std::size_t blocks, bool backwards);
@@ -800,7 +806,7 @@ const void* team_kernel() {
 }
 #endif
 
-// body(i) for every i in [0, count).
+// Runs body(i) for every i in [0, count).
 template <class Body>
 void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
@@ -809,7 +815,7 @@ void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Bo
   queue.start(op, each_kernel<Body>(), (count + each_threads - 1) / each_threads, each_threads, &work);
 }
 
-// body(team, i) for every i in [0, count).
+// Runs body(team, i) for every i in [0, count).
 template <unsigned Threads, class Body>
 void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
@@ -818,7 +824,7 @@ void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const B
   teams_of<Body> work{body, count};
   queue.start(op, team_kernel<Threads, Body>(), (count + in_block - 1) / in_block, team_threads<Threads>, &work);
 }
-// The same, by as many threads as work of this length keeps busy.
+// The same, with a team size that suits work of this length.
 template <class Body>
 void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   if (length <= 256) launch_teams<32>(queue, op, count, body);
@@ -833,20 +839,22 @@ namespace cairn {
 
 namespace detail {
 
-// What a thread does with its elements, made once where that takes more than a copy: see with_scale_of_device.
+// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
+// with_scale_of_device.
 template <class F>
 CAIRN_DEVICE auto prepared(const F& f) {
   if constexpr (requires { f.prepared(); }) return f.prepared();
   else return f;
 }
 
-// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned, and several times 16
-// in a large tensor, all of them asked for before any is waited for. Elements go through the same instructions wherever they lie.
+// The kernel of every function of elements. It takes 16 bytes of each array at a time where all of them are aligned. In a large
+// tensor it takes several times 16, and requests all of them before it waits for any. Elements go through the same instructions
+// wherever they are.
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
   static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
-  // From here on a GPU is full of threads that take all turns.
+  // From this number of quads on, a GPU is full even if each thread takes `turns` of them.
   static constexpr std::size_t large = std::size_t{1} << 20;
 
   F f;
@@ -883,7 +891,7 @@ private:
   }
 };
 
-// As detail::elementwise() of a cpu, whose function objects it takes.
+// Like detail::elementwise() of a cpu, with the same function objects.
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
@@ -905,7 +913,7 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
   static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
                                                  "copied byte by byte: give it numbers, not containers");
   const char* op = "elementwise";
-  if constexpr (requires { F::name; }) op = F::name; // as errors tell it
+  if constexpr (requires { F::name; }) op = F::name; // the name that errors use
   detail::elementwise(queue, op, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
                       std::array<const T*, sizeof...(From)>{from...});
 }
@@ -916,7 +924,7 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
 
 namespace cairn::detail {
 
-// An update whose scale is known to the GPU alone: Element is sgd_element or another function object that begins with its
+// An update whose scale only the GPU knows. Element is sgd_element or another function object whose first members are its
 // coefficients and the scale. A thread reads the scale once.
 template <class Element, class T, class Coefficients>
 struct with_scale_of_device {
@@ -946,9 +954,9 @@ void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* squa
 
 namespace cairn::detail {
 
-// Division by a number that the host knows and the compiler does not, as where an element lies is found out: a GPU has no
-// instruction for it, and takes some twenty, of 64 bits a hundred. Below 2^31 it is a multiplication and a shift here
-// (Granlund, Montgomery: Division by invariant integers using multiplication. PLDI 1994).
+// Division by a number that is known to the host but not to the compiler, as for finding the place of an element. A GPU has no
+// instruction for it: a division takes some twenty instructions, and a hundred for 64 bits. Below 2^31 it is a multiplication,
+// an addition and a shift here (Granlund, Montgomery: Division by invariant integers using multiplication. PLDI 1994).
 class divisor {
 public:
   divisor() = default;
@@ -1022,7 +1030,7 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
 
 namespace cairn::detail {
 
-// Where a thread's share of images lies that have so many channels: one quad of the channels of one pixel.
+// Finds a thread's share of images: one quad of the channels of one pixel.
 template <class T>
 struct quad_of_pixel {
   std::size_t channels;
@@ -1056,7 +1064,7 @@ quad_of_pixel<T> quads_of_inputs(const window& over, std::size_t channels, bool 
   return {over.x.in, over.y.in, channels, aligned};
 }
 
-// The output along an axis whose tap reads an input, or one that is not there.
+// Finds the output along an axis whose tap reads an input. If there is none, the result is at least axis.out.
 struct readers_of_axis {
   window_axis axis;
   divisor stride;
@@ -1078,7 +1086,7 @@ struct readers_of_axis {
 namespace cairn::detail {
 
 // A sum over many terms is taken in parts, each by a team, and the parts are then added in order. How the terms are cut depends
-// on their number alone, and no addition is atomic: equal operands, equal bits.
+// on their number alone, and no addition is atomic, so equal operands give equal bits.
 struct cut {
   std::size_t count = 0, length = 0, parts = 0;
 
@@ -1094,7 +1102,7 @@ struct cut {
   }
 };
 
-// Of what term.add(quad, sums) adds up over the quads of an array of T's, where the terms are `kind`s.
+// Sums one part of an array of T: term.add(quad, sum) adds the terms of one quad to `sum`, whose type is Kind.
 template <class T, class Kind, class Term>
 struct sum_of_part {
   Term term;
@@ -1109,7 +1117,7 @@ struct sum_of_part {
     team.once([&] { sums[part] = sum; });
   }
 };
-// finish(sum) by one thread.
+// Adds up the parts; one thread then calls finish(sum).
 template <class Finish>
 struct sum_of_parts_then {
   Finish finish;
@@ -1130,9 +1138,9 @@ void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term&
   launch_teams<256>(queue, op, 1, sum_of_parts_then<Finish>{finish, how.parts, sums});
 }
 
-// Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
-// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows
-// are read as they lie.
+// Two sums over rows for each column. term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
+// sums in T first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are
+// read in memory order.
 inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {
@@ -1213,7 +1221,7 @@ struct sum_of_quads {
   }
 };
 
-// One quad of the output each.
+// One quad of the output per thread.
 template <class T>
 struct avg_pool_output {
   window over;
@@ -1232,7 +1240,7 @@ struct avg_pool_output {
     where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
   }
 };
-// One quad of the input each: the windows that it is in, in their order.
+// One quad of the input per thread: adds up the windows that contain it, in their order.
 template <class T>
 struct avg_pool_input_gradient {
   window over;
@@ -1281,14 +1289,14 @@ void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, 
 
 namespace cairn::detail {
 
-// f(value, other operands..., of its channel...) for each element of (rows, channels). A thread has the channels of one quad in
-// several rows, and reads what belongs to the channels once.
+// f(value, other operands..., the channel's values...) for each element of (rows, channels). A thread computes the channels of
+// one quad in several rows, and reads the values of these channels once.
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 struct each_of_channels {
   F f;
   std::size_t rows, channels;
   divisor quads;       // in a row
-  std::size_t threads; // of one quad
+  std::size_t threads; // per quad
   bool aligned;
   T* to;
   const T* from[Operands];
@@ -1311,7 +1319,7 @@ private:
   }
 };
 
-// At most so many rows a thread, and fewer where a GPU would not be full.
+// The most rows per thread. There are fewer where a GPU would not be full.
 inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1} << 17;
 
 template <class F, class T, std::size_t Operands, std::size_t Channels>
@@ -1339,8 +1347,8 @@ CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
   return 1 / sqrt(static_cast<double>(variance) + eps);
 }
 
-// What a forward or a backward pass multiplies the elements of each channel by, of the queue's memory: made once per channel, in
-// double, so that the elements need no more than T.
+// The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
+// double, so that the work on elements needs only T.
 template <class T>
 struct of_channels {
   T *factor = nullptr, *shift = nullptr, *slope = nullptr;
@@ -1352,9 +1360,9 @@ struct of_channels {
   }
 };
 
-// Sums of distances from the first row, and what becomes of them: see sum_columns_then. A chain's distances are taken from its
-// own first row and are added up as T's; how far that is from the first of all is added in double. So one row that is far out
-// takes digits from those of its chain, and from no others.
+// Sums of distances from the first row; see sum_columns_then. Within a chain, distances are taken from the chain's own first
+// row and added up as T's; the distance of that row from the first of all is added in double. So an outlier costs digits in its
+// own chain only.
 template <class T>
 struct batch_distances {
   std::size_t rows, features;
@@ -1400,7 +1408,7 @@ struct batch_sums : batch_distances<T> {
     if (column == 0) sums[2 * this->features] = count;
   }
 };
-// Of the input gradient, from the sums of a channel over `count` rows.
+// Writes the coefficients of the input gradient, from the sums of a channel over `count` rows.
 template <class T>
 struct batch_derivative {
   std::size_t features;
@@ -1414,7 +1422,8 @@ struct batch_derivative {
     to.slope[column] = static_cast<T>(products * inverse * inverse / count);
   }
 };
-// Sums of the gradients. They go to `sums`, (2, features), or where that is null straight to what the input gradient needs.
+// Sums of the gradients. They are written to `sums`, (2, features). If that is null, the coefficients of the input gradient are
+// written at once.
 template <class T>
 struct batch_gradients {
   std::size_t rows, features;
@@ -1445,7 +1454,7 @@ struct batch_gradients {
   }
 };
 
-// One channel each.
+// One channel per thread.
 template <class T>
 struct batch_factors {
   double eps;
@@ -1458,7 +1467,7 @@ struct batch_factors {
 template <class T>
 struct batch_derivative_of_sums {
   batch_derivative<T> then;
-  const double* sums; // (2, features), and how many rows there are
+  const double* sums; // (2, features), then the number of rows
   CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>
@@ -1611,7 +1620,7 @@ template <std::floating_point T, class Term, class Derivative>
 void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
                    const Term& term, const Derivative& derivative) {
   const char* op = "mean_of_terms";
-  if constexpr (requires { Term::name; }) op = Term::name; // as errors tell it
+  if constexpr (requires { Term::name; }) op = Term::name; // as in error messages
   const detail::term_of_loss<Term, T> terms{term, count, detail::are_quads(output, targets), output, targets};
   detail::sum_then<T, T>(queue, op, count, terms, detail::store_mean{loss, count});
   if (output_gradient != nullptr)
@@ -1634,7 +1643,7 @@ struct weighted_logits {
   bool aligned;
   const T *output, *targets, *weights;
 
-  // f of each element of a quad, its target and its weight.
+  // Applies f to each element of a quad, its target and its weight.
   template <class F>
   CAIRN_DEVICE quad<T> made(std::size_t q, const F& f) const {
     const std::size_t first = q * quad_width<T>;
@@ -1656,7 +1665,7 @@ struct weighted_logit_terms : weighted_logits<T> {
       if (q * quad_width<T> + j < this->count) sum += terms.at[j];
   }
 };
-// One quad each; the gradient may lie on the output.
+// One quad per thread; the gradient may lie on the output.
 template <class T>
 struct weighted_logit_gradients : weighted_logits<T> {
   T* gradient;
@@ -1690,7 +1699,7 @@ namespace cairn {
 namespace detail {
 
 // An element's bits and place, mixed as in splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators.
-// OOPSLA 2014). The sum of them modulo 2^64 has one value in whatever order it is taken.
+// OOPSLA 2014). Their sum modulo 2^64 does not depend on the order.
 template <class T>
 struct mixed_bits {
   using word = unsigned long long;
@@ -1769,7 +1778,7 @@ inline void clip(cuda::queue& queue, double* factor, const double* squares, doub
 
 namespace cairn::detail {
 
-// What is done with an element of a product, in the order of `epilogue`, where the product's own call does not.
+// The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
 template <class T>
 CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
   if (then.bias != nullptr) value += then.bias[column];
@@ -1783,9 +1792,9 @@ template <class T>
 struct finish_product {
   matrix<T> c;
   epilogue<T> then;
-  bool is_zero;  // nothing has been written yet: there is no k to add over
+  bool is_zero;  // k is 0: the product is zero, and nothing has been written yet
   divisor quads; // in a row
-  bool aligned;  // every row of all operands, where they are there
+  bool aligned;  // every row of every operand that is not null
 
   finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
       : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
@@ -1818,7 +1827,7 @@ private:
   static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
 };
 
-// The sums of op(a)'s rows: of a's columns where it is transposed.
+// The sums of op(a)'s rows. For a transposed a they are the sums of a's columns.
 template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
@@ -1846,7 +1855,7 @@ bool does_nothing(const epilogue<T>& then) {
   return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
 }
 
-// By kernels: all of `then`, of the product in c.
+// Applies all of `then` to the product in c by kernels.
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {
@@ -1865,8 +1874,9 @@ namespace cairn {
 
 namespace detail {
 
-// Convolutions as their documentation says them, an element of the result for each thread or team. Plain kernels, to be right and
-// to have something to compare with. Products are added up in T over up to so many channels, and these sums in double.
+// Convolutions as conv2d.hpp documents them, with a thread or a team for each element of the result. These are plain kernels, to
+// be right and to compare others with. Products are summed in T over at most channels_of_chain channels, and these sums in
+// double.
 inline constexpr std::size_t channels_of_chain = 16;
 
 // The sum of x(c) y(c) over the channels [0, count).
@@ -1885,7 +1895,7 @@ CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
 template <class T>
 struct convolve {
   convolution how;
-  divisor channels, columns, pixels, group; // of the output, in its rows, in its images, in a group
+  divisor channels, columns, pixels, group; // output channels, pixels of a row, of an image, channels of a group
   matrix<T> output;
   const T *input, *weight;
   epilogue<T> then;
@@ -1909,7 +1919,7 @@ struct convolve {
 template <class T>
 struct convolve_back {
   convolution how;
-  divisor channels, columns, pixels, group; // of the input, in its rows, in its images, in a group
+  divisor channels, columns, pixels, group; // input channels, pixels of a row, of an image, channels of a group
   readers_of_axis y, x;
   matrix<T> input_gradient;
   matrix<const T> output_gradient;
@@ -1931,7 +1941,7 @@ struct convolve_back {
     input_gradient(pixel, c) = finished(then, pixel, c, static_cast<T>(sum));
   }
 };
-// One weight each, over the pixels of all outputs, whose products are added up as sums over quads are.
+// One weight per team, summed over the pixels of all outputs as sums_over_quads() adds.
 template <class T>
 struct convolve_weight {
   convolution how;
@@ -2067,7 +2077,7 @@ CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabu
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
 }
 
-// One quad of a row each.
+// One quad of a row per thread.
 template <class T>
 struct look_up {
   std::size_t vocabulary, width;
@@ -2081,7 +2091,7 @@ struct look_up {
     const std::size_t place = quads.of(at), first = quads.rest(at, place) * quad_width<T>;
     const std::int32_t index = indices[place];
     quad<T> v;
-    // Nobody could be told in time of an index that is none: what comes out of it is no number, so that it is seen.
+    // A wrong index could not be reported in time: its row becomes NaN, so that it is noticed.
     if (is_in_vocabulary(index, vocabulary))
       v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
     else
@@ -2090,11 +2100,12 @@ struct look_up {
   }
 };
 
-// The gradient of a word's row is the sum over the places where the word stands, in their order. So that not every word has to
-// look at every place, places are sorted by which of 256 ranges of the vocabulary their word is in, those of a range in order:
-// counted for each tile of places and range, and written behind those that come before. No thread writes where another one does.
+// The gradient of a word's row is the sum over the places of the word, in their order. To spare every word a look at every
+// place, places are first sorted by which of 256 ranges of the vocabulary their word is in; those of a range keep their order.
+// They are counted for each tile of places and each range, then written after those that come before. No two threads write to
+// the same place.
 inline constexpr std::size_t word_ranges = 256, places_of_tile = 1024;
-// The most places that are sorted at once: those behind them add to what is there.
+// The greatest number of places that are sorted at once; further ones add to the sums that are there.
 inline constexpr std::size_t places_at_once = std::size_t{1} << 19;
 
 struct place_of_word {
@@ -2105,8 +2116,8 @@ struct sorted_places {
   std::size_t count;        // of places
   divisor words;            // in a range
   place_of_word* places;    // sorted
-  std::uint32_t* of_ranges; // how many places are in a range
-  std::uint32_t* of_tiles;  // (tiles, ranges): how many places of the tile are in the range
+  std::uint32_t* of_ranges; // the number of places in each range
+  std::uint32_t* of_tiles;  // (tiles, ranges): the number of places of the tile in the range
   std::uint32_t* begins;    // (tiles, ranges): where they are written
   std::size_t vocabulary;
   const std::int32_t* indices;
@@ -2116,7 +2127,7 @@ struct sorted_places {
     return is_in_vocabulary(indices[place], vocabulary) ? words.of(static_cast<std::size_t>(indices[place])) : word_ranges;
   }
 };
-// One range of one tile each; neighbours have neighbouring ranges, so that they read the same indices.
+// One range of one tile per thread. Neighbouring threads have neighbouring ranges, so that they read the same indices.
 struct count_in_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t tile = at / word_ranges, own = at % word_ranges;
@@ -2126,7 +2137,7 @@ struct count_in_tiles : sorted_places {
     of_tiles[at] = found;
   }
 };
-// One range each.
+// One range per thread.
 struct add_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t own) const {
     std::uint32_t found = 0;
@@ -2134,7 +2145,7 @@ struct add_tiles : sorted_places {
     of_ranges[own] = found;
   }
 };
-// One range of one tile each.
+// One range of one tile per thread.
 struct begin_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t own = at % word_ranges;
@@ -2152,22 +2163,22 @@ struct write_in_tiles : sorted_places {
       if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
   }
 };
-// How many rows of the gradient are asked for before the first is waited for.
+// The number of rows of the gradient that are loaded before the first is used.
 inline constexpr unsigned rows_in_flight = 4;
-// One row of the weight each, a quad a thread.
+// One row of the weight per team, one quad per thread.
 template <class T>
 struct sum_of_word : sorted_places {
   static constexpr unsigned resident_threads = 1024; // with 64 registers each
 
   std::size_t width;
-  bool aligned, adds; // to what is there
+  bool aligned, adds; // adds: to the sums that are there
   T* weight_gradient;
   const T* output_gradient;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
     const std::size_t own = words.of(word);
-    const place_of_word* const of_range = places + begins[own]; // of the first tile
+    const place_of_word* const of_range = places + begins[own]; // the start of the range
     const auto is_of_word = [&](std::uint32_t i) { return static_cast<std::size_t>(of_range[i].word) == word; };
     team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
@@ -2194,7 +2205,7 @@ struct sum_of_word : sorted_places {
 
 } // namespace detail
 
-// An index that the weight has no row for makes a row of NaN here, and throws on a cpu.
+// An index without a row in the weight makes a row of NaN here, and throws on a cpu.
 template <std::floating_point T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
@@ -2218,7 +2229,7 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
   auto* const of_ranges = reinterpret_cast<std::uint32_t*>(places + places_at_once);
   std::uint32_t* const of_tiles = of_ranges + word_ranges;
   std::size_t from = 0;
-  do { // once at least: without a place the gradient is 0
+  do { // at least once: without places the gradient is 0
     const std::size_t some = std::min(count - from, places_at_once);
     const sorted_places of{some,       words,         places,
                            of_ranges,  of_tiles,      of_tiles + places_at_once / places_of_tile * word_ranges,
@@ -2241,7 +2252,7 @@ namespace cairn {
 
 namespace detail {
 
-// One group of one sample each: element i of it is channel i % each of pixel i / each.
+// One group of one sample per team: its element i is channel i % each of pixel i / each.
 struct group_of_sample {
   channel_groups of;
   divisor groups, each;
@@ -2251,7 +2262,7 @@ struct group_of_sample {
       : of(what), groups(what.groups), each(what.each()), aligned(are_aligned) {}
 
   CAIRN_DEVICE std::size_t size() const { return of.pixels * each.by(); }
-  // What it has of an array over all elements, and of one over channels.
+  // The start of the group in an array over all elements, and in one over channels.
   template <class P>
   CAIRN_DEVICE P* elements(P* all, std::size_t block) const {
     const std::size_t sample = groups.of(block);
@@ -2261,7 +2272,7 @@ struct group_of_sample {
   CAIRN_DEVICE P* channels(P* all, std::size_t block) const {
     return all + groups.rest(block, groups.of(block)) * each.by();
   }
-  // Elements i, i + 1, ... of the group, as many as a quad has.
+  // Loads elements i, i + 1, ... of the group, as many as a quad has.
   template <class T>
   CAIRN_DEVICE quad<T> load(const T* elements, std::size_t i) const {
     std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
@@ -2294,7 +2305,7 @@ struct group_of_sample {
     }
   }
 };
-// As layer_norm_row: distances are of T, and their sums of double.
+// Like layer_norm_row: distances are of type T, and their sums are doubles.
 template <class T>
 struct group_norm_of_sample : group_of_sample {
   double eps;
@@ -2348,7 +2359,7 @@ struct group_norm_gradient_of_sample : group_of_sample {
     const T *const dy = elements(output_gradient, block), *const x = elements(input, block), *const w = channels(weight, block);
     const T mean = statistics[2 * block], found = statistics[2 * block + 1];
     const auto count = static_cast<double>(size()), inverse = static_cast<double>(found);
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
@@ -2367,7 +2378,7 @@ struct group_norm_gradient_of_sample : group_of_sample {
     });
   }
 };
-// Of weight and bias: rows are the pixels of all samples.
+// The gradients of weight and bias; rows are the pixels of all samples.
 template <class T>
 struct group_norm_parameters {
   channel_groups of;
@@ -2428,7 +2439,7 @@ namespace cairn {
 
 namespace detail {
 
-// One row each. Distances are of T: from the row's first element, and then from the mean; their sums are of double.
+// One row per team. Distances are of type T, from the row's first element and then from the mean; their sums are doubles.
 template <class T>
 struct layer_norm_row {
   std::size_t features;
@@ -2487,7 +2498,7 @@ struct layer_norm_row_gradient {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
@@ -2506,7 +2517,7 @@ struct layer_norm_row_gradient {
     });
   }
 };
-// Of weight and bias: see sum_columns_then.
+// The gradients of weight and bias; see sum_columns_then.
 template <class T>
 struct layer_norm_parameters {
   std::size_t features;
@@ -2561,11 +2572,10 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
 
 namespace cairn::detail {
 
-// A product as cuBLASLt is asked for it, as plain data: d = op(a) x op(b) of matrices that lie column by column, element (r, c)
-// at c * ld + r.
+// A product in cuBLASLt's terms, as plain data: d = op(a) x op(b) of column-major matrices, element (r, c) at c * ld + r.
 //
-// Rows of ours that are `stride` apart are columns of such a matrix, the transposed one. So our c = op(a) x op(b) is asked for as
-// c^T = op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own order of rows is no way around: it has no bias then.)
+// Our rows, `stride` apart, are the columns of such a matrix, the transposed one. So our c = op(a) x op(b) is computed as c^T =
+// op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own row-major order is no alternative: it then has no bias.)
 //
 //   form       ours                    op of their a = our b    op of their b = our a
 //   none       (m, k) x (k, n)         none                     none
@@ -2579,7 +2589,7 @@ struct product_call {
   const T *a = nullptr, *b = nullptr;
   T* d = nullptr;
   // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
-  const T* addend = nullptr; // as d lies
+  const T* addend = nullptr; // laid out like d
   const T* bias = nullptr;
   bool relu = false;
   T* sums = nullptr; // (n): of each column of op(b) over k
@@ -2603,19 +2613,21 @@ constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<
   return call;
 }
 
-// Whether an algorithm that was chosen for the one address serves the other too.
+// Whether an algorithm that was chosen for one address also serves the other.
 template <class T>
 constexpr bool are_aligned_alike(const T* x, const T* y) {
   if (std::is_constant_evaluated()) return true; // where there are no addresses
   return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
 }
 
-// Moves into the call what it can do, and leaves in `then` what kernels do behind it. With `fuses` the library takes the richest
-// epilogue that this form has here: the bias and ReLU of a forward (second), the sums of a weight's gradient (first).
+// Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
+// With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
+// in a weight gradient (first).
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them. No epilogue of the library has one
-  // beside it: it can be asked whether an algorithm serves an epilogue, but not whether with an addend.
+  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
+  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
+  // addend.
   const bool is_linear = then.bias == nullptr && then.then == activation::none;
   if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
       are_aligned_alike<T>(then.addend.data, call.d)) {
@@ -2641,7 +2653,7 @@ constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>&
 
 namespace cairn::detail {
 
-// A product_call in cuBLASLt's words. All of it lies on the stack: a step allocates nothing.
+// A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
 template <class T>
 class cublas_product {
   static constexpr const char* op = "matmul";
@@ -2662,7 +2674,7 @@ public:
     lay_out(d_, type, call.m, call.n, false, call.ldd);
   }
 
-  // What else than this call's own operands decides about the algorithm: nothing. See product_key.
+  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
   static product_key key(const product_call<T>& call, bool tf32) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
@@ -2672,8 +2684,8 @@ public:
     return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
   }
 
-  // The algorithm is asked for with the richest epilogue of the form, and has to serve the poorer ones too. Where there is none,
-  // all calls of the key do without.
+  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
+  // of this key fuses its epilogue.
   product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
     product_algorithm found;
     if constexpr (!of_double) { // as hardly anybody trains in double
@@ -2714,17 +2726,17 @@ private:
   void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
     check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
   }
-  // The pointer comes first, as some epilogues are refused without one.
+  // The pointer is set first, as some epilogues are refused without one.
   void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
   }
-  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes its address to be as aligned as
-  // those to come (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d lies.
+  // The vector that is given when an algorithm is asked for. Nothing reads it, but the library assumes that later vectors are
+  // aligned as it is (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d is.
   const void* any_vector() const {
     return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
-  // As it lies: op() of it is (rows, columns).
+  // The layout in memory of a matrix whose op() is (rows, columns).
   static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
                       std::size_t ld) {
     check_cublas(cublasLtMatrixLayoutInit(&as, type, transposed ? columns : rows, transposed ? rows : columns,
@@ -2738,8 +2750,8 @@ private:
       check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
-    // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
-    // addend one after the other, to other bits than those of a sum and an addition, and in an order that nobody promises.
+    // A sum over k that is computed in parts must be complete before anything is added to it. In place, the parts would be added
+    // to the addend one after another. That gives other bits than a sum and one addition, and no order is guaranteed.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -2756,7 +2768,7 @@ private:
       }
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  // An addend lies elsewhere than the result, which not every algorithm allows.
+  // An addend is in other memory than the result, which not every algorithm allows.
   static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
     std::int32_t takes = 0;
     std::size_t size = 0;
@@ -2764,7 +2776,7 @@ private:
         cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
     return code != CUBLAS_STATUS_SUCCESS || takes != 0;
   }
-  // Is there an algorithm for the first epilogue that can do the others?
+  // Finds an algorithm for the first epilogue that supports the others too. False if there is none.
   bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
               std::initializer_list<cublasLtEpilogue_t> epilogues) {
     bool first = true;
@@ -2790,8 +2802,8 @@ private:
 
 namespace cairn {
 
-// By cuBLASLt, and what it does not do by kernels. An element's bits depend on the extents, strides and form of the product, not
-// on what is done with it after: see detail::product_key.
+// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
+// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
 template <std::floating_point T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
@@ -2807,7 +2819,8 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto by =
       with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
   epilogue<T> rest = then;
-  // A vector that is not aligned as the library may want it is added by a kernel, to the same bits.
+  // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
+  // bits.
   const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);
@@ -2823,14 +2836,13 @@ namespace cairn {
 
 namespace detail {
 
-// The greatest elements of a window in the channels of one quad, and which pixels they are of; over.inputs() where the window is
-// empty.
+// The greatest elements of a window in the channels of one quad, and their pixels: over.inputs() if the window is empty.
 template <class T>
 struct greatest_in_window {
   quad<T> best{};
   std::size_t pixel[quad_width<T>] = {};
 
-  // `image` is the first pixel of an image, counted through all of them.
+  // `image` is the first pixel of an image, counted over all images.
   CAIRN_DEVICE greatest_in_window(const window& over, const quad_of_pixel<T>& where, std::size_t p, std::size_t q, const T* input,
                                   std::size_t image, std::size_t channel, T none) {
     for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none, pixel[j] = over.inputs();
@@ -2850,12 +2862,12 @@ struct greatest_in_window {
   }
 };
 
-// One quad of the output each.
+// One quad of the output per thread.
 template <class T>
 struct max_pool_output {
   window over;
   quad_of_pixel<T> where;
-  T none; // of an empty window
+  T none; // the output of an empty window
   T* output;
   const T* input;
   CAIRN_DEVICE void operator()(std::size_t index) const {
@@ -2864,7 +2876,7 @@ struct max_pool_output {
     where.store(output, found.best, at.pixel, at.channel);
   }
 };
-// One quad of the input each: the windows that read it, in their order.
+// One quad of the input per thread: adds up the windows that read it, in their order.
 template <class T>
 struct max_pool_input_gradient {
   window over;
@@ -2920,7 +2932,7 @@ namespace cairn {
 
 namespace detail {
 
-// One block: there are as many words as ranks.
+// One team is enough: there are as many words as ranks.
 template <class T>
 struct write_mean_factor {
   double* factor;
@@ -2976,10 +2988,10 @@ namespace cairn {
 
 namespace detail {
 
-// The rows of one part each.
+// The rows of one part per team.
 template <class T>
 struct soft_cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   const T* logits;
   T* gradient; // null: not wanted
@@ -2995,7 +3007,7 @@ struct soft_cross_entropy_of_part {
     const T target = static_cast<T>(1 - smoothing) * targets[row * classes + c] + even;
     return class_weights == nullptr ? target : target * class_weights[c];
   }
-  // The loss of a row. All its logits are read before its gradient, which may lie there, is written.
+  // The loss of a row. Each logit is read for the last time before its gradient, which may lie there, is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;
@@ -3066,7 +3078,7 @@ namespace cairn {
 
 namespace detail {
 
-// What the loss of one row is made of: see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
+// The loss of a row; see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
 template <class T, class Target>
 struct cross_entropy_on_gpu {
   const T* logits;
@@ -3081,7 +3093,7 @@ struct cross_entropy_on_gpu {
   const double* totals; // the sum of the weights of all targets that count, and of all classes
 
   CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
-  // A target that is no class must not be read by, whatever the host has checked.
+  // A target that is no class must not be used as an index, whatever the host has checked.
   CAIRN_DEVICE bool is_class(std::size_t row) const {
     return targets[row] >= Target{0} && static_cast<std::size_t>(targets[row]) < classes;
   }
@@ -3092,7 +3104,8 @@ struct cross_entropy_on_gpu {
     return counts(row) ? weight(static_cast<std::size_t>(targets[row])) : 0;
   }
 
-  // The loss of a row times the sum of weights. All its logits are read before its gradient, which may lie there, is written.
+  // The loss of a row times the sum of weights. Each logit is read for the last time before its gradient, which may lie there,
+  // is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;
@@ -3112,7 +3125,7 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
       return found;
     });
-    const T of_class = x[target]; // before the last sum, behind which others may write here
+    const T of_class = x[target]; // read before the last sum: after it, others may write here
     const auto add_powers = [&](std::size_t q, T(&some)[1]) {
       const quad<T> v = load(q);
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
@@ -3161,7 +3174,7 @@ struct cross_entropy_totals {
 };
 template <class T, class Target>
 struct cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   cross_entropy_on_gpu<T, Target> of;
   cut rows;
@@ -3220,7 +3233,7 @@ namespace cairn {
 
 namespace detail {
 
-// In double: squares of gradients leave the range of floats long before the gradients do.
+// Computed in double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
 struct square_of {
   std::size_t count;
@@ -3253,7 +3266,7 @@ void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count
 
 namespace cairn {
 
-// From and to memory that staging() gave, the host goes on at once; with other memory of the host the runtime may make it wait.
+// With memory from staging() the host continues at once; with other memory of the host the runtime may make it wait.
 template <class T>
 void upload(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;
@@ -3272,5 +3285,5 @@ void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
 
 // cairn/ops/cuda.cuh
 
-// Every op on a GPU, for float and double. A network is compiled for one by including this, which cairn_cuda.cuh does: layers,
-// losses and optimizers find the ops by their queue, and know no device.
+// Every op on a GPU, for float and double. Include this to compile a network for a GPU (cairn_cuda.cuh does): layers, losses and
+// optimizers find the ops by the type of their queue and do not depend on a device.

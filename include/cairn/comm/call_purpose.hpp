@@ -13,8 +13,8 @@ namespace cairn {
 // The work that a rank makes its calls for, so that an error can name it.
 struct call_purpose {
   const char* word = nullptr; // a string literal, such as "save_state"; null: the program's own calls
-  std::uint64_t number = 0;   // of the step, from 1; 0: it has none
-  bool may_take_long = false; // other ranks work alone meanwhile: reading data, writing a file
+  std::uint64_t number = 0;   // the number of the step, from 1; 0: none
+  bool may_take_long = false; // a rank may work alone meanwhile, as it reads data or writes a file
 
   std::string text() const {
     std::string told = word == nullptr ? "" : word;
@@ -25,13 +25,13 @@ struct call_purpose {
 
 namespace detail {
 
-// A communicator that wants to know it: purpose() returns the one before.
+// A communicator with purpose(next), which sets the purpose of the next calls and returns the previous one.
 template <class C>
 concept learns_purposes = requires(C& comm, const call_purpose& next) {
   { comm.purpose(next) } -> std::same_as<call_purpose>;
 };
 
-// While it lives, the calls of this rank are made for this purpose.
+// Sets the purpose of this rank's calls, and restores the previous one when it is destroyed.
 template <class C>
 class calls_for {
 public:

@@ -14,14 +14,15 @@ concept takes_spans_of = requires(C& c, Queue& queue, std::span<T> span) { c.all
 template <class C, class Queue>
 concept takes_bytes = requires(C& c, Queue& queue, std::span<std::byte> bytes) { c.broadcast(queue, bytes, 0); };
 
-// Does it add up in the host's memory, and this device has its own? Then its spans go through the host (comm/through_host.hpp).
+// Whether C sums in the host's memory while the queue's device has memory of its own. Spans then go through the host
+// (comm/through_host.hpp).
 template <class C, class Queue>
 constexpr bool adds_up_on_host() {
   if constexpr (queue_shares_memory<Queue> || takes_spans_of<C, Queue, float>) return false;
   else return takes_spans_of<C, cpu::queue, float>;
 }
 
-// How many of the requirements hold, one after another. What a call returns is looked at after whether it can be made.
+// The number of requirements that hold, in their order. Whether a call can be made is checked before the type that it returns.
 template <class C, class Queue>
 constexpr int communicator_steps() {
   if constexpr (!names_itself<C>) return 0;
@@ -64,7 +65,7 @@ struct communicator_message {
   }
 };
 
-// A communicator for queues of type Queue, as the diagnostic of an error (core/explain.hpp) if it is none.
+// Whether C is a communicator for queues of type Queue; if not, the diagnostic (core/explain.hpp) that says what is missing.
 template <class C, class Queue = queue_of_any_device>
 struct checked_communicator : communicator_message {
   static constexpr int steps = communicator_steps<C, Queue>();

@@ -12,15 +12,16 @@
 
 namespace cairn::detail {
 
-// The call that a rank makes, where ranks make different ones: its number, from 0, and it in words; empty if it is not known.
+// The call that one rank makes where ranks make different ones: its number, from 0, and its description, empty if it is not
+// known.
 struct told_call {
   std::uint64_t number = 0;
   std::string text{};
   bool operator==(const told_call&) const = default;
 };
 
-// "the ranks make different calls: call 2 is A on ranks 0 and 2, but B on rank 1": calls that more ranks make come first, so that
-// the odd ones stand at the end.
+// "the ranks make different calls: call 2 is A on ranks 0 and 2, but B on rank 1": calls that more ranks make come first, the odd
+// ones last.
 inline std::string text_of_different_calls(std::span<const told_call> of_ranks) {
   struct group {
     told_call call;

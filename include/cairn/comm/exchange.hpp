@@ -16,8 +16,8 @@
 
 namespace cairn::detail {
 
-// What a communicator may have or not, for callers that need not know. A job of one rank makes no call here. Bytes are in
-// the host's memory; the queue is that of the device on which the job computes.
+// Calls of a communicator's optional members, with a fallback if it lacks them. A job of one rank exchanges and broadcasts
+// nothing. Bytes are in the host's memory; the queue is that of the device on which the job computes.
 
 inline void check_exchange(std::string_view name, std::size_t own, std::size_t all, int ranks) {
   if (const std::size_t expected = own * static_cast<std::size_t>(ranks); all != expected)
@@ -25,7 +25,7 @@ inline void check_exchange(std::string_view name, std::size_t own, std::size_t a
                       std::to_string(ranks) + " ranks, " + std::to_string(expected) + " bytes, found " + std::to_string(all));
 }
 
-// Gives every rank the bytes of every rank: those of rank r become all[r * own.size()] and what follows. Without exchange()
+// Gives every rank the bytes of every rank: those of rank r are written to `all` from index r * own.size() on. Without exchange()
 // each rank broadcasts its own, one after another: as many calls as there are ranks.
 template <class C, class Queue>
 void exchange(C& comm, [[maybe_unused]] Queue& queue, std::span<const std::byte> own, std::span<std::byte> all) {
@@ -54,10 +54,9 @@ std::vector<T> of_all_ranks(C& comm, Queue& queue, const T& own) {
   return all;
 }
 
-// Replaces these bytes of the host's memory by those of rank `root`. Where the device does not share that memory they are
-// exchanged piece by piece: every rank receives size() times as many as it needs, and sets aside size() pieces. It is for texts
-// and numbers between steps. The rejected alternative, a member that broadcasts on the host, is one more to write, and no step
-// needs it.
+// Replaces these bytes of the host's memory by those of rank `root`. If the device does not share that memory, they are exchanged
+// in pieces: every rank receives size() times as many bytes as it needs, and allocates size() pieces. It is for texts and numbers
+// between steps. Rejected: a member that broadcasts on the host, which is one more to write, and no step needs it.
 template <class C, class Queue>
 void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
   if (comm.size() == 1 || bytes.empty()) return;
@@ -77,13 +76,13 @@ void broadcast_on_host(C& comm, Queue& queue, std::span<std::byte> bytes, int ro
   }
 }
 
-// Throws if a call of the communicator has failed or is late, and the communicator can tell.
+// Throws if a call of a communicator that has check() has failed or is late.
 template <class C>
 void tell_check([[maybe_unused]] C& comm) {
   if constexpr (checks_calls<C>) comm.check();
 }
 
-// Says how many bytes the largest all_reduce of a step has.
+// Passes the bytes of the largest all_reduce of a step to a communicator that has reserve().
 template <class C>
 void tell_reserve([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
   if constexpr (reserves_bytes<C>) comm.reserve(bytes);

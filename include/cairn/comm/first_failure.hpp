@@ -9,11 +9,11 @@
 
 namespace cairn::detail {
 
-// What a failure is to the ranks that it reaches; each kind is thrown as an error of its own.
+// The kind of a failure, which decides the error that is thrown: rank_lost, deadline_error or input_error.
 enum class fault_kind : unsigned char { lost, late, different };
 
-// The first failure of a job, and the first exception that a body threw. Its owner's mutex guards it while it changes. Nothing
-// here takes memory before it throws, so that it serves when none is left; the reason may then lack its text.
+// The first failure of a job, and the first exception that a body threw. Its owner's mutex guards it while it changes. A failure
+// can be recorded when no memory is left; the reason may then lack its text.
 class first_failure {
 public:
   static constexpr const char* no_exception = "something that is no std::exception";
@@ -31,7 +31,7 @@ public:
     throw rank_lost(what + reason());
   }
 
-  // The text for a body's exception; empty where no memory is left for it.
+  // The text for a body's exception; empty if no memory is left for it.
   static std::string text_of(int rank, const char* what) noexcept {
     try {
       return "rank " + std::to_string(rank) + " threw: " + what;

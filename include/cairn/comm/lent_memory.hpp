@@ -10,13 +10,13 @@
 
 namespace cairn {
 
-// Memory that a communicator lends: it sums spans which lie there without copying them to itself first. 64-byte aligned and zero
-// at first; given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: there is
-// nothing to lend, and the borrower takes memory of its own.
+// Memory provided by a communicator, which sums spans in it without copying them first. It is 64-byte aligned and zero at first.
+// It is given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: the communicator
+// provides none, and the caller uses memory of its own.
 class lent_memory {
 public:
   lent_memory() = default;
-  // These bytes live as long as their owner.
+  // `owner` keeps these bytes alive.
   lent_memory(std::shared_ptr<void> owner, std::byte* data, std::size_t size)
       : owner_(std::move(owner)), data_(data), size_(size) {}
 
@@ -36,7 +36,7 @@ concept lends_memory = requires(C& c, std::size_t bytes) {
   { c.allocate(bytes) } -> std::same_as<lent_memory>;
 };
 
-// What the communicator lends, or nothing. All ranks ask for it.
+// Returns memory of the communicator, empty if it provides none. All ranks call it.
 template <class C>
 lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_t bytes) {
   if constexpr (lends_memory<C>) return comm.allocate(bytes);

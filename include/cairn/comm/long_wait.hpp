@@ -16,9 +16,9 @@ inline std::string text_of(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
 }
 
-// A wait for other ranks which may rightly last longer than the deadline. After the deadline a line on stderr says who waits for
-// whom, and again each time that the wait has doubled; after the limit it is over. A limit of no more than the deadline makes an
-// ordinary wait, which is over without a line.
+// A wait for other ranks that may rightly last longer than the deadline. After the deadline a line on stderr says which rank
+// waits for which, and again each time that the wait has doubled; after the limit the wait is over. If the limit is not longer
+// than the deadline, it is an ordinary wait, which ends without a line.
 class long_wait {
 public:
   using clock = std::chrono::steady_clock;
@@ -29,7 +29,7 @@ public:
   std::chrono::milliseconds limit() const { return limit_; }
   clock::time_point next_look() const { return end_.next_look(); }
 
-  // Looks at the clock. Whether the limit is over; `more` is added to it. waits() is asked for a text where a line is due, such
+  // Looks at the clock, and returns whether the limit plus `more` is over. waits() returns the text of a line that is due, such
   // as "threads: rank 1 of 2 waits for rank 0".
   template <class Waits>
   bool is_over(const Waits& waits, clock::duration more = clock::duration(0)) {

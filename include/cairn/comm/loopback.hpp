@@ -19,8 +19,8 @@ namespace cairn {
 
 namespace detail {
 
-// The communicator of a job with one rank, called loopback::rank: every call is the identity and is over at once. Forgetting
-// to wait is found here too, so that a program does not first fail on the day it gets a second rank.
+// The communicator of a job with one rank, called loopback::rank: every call is the identity and is over at once. A forgotten
+// wait is found here too, so that a program does not first fail on the day it gets a second rank.
 class loopback_rank {
 public:
   static constexpr std::string_view name = "loopback";
@@ -79,8 +79,8 @@ static_assert(communicator<loopback_rank>);
 
 } // namespace detail
 
-// One rank alone: loopback{}.run([&](loopback::rank& rank) { … }) calls the body once, on the caller's thread, so that a body
-// for threads runs here too. What the body throws passes unchanged. A loopback::rank can also be made without it.
+// One rank alone: loopback{}.run([&](loopback::rank& rank) { … }) calls the body once, on the caller's thread, so that a body for
+// threads runs here too. Exceptions of the body pass unchanged. A loopback::rank can also be constructed directly.
 //
 // loopback is no communicator itself: in C++ a class cannot have both a type and a function with the name rank.
 class loopback {

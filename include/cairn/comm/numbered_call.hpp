@@ -10,10 +10,10 @@
 
 namespace cairn::detail {
 
-// A pending: a call of a communicator that its owner knows by a number. The owner has
-//   void wait(call) or void wait(call, queue)   blocks until the sum is there, and throws if there will be none
-//   bool over(call) const                       whether the sum is there already
-//   void drop(call)                             an exception destroys the pending unwaited: nobody may touch its span any more
+// A pending: a call of a communicator that its owner identifies by a number. The owner has
+//   void wait(call) or void wait(call, queue)   blocks until the result is there, and throws if there will be none
+//   bool over(call) const                       whether the result is there already
+//   void drop(call)                             the pending is destroyed before wait: nothing may use its span after this call
 //   bool failed() const                         whether calls have failed, so that none needs to be waited for
 template <class Owner>
 class [[nodiscard]] numbered_call {
@@ -22,7 +22,7 @@ public:
   numbered_call(Owner& owner, std::uint64_t call) : owner_(&owner), call_(call) {}
   numbered_call(numbered_call&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), call_(other.call_) {}
   numbered_call& operator=(numbered_call&& other) noexcept {
-    const numbered_call replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    const numbered_call replaced(std::move(*this)); // replacing an open one is a mistake of its owner: its destructor reports it
     owner_ = std::exchange(other.owner_, nullptr);
     call_ = other.call_;
     return *this;
@@ -33,7 +33,8 @@ public:
     owner_->drop(call_);
   }
 
-  // Blocks until the sum is there. Throws rank_lost when the call failed, deadline_error when the deadline is over.
+  // Blocks until the result is there. Throws rank_lost if the call failed, input_error if the ranks make different calls,
+  // deadline_error after the deadline.
   template <class Queue>
   void wait(Queue& queue) {
     Owner* const owner = std::exchange(owner_, nullptr);
@@ -41,7 +42,7 @@ public:
     if constexpr (requires { owner->wait(call_, queue); }) owner->wait(call_, queue);
     else owner->wait(call_);
   }
-  // Whether wait would not block.
+  // Whether wait would return at once.
   bool over() const { return owner_ == nullptr || owner_->over(call_); }
 
 private:

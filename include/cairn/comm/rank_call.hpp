@@ -10,16 +10,16 @@ namespace cairn::detail {
 
 class memory_of_ranks;
 
-// What one rank asks for in one call.
+// The arguments of one rank's call.
 struct rank_call {
   enum class kind : unsigned char { sum_float, sum_double, broadcast, exchange };
 
   kind what = kind::broadcast;
   int root = 0;              // of a broadcast
-  void* data = nullptr;      // this rank's span; of an exchange what all ranks give
-  std::size_t count = 0;     // elements; bytes for a broadcast and for what one rank gives to an exchange
-  const void* own = nullptr; // what this rank gives to an exchange
-  // Of a sum, where the span lies in memory that all ranks can reach; else null.
+  void* data = nullptr;      // this rank's span; for an exchange the bytes of all ranks
+  std::size_t count = 0;     // elements; bytes for a broadcast, bytes of one rank for an exchange
+  const void* own = nullptr; // the bytes that this rank gives to an exchange
+  // The memory of a sum's span, if all ranks can access it; else null.
   const memory_of_ranks* reached = nullptr;
   call_purpose purpose{};
 
@@ -34,7 +34,7 @@ struct rank_call {
     if (what == kind::exchange) return "exchange of " + size + " bytes";
     return "all_reduce of " + size + (what == kind::sum_float ? " float" : " double");
   }
-  // The same with its purpose.
+  // The same text with the purpose.
   std::string text_with_purpose() const { return purpose.word == nullptr ? text() : text() + " (" + purpose.text() + ")"; }
 };
 

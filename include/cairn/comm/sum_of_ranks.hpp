@@ -7,9 +7,8 @@
 
 namespace cairn::detail {
 
-// to = to + from; with `both`, from = to as well. The trip count of the inner loop is a constant because g++
-// -O2 makes vectors of nothing else; plain vectors of 16 bytes already keep up with the memory that the spans
-// come from.
+// to = to + from; with Both, from = to as well. The trip count of the inner loop is a constant because g++ -O2 vectorizes no
+// other loops. Plain vectors of 16 bytes already keep up with the memory that the spans come from.
 template <bool Both, class T>
 void add_span(T* __restrict to, std::conditional_t<Both, T, const T>* __restrict from, std::size_t count) {
   constexpr std::size_t step = 64;
@@ -25,12 +24,12 @@ void add_span(T* __restrict to, std::conditional_t<Both, T, const T>* __restrict
   }
 }
 
-// Replaces elements first … last - 1 of every rank's span by ((rank 0 + rank 1) + rank 2) + …: always this
-// order, so the bits depend neither on the thread that computes them nor on how a span was cut. span_of(rank) is the
-// start of a span.
+// Replaces elements first … last - 1 of every rank's span by ((rank 0 + rank 1) + rank 2) + …. The order is always the same, so
+// the bits depend neither on the thread that computes them nor on how a span was cut. span_of(rank) is the start of that rank's
+// span.
 //
-// The sum is made where rank 0's span lies, in blocks that stay in the first-level cache until they have been
-// copied to the other ranks: each span is read from memory once and written once.
+// The sum is computed in rank 0's span, in blocks that stay in the first-level cache until they have been copied to the other
+// ranks: each span is read from memory once and written once.
 template <class T, class SpanOf>
 void sum_of_ranks(int ranks, const SpanOf& span_of, std::size_t first, std::size_t last) {
   constexpr std::size_t block = 4096 / sizeof(T);

@@ -8,8 +8,9 @@
 
 namespace cairn::detail {
 
-// SIGTERM as a job's communicator sees it. A launcher sends it to all ranks when one is lost, and the process should still say in
-// which call that was. The handler notes it and rings a bell; a second SIGTERM ends the process at once.
+// Whether SIGTERM has arrived, for a job's communicator. A launcher sends it to all ranks when one is lost, and the process
+// should still report in which call that was. The handler sets `arrived` and posts the bell; a second SIGTERM ends the process at
+// once.
 struct termination {
   std::atomic<bool> arrived{false};
   std::atomic<sem_t*> bell{nullptr}; // sem_post is one of the few calls that a handler may make
@@ -27,11 +28,11 @@ inline void on_termination(int) {
   if (sem_t* const bell = t.bell.load()) ::sem_post(bell);
 }
 
-// Notes SIGTERM while it lives, where the program leaves that signal at its default.
+// Notes SIGTERM for as long as it lives, if the program leaves that signal at its default.
 class termination_notice {
 public:
   explicit termination_notice(sem_t& bell) {
-    termination::of_process().bell.store(&bell); // made before a handler may ask for it
+    termination::of_process().bell.store(&bell); // constructed before a handler may use it
     struct sigaction own{};
     own.sa_handler = &on_termination;
     own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;

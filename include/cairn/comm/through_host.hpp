@@ -27,16 +27,17 @@
 
 namespace cairn::detail {
 
-// A communicator for a device whose memory the host cannot reach, made of one that adds up in the host's memory: a span is
-// downloaded, summed there, and uploaded. Its bits and its deadlines are those of the communicator within.
+// A communicator for a device whose memory the host cannot access, made of an inner one that sums in the host's memory: a span is
+// downloaded, summed there, and uploaded. Its bits and its deadlines are those of the inner communicator.
 //
-// The download is put on transfers(), behind the span's place in the caller's queue: while it is copied, and while it is
-// summed, the device goes on with what its queues hold. Nothing but the program's own thread moves calls on, whenever it makes a
-// call here: one is given to the communicator within when its bytes have arrived, in the order in which the calls were
-// made. wait(queue) blocks until its sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would
-// need a core that the ranks' own threads have; and a callback in the queue, which stops the device while the host adds up.)
+// The download runs on transfers(), after the work that was put into the caller's queue before the call. While the span is copied
+// and summed, the device goes on with its queues. Calls advance on the program's own thread only, each time it makes a call here:
+// a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls were made. wait(queue)
+// blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would need a core that the
+// ranks' own threads use; and a callback in the queue, which stops the device while the host sums.)
 //
-// All that is on its way at a time lies in memory that is set aside here. It is used anew when nothing is on its way.
+// The bytes of all calls in flight lie in memory that is allocated here once. It is reused from its start when no call is in
+// flight.
 template <class Inner, class Device>
 class through_host {
 public:
@@ -45,7 +46,8 @@ public:
 
   using ticket = numbered_call<through_host>;
 
-  // At most so many calls, and so many bytes, are on their way at a time. A wait for the device ends with the deadline.
+  // At most `calls` calls, of `bytes` bytes together, may be started before all are waited for. A wait for the device ends at the
+  // deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
       : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
         staged_(device.staging(room_)) {
@@ -53,7 +55,7 @@ public:
   }
   through_host(const through_host&) = delete;
   through_host& operator=(const through_host&) = delete;
-  ~through_host() { // the memory must not go before the copies are over; what failed was told where it was asked for
+  ~through_host() { // the copies use the memory that is freed; failures were reported by wait() and check()
     try {
       wait_until_free([] {});
     } catch (...) {
@@ -87,7 +89,7 @@ public:
 private:
   friend ticket;
 
-  // What the communicator within returns for each kind of call. Those that were not made are empty.
+  // The inner communicator's pendings, one for each kind of call. Only that of the call that was made is not empty.
   struct pendings {
     pending_of<Inner, float, cpu::queue> floats{};
     pending_of<Inner, double, cpu::queue> doubles{};
@@ -98,7 +100,7 @@ private:
     std::byte* here;            // in the host's memory
     void (*send)(through_host&, call&);
     int root;
-    typename Device::event arrived; // here
+    typename Device::event arrived; // when the bytes are here
     pendings sum;
   };
 
@@ -140,14 +142,14 @@ private:
     const std::size_t own = calls_.size() - 1;
     try {
       move_on();
-    } catch (...) { // there will be no ticket of this call
+    } catch (...) { // there will be no ticket for this call
       drop(own);
       throw;
     }
     return {*this, own};
   }
 
-  // Gives those whose bytes have arrived to the communicator within.
+  // Passes calls whose bytes have arrived to the inner communicator.
   void move_on() {
     while (sent_ < calls_.size() && device_.transfers().reached(calls_[sent_].arrived)) send_next();
   }
@@ -175,7 +177,7 @@ private:
       send_next();
     }
     call& own = calls_[k];
-    if constexpr (checks_calls<Inner>) { // others arrive while this one is summed
+    if constexpr (checks_calls<Inner>) { // other calls arrive while this one is summed
       running_deadline<std::chrono::steady_clock> give_up(deadline_);
       while (sent_ < calls_.size() && !is_over(own.sum) && !give_up.is_over()) {
         move_on();
@@ -199,7 +201,7 @@ private:
     else return false;
   }
   bool failed() const { return false; }
-  // Nothing waits for the call any more: it is over, or an exception is on its way out. One that was not made is missing on the
+  // Ends a call that nothing waits for any more: it is over, or an exception passes. One that was not passed on is missing on the
   // other ranks.
   void drop(std::uint64_t k) noexcept {
     --open_;
@@ -213,14 +215,14 @@ private:
   cpu::queue host_{1};
   std::size_t room_, used_ = 0;
   typename Device::host_memory staged_;
-  typename Device::event copied_{}, uploaded_{}; // the last
-  std::vector<call> calls_{};                    // since nothing was on its way
-  std::size_t open_ = 0;                         // so many of them are not waited for
-  std::size_t sent_ = 0;                         // so many were given to the communicator within
-  bool given_up_ = false;                        // one that was not
+  typename Device::event copied_{}, uploaded_{}; // of the last download and upload
+  std::vector<call> calls_{};                    // since none was in flight
+  std::size_t open_ = 0;                         // the number of them that are not waited for yet
+  std::size_t sent_ = 0;                         // the number of them that were passed to the inner communicator
+  bool given_up_ = false;                        // one that was not passed on
 };
 
-// C, or what stands around it for a device whose memory it cannot reach.
+// C, or a wrapper around it for a device whose memory it cannot access.
 template <class C, class Device, bool Through = adds_up_on_host<C, typename Device::queue>()>
 struct communicator_on {
   using type = C;

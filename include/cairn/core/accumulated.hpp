@@ -25,12 +25,12 @@ struct accumulated_as<T> {
 
 } // namespace detail
 
-// The type in which sums of T are kept where they are stored: gradients of parameters, statistics of a batch; and what
-// lives from step to step: parameters, buffers, the optimizer's states. For float and double it is the type itself.
-// bfloat16 and float16 have float: bfloat16 has 8 bits of mantissa, so a sum of ones would stop at 256. Such a type says it
-// by a member sum_type; integers have none.
+// The type in which sums of T are stored (gradients of parameters, statistics of a batch), and everything that lives from step
+// to step (parameters, buffers, optimizer states). For float and double it is T itself. For bfloat16 and float16 it is float:
+// bfloat16 has 8 bits of mantissa, so a sum of ones would stop at 256. Such a type names it by a member sum_type; integers have
+// none.
 //
-// It is about what is stored. Within one call an op may add up in something wider, and most do in double.
+// It concerns storage only. Within one call an op may accumulate in a wider type, and most do in double.
 template <class T>
 using accumulated = typename detail::accumulated_as<T>::type;
 
@@ -41,7 +41,8 @@ concept floating_element = requires { typename accumulated<T>; };
 
 namespace detail {
 
-// Sums of it are kept in another type: parameters are then in memory twice, as what is learnt and as what layers read.
+// Low precision: sums of T are kept in another type. Parameters are then in memory twice, as the master copy and as the copy
+// that layers read.
 template <class T>
 inline constexpr bool is_narrow = !std::is_same_v<T, accumulated<T>>;
 

@@ -9,7 +9,7 @@ namespace cairn {
 
 namespace detail {
 
-// The message for a batch without room, which is the diagnostic of an error (core/explain.hpp).
+// The message for a batch of a wrong size, which is the diagnostic of an error (core/explain.hpp).
 struct batch_message {
   template <class Batch>
   static constexpr bool right() {
@@ -21,8 +21,8 @@ struct batch_message {
 
 } // namespace detail
 
-// How many samples a step has room for, as a type: the memory plan is made from it. It is a capacity; a step takes
-// any number of rows from 1 up to it.
+// The number of samples that a step has room for, as a type: the memory plan is made for it. It is a capacity; a step takes any
+// number of rows from 1 to N.
 template <std::size_t N>
 struct batch : detail::batch_message {
   static constexpr std::size_t asked = N;

@@ -15,9 +15,9 @@ namespace cairn {
 // the element type of a network, trainer<..., bfloat16>, it halves the memory of activations; gradients of parameters and
 // what lives from step to step are float: see core/accumulated.hpp.
 //
-// It stores and converts, and has no arithmetic: ops compute in float. Conversions are explicit. Those to it round to
-// nearest, ties to even; what is too large becomes infinity, and NaN stays a (quiet) NaN of the same sign. Those from it
-// are exact.
+// It stores and converts, and has no arithmetic: ops compute in float. Conversions are explicit. Those to it round to nearest,
+// ties to even; numbers that are too large become infinity, and NaN stays a (quiet) NaN of the same sign. Those from it are
+// exact.
 struct bfloat16 {
   using sum_type = float; // see accumulated
 
@@ -25,14 +25,14 @@ struct bfloat16 {
 
   bfloat16() = default;
   explicit constexpr bfloat16(float x) : bits(rounded(__builtin_bit_cast(std::uint32_t, x))) {}
-  // Rounded once: through float would be twice.
+  // Rounds once: by way of float it would round twice.
   explicit constexpr bfloat16(double x) : bits(detail::rounded_bits<8>(x)) {}
   static constexpr bfloat16 from_bits(std::uint16_t b) { return __builtin_bit_cast(bfloat16, b); }
 
   explicit constexpr operator float() const { return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16); }
   explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 
-  // As numbers: NaN is not equal to itself, and -0 is 0.
+  // Compares as numbers: NaN is not equal to itself, and -0 equals 0.
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 
 private:

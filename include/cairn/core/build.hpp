@@ -5,8 +5,8 @@
 
 namespace cairn::detail {
 
-// What a header can tell of how it was compiled, as far as it decides over bits. The levels of optimisation above -O0 are one to
-// the preprocessor.
+// The compiler's settings that a header can see and that decide the bits of results. The preprocessor cannot tell the levels of
+// optimisation above -O0 apart.
 struct build_facts {
 #if defined(__clang__)
   static constexpr std::string_view compiler = "clang " __clang_version__;
@@ -27,7 +27,8 @@ struct build_facts {
 #else
   static constexpr std::string_view arithmetic = "exact arithmetic";
 #endif
-  // What plain C++ was compiled for: with FMA a compiler may contract a product and a sum into one rounding.
+  // The instruction set that plain C++ was compiled for: with FMA a compiler may contract a product and a sum into one
+  // rounding.
 #if defined(__AVX512F__)
   static constexpr std::string_view target = "for AVX-512";
 #elif defined(__FMA__)

@@ -3,9 +3,9 @@
 
 namespace cairn::detail {
 
-// The same wait, of at most a century and of no less than nothing: "for ever", the largest duration there is, is then no
-// overflow, neither here nor where a standard library adds the clock of another epoch. Wait is a duration of std::chrono; a name
-// of it would need <chrono>, which costs more than all of core/.
+// The same wait, limited to between 0 and a century. The largest duration, "for ever", then overflows neither here nor where a
+// standard library adds the epoch of another clock. Wait is a duration of std::chrono; naming one would need <chrono>, which
+// costs more compile time than all of core/.
 template <class Wait>
 constexpr Wait bounded_wait(Wait wait) {
   using count = typename Wait::rep;
@@ -14,21 +14,21 @@ constexpr Wait bounded_wait(Wait wait) {
   return Wait(wait.count() < 0 ? 0 : wait.count() > century ? century : wait.count());
 }
 
-// The moment at which a wait ends that begins now. Clock is one of std::chrono's.
+// The moment at which a wait that begins now ends. Clock is one of std::chrono's.
 template <class Clock, class Wait>
 typename Clock::time_point deadline_after(Wait wait) {
   return Clock::now() + bounded_wait(wait);
 }
 
-// A deadline that does not count the time in which this process did not run: it was stopped by a signal or a debugger, or its
-// machine was suspended. No thread of the process can be blamed for that time, and processes of other machines come back at
-// other moments.
+// A deadline that does not count the time in which this process did not run, because a signal or a debugger stopped it or its
+// machine was suspended. No thread of the process is to blame for that time, and processes on other machines resume at other
+// moments.
 //
-// The waiting thread looks at the clock once a slice. Where a look comes far later than the slice asked for, the process was
-// away: the deadline is granted once more in full, and later absences of the same wait are left out. So a wait ends at the
-// latest when the process has run for twice the deadline, however often it is stopped.
+// The waiting thread looks at the clock once per slice. A look that comes much later than that means that the process was away.
+// The first time, the whole deadline starts again; later absences of the same wait are subtracted. So a wait ends at the latest
+// when the process has run for twice the deadline, however often it is stopped.
 //
-// The rejected alternative, a clock of the time that the process has used, stands still while every thread waits.
+// Rejected: a clock of the time that the process has used, which stops while every thread waits.
 template <class Clock>
 class running_deadline {
 public:
@@ -38,7 +38,7 @@ public:
   template <class Wait>
   explicit running_deadline(Wait wait, time_point begun = Clock::now())
       : running_deadline(wait, begun, slice_of(bounded_wait(wait))) {}
-  // The same for looks that come when they come, where a gap of more than this slice is taken for an absence.
+  // The same for looks at irregular times: a gap that is longer than this slice counts as an absence.
   template <class Wait>
   running_deadline(Wait wait, time_point begun, duration slice)
       : wait_(bounded_wait(wait)), until_(begun + wait_), looked_(begun), slice_(slice) {}
@@ -46,7 +46,7 @@ public:
   // The moment until which to sleep before the next look.
   time_point next_look() const { return looked_ + slice_ < until_ ? looked_ + slice_ : until_; }
 
-  // Looks at the clock. Whether the deadline, and `more` behind it, is over.
+  // Looks at the clock. Returns whether the deadline, plus `more`, is over.
   bool is_over(time_point now = Clock::now(), duration more = duration(0)) {
     const duration gap = now - looked_;
     looked_ = now;
@@ -60,7 +60,7 @@ public:
 private:
   static constexpr auto second = Clock::period::den / Clock::period::num;
   static constexpr duration longest_slice = duration(second / 4);
-  static constexpr duration tolerance = duration(second / 10); // a busy machine wakes threads so late
+  static constexpr duration tolerance = duration(second / 10); // a busy machine may wake threads this late
   static_assert(second >= 1000);
 
   static constexpr duration slice_of(duration wait) { return wait / 8 < longest_slice ? wait / 8 : longest_slice; }
@@ -71,7 +71,7 @@ private:
   bool was_away_ = false;
 };
 
-// Waits on a condition variable, with its lock held, until the condition holds. False if it does not when the deadline is over.
+// Waits on a condition variable, with its lock held, until the condition holds. Returns false if the deadline is over first.
 template <class Clock, class Variable, class Lock, class Condition>
 bool wait_within(running_deadline<Clock>& deadline, Variable& variable, Lock& lock, const Condition& holds) {
   while (!variable.wait_until(lock, deadline.next_look(), holds))

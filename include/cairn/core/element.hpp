@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// What the elements of a tensor are. A layer is written for any T, so it names what they are for; the network's T says
-// which type that is.
+// The type of a tensor's elements, by their role. A layer is written for any T, so it names the role; the network's T decides
+// the type.
 enum class element : unsigned char {
   real,        // T
   accumulated, // cairn::accumulated<T>
@@ -18,7 +18,7 @@ enum class element : unsigned char {
 
 namespace detail {
 
-// How many bytes one element of each kind has.
+// The bytes of one element of each kind.
 struct element_sizes {
   std::size_t real = 0;
   std::size_t accumulated = 0;
@@ -27,8 +27,9 @@ struct element_sizes {
   constexpr std::size_t operator[](element e) const {
     return e == element::real ? real : e == element::accumulated ? accumulated : int32;
   }
-  // Of parameters and buffers. If sums of T are kept in another type they are in memory twice, in that type and as T, and
-  // begin after as many elements in both: so their places are counted in T, one for an element of any kind.
+  // The sizes for parameters and buffers. If sums of T are kept in another type, these are in memory twice, in that type and as
+  // T, and each tensor begins after the same number of elements in both. So offsets are counted as if elements of every kind
+  // had T's size.
   constexpr element_sizes kept() const { return real < accumulated ? element_sizes{real, real, real} : *this; }
 };
 

@@ -8,14 +8,14 @@
 
 namespace cairn {
 
-// Everything that Cairn throws is an error. The text says what was expected, what was found, where, and what to do. The
-// classes below are for programs that react: one that a program cannot react to is an error and nothing more.
+// Everything that Cairn throws is an error. The text says what was expected, what was found, where, and what to do. The classes
+// below are for programs that react; an error to which no program can react has no class of its own.
 class error : public std::runtime_error {
 public:
   explicit error(const std::string& text) : std::runtime_error(text) {}
 };
 
-// What the program handed in does not fit: extents, counts, labels, options, or ranks that were given different work.
+// An argument does not fit: extents, counts, labels, options, or ranks that were given different work.
 class input_error : public error {
 public:
   using error::error;
@@ -39,11 +39,11 @@ public:
   using error::error;
 };
 
-// A device failed: a call of it, what runs there, or its memory. A program may go on with less, or on another one.
+// A device failed: a call to it, a computation on it, or its memory. A program may go on with less, or on another device.
 class device_error : public error {
 public:
   using error::error;
-  // The same, of a step. What names its step already stays as it is.
+  // The same error with the step in front of its text, unless it names a step already.
   device_error in_step(const std::string& step) const {
     if (names_step_) return *this;
     device_error out(step + ": " + what());

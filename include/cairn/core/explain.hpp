@@ -17,12 +17,12 @@ constexpr std::string_view spelled() {
 #endif
 }
 
-// What stands around the type's name in that, found once.
+// The lengths of the texts around the type's name in that, found once.
 inline constexpr std::size_t spelled_before = spelled<double>().find("double");
 inline constexpr std::size_t spelled_after = spelled<double>().size() - spelled_before - 6;
 
-// A text that tells types apart, from the name on; the least that a compiler has to do for it. Never compared by address:
-// that is no constant for g++ under -fsanitize=undefined.
+// A text that identifies a type: the compiler's spelling from the name on, which costs the compiler least. Never compare it by
+// address: that is not a constant expression for g++ under -fsanitize=undefined.
 template <class T>
 constexpr const char* spelling() {
   return spelled<T>().data() + spelled_before;
@@ -39,16 +39,16 @@ template <class T>
 constexpr std::string_view type_name() {
   std::string_view name = spelled<T>();
   name.remove_prefix(spelled_before);
-  // g++ appends what it knows of std::string_view; the name ends where that of `double` did.
+  // g++ appends its expansion of std::string_view; cut as many characters as follow `double` in its own spelling.
   name.remove_suffix(spelled_after);
   if (name.substr(0, 7) == "cairn::") name.remove_prefix(7);
   return name;
 }
 
-// How a fault that the compiler finds becomes one error. A diagnostic is a type made to be read: its name and its template
-// arguments are what the reader needs. It has a message, a base class with right<Diagnostic>(), which asserts and is false.
-// The static_assert stands in a function because a class in which one has failed is no class any more for clang, and
-// every use of it gives another error.
+// A fault that the compiler finds becomes exactly one error. A diagnostic is a type made to be read: its name and its template
+// arguments say what is wrong. It has a message, a base class with right<Diagnostic>(), which asserts and returns false. The
+// static_assert is in a function, because for clang a class in which one has failed is not a class any more, and every use of
+// it gives another error.
 
 // False for every diagnostic: a compiler that shows the condition of a static_assert shows the diagnostic in its first line.
 template <class Diagnostic>
@@ -62,7 +62,7 @@ struct nothing_wrong {
   }
 };
 
-// Says what is wrong, in one error; nothing if the diagnostic is nothing_wrong.
+// Reports what is wrong, in one error; with nothing_wrong there is no error.
 template <class Diagnostic>
 constexpr bool refuse() {
   return Diagnostic::template right<Diagnostic>();

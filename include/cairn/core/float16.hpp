@@ -36,7 +36,7 @@ struct float16 {
   }
   explicit constexpr operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 
-  // As numbers: NaN is not equal to itself, and -0 is 0.
+  // Compares as numbers: NaN is not equal to itself, and -0 equals 0.
   friend constexpr bool operator==(float16 a, float16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 };
 

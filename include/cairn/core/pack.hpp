@@ -27,7 +27,7 @@ struct leaves;
 template <std::size_t... Positions, class... Types>
 struct leaves<std::index_sequence<Positions...>, Types...> : leaf<Positions, Types>... {};
 
-// Which base is leaf<Position, ?>: the compiler answers by conversion, without recursion over the list.
+// Finds the base leaf<Position, ?> by conversion, without recursion over the list.
 template <std::size_t Position, class T>
 type_of<T> find(leaf<Position, T>*);
 

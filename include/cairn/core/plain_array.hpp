@@ -10,16 +10,15 @@ namespace cairn::detail {
 // The capacity of an array whose size is known only when the program runs.
 inline constexpr std::size_t at_run_time = static_cast<std::size_t>(-1);
 
-// A capacity with `more` items of room, of what may be known only at run time.
+// A capacity plus `more` items; the capacity may be known only at run time.
 constexpr std::size_t plus(std::size_t capacity, std::size_t more) {
   return capacity == at_run_time ? at_run_time : capacity + more;
 }
 
-// Room for items, zeros at first: an array that a constant expression walks quickly. A plan of a thousand stages is made
-// in millions of steps, and to a compiler that evaluates them every call is work, even of an operator[] of one line. So
-// the items are public: a loop of the plan writes a.items[i], and calls nothing. What is planned by the compiler has an
-// array of `Capacity` items, so that it can be a constant; what is planned when the program runs has as many as it asks
-// for. The same code works on both.
+// An array of items, zeros at first, that a constant expression walks quickly. Planning a thousand stages takes millions of
+// steps, and for a compiler that evaluates them every call is work, even of an operator[] of one line. So the items are public:
+// a loop of the plan writes a.items[i], without a call. A plan made by the compiler has an array of `Capacity` items, so that
+// it can be a constant; a plan made at run time allocates as many as it asks for. The same code works on both.
 template <class T, std::size_t Capacity>
 class plain_array {
 public:

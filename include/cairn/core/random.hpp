@@ -22,23 +22,23 @@ struct random_key {
   constexpr bool operator==(const random_key&) const = default;
 };
 
-// What a forward pass draws with: micro-batches of a step are counted over all ranks. The first 65,536 have numbers of the
-// step's word, so that they are those of any number of ranks; beyond them the seed is another.
+// The key of a forward pass. Micro-batches of a step are counted over all ranks, so that the random numbers do not depend on
+// how many ranks there are. The index of one of the first 65,536 is a part of the key's step; beyond them the seed changes.
 constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, std::uint64_t micro_batch) {
   constexpr std::uint64_t of_step = 1U << 16;
   return {
       .seed = seed + micro_batch / of_step * 0x9E3779B97F4A7C15U, .step = step * of_step + micro_batch % of_step, .position = 0};
 }
 
-// Where all random numbers of a program come from: equal seeds, equal bits.
+// The source of all random numbers of a program: equal seeds give equal bits.
 struct seed {
   std::uint64_t value = 0;
 };
 
 namespace detail {
 
-// The four 32-bit numbers of a block, and how they are made. No std::array: device code may call functions that are marked for
-// it, and none of the standard library is.
+// The four 32-bit numbers of a block, and the function that makes them. Not a std::array: device code may call only functions
+// that are marked for it, and those of the standard library are not.
 struct philox_words {
   std::uint32_t at[4];
 };

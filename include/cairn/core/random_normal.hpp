@@ -10,12 +10,12 @@
 
 namespace cairn {
 
-// Apart from core/random.hpp, as <cmath> takes the compiler longer than everything there. The last bits are those of the
-// machine's log, cos and sin.
+// A header of its own, as <cmath> takes the compiler longer than all of core/random.hpp. The last bits depend on the machine's
+// log, cos and sin.
 
-// Fills `elements` with independent normal numbers of mean 0 and variance 1; element i depends on (key, first + i) alone.
-// Box and Muller (1958): for u in (0, 1] and v in [0, 1), r = sqrt(-2 ln u), the pair r cos(2 pi v), r sin(2 pi v).
-// Each u has 32 bits, so that no number is beyond 6.7.
+// Fills `elements` with independent normal numbers of mean 0 and variance 1; element i depends on (key, first + i) alone. Box
+// and Muller (1958): for u in (0, 1] and v in [0, 1), r = sqrt(-2 ln u), the pair r cos(2 pi v), r sin(2 pi v). Each u has 32
+// bits, so no number is larger than 6.7 in magnitude.
 template <class T>
 void fill_normal(std::span<T> elements, const random_key& key, std::uint64_t first = 0) {
   constexpr double pi = 3.14159265358979323846;
@@ -84,12 +84,12 @@ inline double normal_quantile(double p) {
 
 } // namespace detail
 
-// Element `index` of a stream of normal numbers of which those beyond -2 and 2 have been left out, as
-// torch.nn.init.trunc_normal_ with its a = -2 and b = 2, for a standard deviation of 1. For another one multiply: the cut
-// then stays at two of it, while torch's a and b are absolute.
+// Element `index` of a stream of normal numbers truncated to [-2, 2], as torch.nn.init.trunc_normal_ makes with its a = -2 and
+// b = 2 for a standard deviation of 1. For another one multiply: the cut is then at two of these deviations, while torch's a
+// and b are absolute.
 //
-// One uniform number is sent through the inverse of the distribution. The alternative, to draw until a number fits,
-// would not be a function of the index.
+// It applies the inverse of the distribution to one uniform number. Rejected: drawing until a number fits, which would not be a
+// function of the index.
 template <class T>
 T random_truncated_normal(const random_key& key, std::uint64_t index) {
   constexpr double outside = 0.022750131948179207; // the part of the distribution below -2, and above 2

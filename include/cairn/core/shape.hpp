@@ -11,7 +11,7 @@ namespace cairn {
 
 namespace detail {
 
-// More numbers than there is memory for; and few enough that the bytes of a thousand such tensors still fit into 64 bits.
+// More elements than there is memory for, and few enough that the bytes of a thousand such tensors still fit into 64 bits.
 inline constexpr std::size_t too_many = std::size_t{1} << 48;
 
 // a * b, or `too_many` where it is that or more.
@@ -22,8 +22,8 @@ constexpr std::size_t counted(std::size_t a, std::size_t b) {
 
 } // namespace detail
 
-// The extents of one sample, outermost first; the batch is never part of a shape. Images lie as (height, width,
-// channels). A shape of rank 0 is one number.
+// The extents of one sample, outermost first; the batch is never part of a shape. Images are (height, width, channels). A shape
+// of rank 0 is one number.
 struct shape {
   static constexpr std::size_t max_rank = 8;
 
@@ -41,7 +41,7 @@ struct shape {
   constexpr std::size_t operator[](std::size_t axis) const { return extents[axis]; }
   constexpr std::size_t& operator[](std::size_t axis) { return extents[axis]; }
 
-  // How many numbers one sample has, and never more than detail::too_many: a product that leaves 64 bits would be a small one.
+  // The number of elements of one sample, at most detail::too_many: a product that leaves 64 bits would look small.
   constexpr std::size_t size() const {
     std::size_t product = 1;
     for (std::size_t axis = 0; axis < rank; ++axis) {

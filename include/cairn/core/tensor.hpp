@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// How a parameter or a buffer starts, as torch.nn.init's functions of these names do.
+// The initial values of a parameter or a buffer, by the laws of torch.nn.init's functions of these names.
 struct initial {
   enum class law : unsigned char { constant, uniform, normal, truncated_normal };
 
@@ -38,16 +38,15 @@ struct initial {
   }
 };
 
-// The description of one tensor, wherever it stands: an input, an output, a parameter, a buffer, a tape, a workspace.
-// It has no memory.
+// The description of one tensor: an input, an output, a parameter, a buffer, a tape or a workspace. It has no memory.
 struct tensor {
   shape extents{}; // of one sample, or of the whole tensor if it is per batch
   element type = element::real;
   bool per_batch = false;         // one for all samples of a batch, not one for each
-  bool has_gradient = true;       // of an input or an output; integers have none
-  bool has_channels_last = false; // of a parameter: torch has its last extent second
-  std::string_view name{};        // of a parameter or a buffer, as in a state_dict
-  initial start{};                // of a parameter or a buffer
+  bool has_gradient = true;       // inputs and outputs only; integers have none
+  bool has_channels_last = false; // parameters only: torch has its last extent second
+  std::string_view name{};        // parameters and buffers only, as in a state_dict
+  initial start{};                // parameters and buffers only
 
   constexpr tensor() = default;
   constexpr tensor(const shape& s) : extents(s) {}
@@ -94,7 +93,7 @@ struct tensor {
   constexpr bool is_real() const { return type == element::real && !per_batch; }
   constexpr std::size_t elements(std::size_t batch) const { return per_batch ? size() : detail::counted(size(), batch); }
 
-  // May one stand where the other is expected? Names and initial values do not count.
+  // May one be used where the other is expected? Names and initial values do not count.
   constexpr bool operator==(const tensor& other) const {
     return extents == other.extents && type == other.type && per_batch == other.per_batch && has_gradient == other.has_gradient;
   }
@@ -102,7 +101,7 @@ struct tensor {
 
 namespace detail {
 
-// Tensors in an order, at most `Most`. Everything that finds one of them does so by its index here.
+// A list of at most `Most` tensors. All code identifies a tensor by its index in its list.
 template <std::size_t Most>
 struct tensors_up_to {
   static constexpr std::size_t most = Most;
@@ -115,7 +114,7 @@ struct tensors_up_to {
   constexpr tensors_up_to(std::initializer_list<tensor> list) {
     for (const tensor& t : list) push_back(t);
   }
-  // The first so many of another list.
+  // The first `first` tensors of another list.
   template <std::size_t Other>
   constexpr explicit(Other > Most) tensors_up_to(const tensors_up_to<Other>& from, std::size_t first = Other) {
     for (std::size_t k = 0; k < from.count && k < first; ++k) push_back(from.items[k]);
@@ -130,7 +129,7 @@ struct tensors_up_to {
   constexpr const tensor* begin() const { return items.data(); }
   constexpr const tensor* end() const { return items.data() + count; }
 
-  // All elements of one sample, or those of the first tensors.
+  // The number of elements of one sample, of all tensors or of the first `first`.
   constexpr std::size_t elements(std::size_t first = Most) const {
     std::size_t sum = 0;
     for (std::size_t k = 0; k < count && k < first; ++k) sum += items[k].size();
@@ -146,23 +145,23 @@ struct tensors_up_to {
 
 } // namespace detail
 
-// What a layer says of itself.
+// A list in a layer's description.
 using tensor_list = detail::tensors_up_to<8>;
 
 namespace detail {
 
-// How many tensors one stage may hand to the next, and what it hands on: a value.
+// The most tensors that one stage may hand to the next, and the list of them: a value.
 inline constexpr std::size_t most_tensors = 4;
 using value_list = tensors_up_to<most_tensors>;
 
-// Some tensors of a list: bit k stands for tensor k.
+// A set of tensors of a list: bit k stands for tensor k.
 using tensor_set = std::uint8_t;
 
 constexpr bool contains(tensor_set set, std::size_t k) { return ((set >> k) & 1U) != 0; }
 constexpr tensor_set first_tensors(std::size_t count) { return static_cast<tensor_set>((1U << count) - 1U); }
 inline constexpr tensor_set all_tensors = 0xFF;
 
-// Those of a list that have a gradient.
+// The tensors of a list that have a gradient.
 template <std::size_t Most>
 constexpr tensor_set with_gradient(const tensors_up_to<Most>& list) {
   unsigned set = 0;
@@ -171,8 +170,8 @@ constexpr tensor_set with_gradient(const tensors_up_to<Most>& list) {
   return static_cast<tensor_set>(set);
 }
 
-// Where the tensors of a list lie in one block, in bytes: one behind another, each from an aligned start. Only those of
-// `there` have a place.
+// The offsets of the tensors of a list in one block, in bytes: one after another, each aligned. Only the tensors in `there`
+// have a place.
 struct tensor_layout {
   std::array<std::size_t, tensor_list::most> offsets{};
   std::size_t size = 0;
@@ -191,7 +190,7 @@ struct tensor_layout {
 
 } // namespace detail
 
-// What a layer is asked about when the program is compiled: the tensors that it takes, and the constants of the network
+// The arguments that a layer describes itself for, at compile time: the tensors that it takes, and the constants of the network
 // (a mask, positions), which every layer sees.
 struct arguments {
   const tensor* taken = nullptr;

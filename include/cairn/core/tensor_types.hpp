@@ -7,8 +7,8 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/core/tensor.hpp>
 
-// Descriptions of tensors as types: as a user types them, and as they can be read in an error. dims<64> (core/shape.hpp) is
-// a tensor of the network's T.
+// Descriptions of tensors as types, as users write them and as errors show them. dims<64> (core/shape.hpp) is a tensor of the
+// network's T.
 namespace cairn {
 
 // A tensor of integers: tokens, labels.
@@ -84,7 +84,7 @@ struct tensors_of<dims<Extents...>> {
   static constexpr bool in_order = true;
 };
 
-// A description that is a constant, as a type. Source::value is the tensor.
+// The type of a constant description. Source::value is the tensor.
 template <class Source, bool IsConstant = false, class = std::make_index_sequence<Source::value.extents.rank>>
 struct tensor_type;
 template <class Source, bool IsConstant, std::size_t... Axes>
@@ -100,8 +100,8 @@ struct tensor_type<Source, IsConstant, std::index_sequence<Axes...>> {
   using type = decltype(choose());
 };
 
-// A value and the constants of its network, as a type: dims<...> if that is all. Source::tensors and Source::constants are
-// the lists.
+// The type of a value and the constants of its network; just dims<...> if that is all. Source::tensors and Source::constants
+// are the lists.
 template <class Source, class = std::make_index_sequence<Source::tensors.count>,
           class = std::make_index_sequence<Source::constants.count>>
 struct type_of_tensors;
@@ -127,7 +127,7 @@ struct type_of_tensors<Source, std::index_sequence<Tensors...>, std::index_seque
                              typename tensor_type<constant_at<Constants>, true>::type...>::type;
 };
 
-// What such a type stands for.
+// The lists that such a type stands for.
 template <class Type>
 struct value_of_type : tensors_of<Type> {};
 template <class... Types>

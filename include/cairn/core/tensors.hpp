@@ -10,9 +10,9 @@
 
 namespace cairn {
 
-// The memory of a list of tensors: where each begins, by its index. Tensor k begins offsets[k] bytes behind the start of
-// the block; it is null if it is not there. The tensors of a caller may lie anywhere: then the offsets are the distances
-// of their addresses, and so addresses are what is added up.
+// The memory of a list of tensors: the place of each, by its index. Tensor k begins offsets[k] bytes after the start of the
+// block; the pointer is null if the tensor is not there. A caller's tensors may lie anywhere: their offsets are then
+// differences of addresses, which is why the code adds addresses.
 template <class T>
 struct tensors {
   using byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -24,7 +24,7 @@ struct tensors {
   detail::tensor_set there = detail::all_tensors;
 
   T* operator[](std::size_t k) const { return as<std::remove_const_t<T>>(k); }
-  // Of a tensor of integers, or of sums.
+  // The same for a tensor of integers, or of accumulated elements.
   like<std::int32_t>* integers(std::size_t k) const { return as<std::int32_t>(k); }
   like<accumulated<std::remove_const_t<T>>>* sums(std::size_t k) const { return as<accumulated<std::remove_const_t<T>>>(k); }
   template <class U>
@@ -45,7 +45,7 @@ struct tensors {
 
 namespace detail {
 
-// A list of one tensor, which begins here.
+// A list of one tensor, which begins at `first`.
 template <class T>
 tensors<T> one_tensor(T* first) {
   static constexpr std::size_t offset = 0;

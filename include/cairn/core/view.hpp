@@ -12,7 +12,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// A view of an array that lies elsewhere. Both views below copy freely and own nothing.
+// Views of arrays that lie elsewhere. Both views below copy freely and own nothing.
 
 // Rows of elements; `stride` is the distance between the starts of two rows, in elements. Element (r, c) is
 // data[r * stride + c]. Kernels take it.
@@ -35,8 +35,8 @@ struct matrix {
   CAIRN_HOST_DEVICE constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
 
-// `rows` samples of one shape, one after another without gaps: what datasets, loaders and trainers hand in and out. It
-// is a contiguous range, so it goes where a std::span<T> is wanted.
+// `rows` samples of one shape, one after another without gaps: the form in which datasets, loaders and trainers pass data. It
+// is a contiguous range, so it converts to a std::span<T>.
 template <class T>
 class tensor_view {
 public:

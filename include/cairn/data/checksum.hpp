@@ -12,9 +12,9 @@
 
 namespace cairn::detail {
 
-// A number of some bytes, at the speed of memory: equal bytes have equal numbers, and others have others but for a chance of
-// one in 2^64, unless they are made on purpose. Eight words at a time, each in a lane of its own: one lane would
-// wait for its multiplication. The bytes may come in pieces, of which all but the last are of a multiple of 64 bytes.
+// A hash of some bytes, at the speed of memory: equal bytes have equal hashes. Others have the same one with a chance of one
+// in 2^64, unless they are made on purpose. It takes eight words at a time, each in a lane of its own: one lane would wait
+// for its multiplication. The bytes may come in pieces; all but the last must have a multiple of 64 bytes.
 class quick_hash {
 public:
   void add(std::span<const std::byte> bytes) {
@@ -22,7 +22,7 @@ public:
     std::size_t i = 0;
     for (; i + block <= bytes.size(); i += block) mix(bytes.data() + i);
     if (i == bytes.size()) return;
-    std::array<std::byte, block> last{}; // filled with zeros; the size tells it from one that has them
+    std::array<std::byte, block> last{}; // padded with zeros; the size distinguishes it from one that has them
     std::memcpy(last.data(), bytes.data() + i, bytes.size() - i);
     mix(last.data());
   }

@@ -18,10 +18,10 @@
 namespace cairn {
 
 // The binary version of CIFAR-10 and CIFAR-100 (Krizhevsky: Learning multiple layers of features from tiny images. 2009;
-// cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records behind one another:
+// cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records, one after another:
 //   CIFAR-10    a label 0 … 9, then 3072 bytes of pixels           data_batch_1.bin … data_batch_5.bin, test_batch.bin
 //   CIFAR-100   a coarse label 0 … 19, a fine one 0 … 99, then 3072 bytes of pixels                train.bin, test.bin
-// The pixels are three planes (32, 32): red, green, blue. They are turned to (32, 32, 3) once, as they are read.
+// The pixels are three planes (32, 32): red, green, blue. They are reordered to (32, 32, 3) once, when they are read.
 
 // Pictures (32, 32, 3) with labels, to train on and to test with.
 template <class T>
@@ -30,8 +30,8 @@ struct cifar_images {
   image_dataset<T> test;
 };
 
-// Mean and standard deviation of each channel of the training pixels, as fb.resnet.torch has them, and with it DenseNet's own
-// program. (The deviations 0.2023, 0.1994, 0.2010 that one often meets are means of the deviations of single pictures.)
+// Mean and standard deviation of each channel of the training pixels, as in fb.resnet.torch and in DenseNet's own program.
+// (The deviations 0.2023, 0.1994, 0.2010 that one often meets are means of the deviations of single pictures.)
 inline constexpr std::array<pixel_scale, 3> cifar10_scale{pixel_scale{.mean = 125.3 / 255, .deviation = 63.0 / 255},
                                                           pixel_scale{.mean = 123.0 / 255, .deviation = 62.1 / 255},
                                                           pixel_scale{.mean = 113.9 / 255, .deviation = 66.7 / 255}};
@@ -39,11 +39,11 @@ inline constexpr std::array<pixel_scale, 3> cifar100_scale{pixel_scale{.mean = 1
                                                            pixel_scale{.mean = 124.1 / 255, .deviation = 65.4 / 255},
                                                            pixel_scale{.mean = 112.4 / 255, .deviation = 70.4 / 255}};
 
-// Which files a folder has to have: all of them, each with all of its pictures; or a part of the data set, of CIFAR-10 as many
-// batches as are there from the first on, and in each file any number of whole pictures.
+// The files that a folder must have. `all`: every file, each with all of its pictures. `a_part`: in each file any number of
+// whole pictures, and for CIFAR-10 as many batches as there are, from the first on.
 enum class cifar_files { all, a_part };
 
-// Which of its two labels a picture of CIFAR-100 gets: one of 100 classes, or one of the 20 that they are grouped into.
+// The label of a picture of CIFAR-100: one of 100 classes, or one of the 20 that they are grouped into.
 enum class cifar100_labels { fine, coarse };
 
 namespace detail {
@@ -51,7 +51,7 @@ namespace detail {
 struct cifar_format {
   const char* name;                // of the data set
   const char* folder;              // that its archive is unpacked to
-  std::array<unsigned, 2> classes; // of each label; of a label that is not there 0
+  std::array<unsigned, 2> classes; // of each label; 0 for a label that does not exist
   std::size_t side = 32;           // of a picture, in pixels
   std::size_t chosen = 0;          // label
   constexpr std::size_t labels() const { return classes[1] == 0 ? 1 : 2; }
@@ -79,8 +79,8 @@ struct cifar_records {
   throw file_error(text);
 }
 
-// How many pictures a file has, by its size; what can be wrong with a size is checked here, before memory is asked for. `wanted`
-// is how many it has to have; 0: any number.
+// The number of pictures in a file, from its size. The size is checked here, before memory is allocated. `wanted` is the
+// number that the file must have; 0: any number.
 inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
                                         const cifar_format& format) {
   const std::uint64_t size = file.size();
@@ -104,7 +104,7 @@ inline std::size_t count_cifar_pictures(open_file& file, const std::string& path
   return static_cast<std::size_t>(pictures);
 }
 
-// Three planes (height, width) become one of pixels (height, width, 3).
+// Reorders three planes (height, width) to pixels (height, width, 3).
 inline void turn_cifar_planes(const std::uint8_t* planes, std::size_t plane, std::uint8_t* to) {
   for (std::size_t i = 0; i < plane; ++i, to += 3) {
     to[0] = planes[i];
@@ -113,7 +113,7 @@ inline void turn_cifar_planes(const std::uint8_t* planes, std::size_t plane, std
   }
 }
 
-// Checks the labels of one record and gives the chosen one; `offset` is where the record begins.
+// Checks the labels of one record and returns the chosen one; `offset` is where the record begins.
 inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& path, std::uint64_t offset,
                                 const cifar_format& format) {
   for (std::size_t k = 0; k < format.labels(); ++k) {
@@ -127,8 +127,8 @@ inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& p
   return record[format.chosen];
 }
 
-// The pictures of all files, one after another; each file has `wanted` of them, 0: any number. Sizes first, then one allocation,
-// then the files in pieces of 64 pictures.
+// Reads the pictures of all files, one after another; each file has `wanted` of them, 0: any number. It reads all sizes,
+// allocates once, then reads the files in pieces of 64 pictures.
 inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format) {
   std::size_t total = 0;
   for (const std::string& path : paths) {
@@ -153,7 +153,7 @@ inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std
   std::size_t done = 0;
   for (const std::string& path : paths) {
     open_file file(path, O_RDONLY);
-    // A file may have changed since its size was taken: never more than there is room for.
+    // A file may have grown since its size was read: take no more than there is room for.
     const std::size_t here = std::min(count_cifar_pictures(file, path, wanted, format), total - done);
     for (std::size_t first = 0; first < here; first += piece) {
       const std::size_t count = std::min(piece, here - first);
@@ -180,8 +180,8 @@ image_dataset<T> read_cifar(const std::vector<std::string>& paths, std::size_t w
   return {shape{format.side, format.side, 3}, std::move(all.pixels), std::move(all.labels), scale};
 }
 
-// The batches of CIFAR-10 to train with: all five, or of a part those up to the last one that is there, so that one between two
-// others is missed.
+// The training batches of CIFAR-10: all five, or for a part those up to the last one that is there. A missing batch between
+// two others is therefore noticed.
 inline std::vector<std::string> cifar10_batches(const std::string& root, bool all) {
   const auto path = [&](std::size_t number) { return root + "data_batch_" + std::to_string(number) + ".bin"; };
   std::size_t count = 5;
@@ -200,8 +200,8 @@ inline std::string cifar_folder(const std::string& folder, const cifar_format& f
 } // namespace detail
 
 // Reads CIFAR-10 from a folder with its six files, or with the folder cifar-10-batches-bin of its archive. A pixel is scaled
-// for its channel when a batch is made. Throws file_error that names the file, the byte, what was expected and what was
-// found: a file that is missing, of another size, or with a label that there is none of.
+// for its channel when a batch is made. Throws a file_error that names the file, the byte, what was expected and what was
+// found if a file is missing, has another size, or has a label out of range.
 template <class T = float>
 cifar_images<T> read_cifar10(const std::string& folder, cifar_files which = cifar_files::all,
                              const std::array<pixel_scale, 3>& scale = cifar10_scale) {
@@ -213,7 +213,7 @@ cifar_images<T> read_cifar10(const std::string& folder, cifar_files which = cifa
           detail::read_cifar<T>({root + "test_batch.bin"}, each, format, scale)};
 }
 
-// The same of CIFAR-100: 100 classes, or 20. The folder inside is cifar-100-binary.
+// The same for CIFAR-100, with 100 classes or 20. The folder of its archive is cifar-100-binary.
 template <class T = float>
 cifar_images<T> read_cifar100(const std::string& folder, cifar100_labels labels = cifar100_labels::fine,
                               cifar_files which = cifar_files::all, const std::array<pixel_scale, 3>& scale = cifar100_scale) {
@@ -225,7 +225,7 @@ cifar_images<T> read_cifar100(const std::string& folder, cifar100_labels labels 
           detail::read_cifar<T>({root + "test.bin"}, all * 10000, format, scale)};
 }
 
-// Is there something for read_cifar10 to read? Whether it is sound, read_cifar10 says.
+// Whether the files for read_cifar10 are there; read_cifar10 checks whether they are sound.
 inline bool has_cifar10(const std::string& folder) {
   return detail::file_exists(detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/data_batch_1.bin");
 }

@@ -16,9 +16,9 @@ namespace cairn {
 //   loader batches{data.train, sampler{rank}, batch<64>{},
 //                  compose{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}}};
 //
-// Each draws from a stream of its own, which depends on the sample's key and on the place in the list; a compose inside a
-// compose too. So a transform draws other numbers here than it would alone. Models sample_transform of whatever all of
-// them are transforms of, samples with several inputs included.
+// Each transform draws from a stream of its own, which depends on the sample's key and on the place in the list; so does a
+// compose inside a compose. A transform therefore draws other numbers here than it would alone. Models sample_transform for
+// every type that all of them transform, samples with several inputs included.
 template <class... Transforms>
 class compose {
 public:
@@ -38,8 +38,8 @@ private:
     (std::get<K>(transforms_)(std::get<Argument>(all)..., key_of(key, K)), ...);
   }
 
-  // The seed of stream k is drawn from the sample's own stream, which nothing else reads. The sum of the seed and k would give
-  // the second of an inner list the numbers of the second of the outer one.
+  // The seed of stream k is drawn from the sample's own stream, which nothing else reads. Rejected: seed + k, which would
+  // give the second transform of an inner list the numbers of the second one of the outer list.
   static constexpr random_key key_of(const random_key& key, std::uint64_t k) {
     const auto block = random_block(key, k);
     return {.seed = (std::uint64_t{block[0]} << 32) | block[1], .step = key.step, .position = key.position};

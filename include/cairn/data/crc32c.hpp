@@ -8,8 +8,8 @@
 
 namespace cairn::detail {
 
-// The remainder of every byte by the polynomial of Castagnoli (0x1EDC6F41, here with its bits from the lowest to the
-// highest), from which CRC-32C is made byte by byte.
+// The remainder of every byte by Castagnoli's polynomial (0x1EDC6F41, here with its bits reversed): the table of a bytewise
+// CRC-32C.
 constexpr std::array<std::uint32_t, 256> make_crc32c_table() {
   std::array<std::uint32_t, 256> out{};
   for (std::uint32_t byte = 0; byte < out.size(); ++byte) {
@@ -29,8 +29,8 @@ constexpr std::uint32_t crc32c(std::string_view bytes) {
   return ~rest;
 }
 
-// The same, changed as TensorFlow's files of records store it: the checksum of bytes that hold a checksum would else be
-// a weak one.
+// The same, masked as TensorFlow's record files store it: the checksum of bytes that contain a checksum would otherwise be
+// weak.
 constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
   const std::uint32_t sum = crc32c(bytes);
   return (sum >> 15U | sum << 17U) + 0xA282EAD8U;

@@ -22,18 +22,18 @@ namespace cairn {
 //      same for all samples;
 //   4. d.read(i, input, targets), for i < d.size(), writes all of two spans, of sample_shape().size() and of
 //      targets_per_sample() numbers: one row of a batch;
-//   5. equal i give equal numbers; randomness belongs into a transform, which is given a key for it;
+//   5. equal i give equal numbers; randomness belongs in a transform, which gets a key for it;
 //   6. read may be called from any thread, and from several at once (each rank has a loader of its own), and returns
 //      in finite time: a thread that is inside it cannot be stopped.
 // Not required: that the numbers lie in memory, or lie there as input_type (pixels stay bytes until a batch is made),
 // or that read does not throw: its exception reaches the consumer of the loader.
 //
-// Optional: d.fingerprint(), a 64-bit number of everything that can be read from d, which is another one for another dataset of
-// as many samples, and 0 where that cannot be told. A run that is resumed is compared by it. Without it 64 samples are read
-// twice, when a state is first saved or loaded: so offer it where a sample takes long to read.
+// Optional: d.fingerprint(), a 64-bit hash of everything that can be read from d. It differs for another dataset of the same
+// size; 0 if it is not known. A resumed run compares it. Without it, 64 samples are read twice when a state is first saved or
+// loaded: so provide it if reading a sample takes long.
 //
-// Where a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array
-// of their shapes, takes the place of sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
+// If a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array of
+// their shapes, replaces sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
 
 namespace detail {
 
@@ -73,7 +73,7 @@ template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
                   detail::answers_shapes<D> && detail::reads_samples<D>;
 
-// A dataset that says itself what tells it from others.
+// A dataset with a fingerprint of its own.
 template <class D>
 concept fingerprinted_dataset = requires(const D& d) {
   { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
@@ -81,7 +81,7 @@ concept fingerprinted_dataset = requires(const D& d) {
 
 namespace detail {
 
-// The same questions one by one, so that an error names the answer that is missing.
+// The same requirements one by one, so that an error names the one that is missing.
 template <class D>
 struct checked_dataset {
   static_assert(names_element_types<D>, "dataset: needs  using input_type = …  and  using target_type = …");

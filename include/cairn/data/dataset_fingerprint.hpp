@@ -21,10 +21,10 @@
 
 namespace cairn::detail {
 
-// So many samples are read to tell a dataset from another one: the first, the last and others at equal distances between them.
+// The number of samples that are read for a fingerprint: the first, the last and others at equal distances between them.
 inline constexpr std::size_t fingerprint_samples = 64;
 
-// Sample k of those, in a dataset of more.
+// The index of sample k of those, in a dataset of more than that many.
 constexpr std::size_t fingerprint_sample(std::size_t k, std::size_t size) {
   constexpr std::size_t gaps = fingerprint_samples - 1;
   return (size - 1) / gaps * k + (size - 1) % gaps * k / gaps; // the product of k and size may leave 64 bits
@@ -34,7 +34,7 @@ inline std::uint64_t checksum_of_words(const std::vector<std::uint64_t>& words) 
   return quick_checksum(std::as_bytes(std::span(words)));
 }
 
-// No name of the type: compilers write the same one differently.
+// Not the type's name: compilers spell it differently.
 template <class T>
 constexpr std::uint64_t word_of_element =
     sizeof(T) << 2 | std::uint64_t{std::is_integral_v<T>} << 1 | std::uint64_t{std::is_signed_v<T>};
@@ -46,8 +46,8 @@ struct words_of_elements<pack<Inputs...>> {
   static constexpr std::array<std::uint64_t, sizeof...(Inputs)> value{word_of_element<Inputs>...};
 };
 
-// Adds a word for each of those samples. Each is read twice: a dataset whose read() draws random numbers, or throws, cannot be
-// told from another one. No more memory is taken than for one sample.
+// Adds a word for each of those samples. Each is read twice: false if the two reads differ or one throws, because such a
+// dataset has no fingerprint. Uses memory for one sample only.
 template <class Dataset, std::size_t... K>
 bool add_samples(const Dataset& data, std::vector<std::uint64_t>& words, std::index_sequence<K...>) {
   const batch_buffer<typename Dataset::input_type, typename Dataset::target_type> row(1, shapes_of(data),
@@ -75,8 +75,8 @@ bool add_samples(const Dataset& data, std::vector<std::uint64_t>& words, std::in
   return true;
 }
 
-// A number that tells a dataset from others, by its size, the shapes and types of a sample, and either its fingerprint() or what
-// is in some samples; 0 if that cannot be told. Equal on machines of one byte order.
+// A hash that distinguishes a dataset from others: of its size, the shapes and types of a sample, and either its
+// fingerprint() or the contents of some samples. 0 if there is none. Equal on machines of the same byte order.
 template <class Dataset>
 std::uint64_t fingerprint_of(const Dataset& data) {
   using inputs = inputs_of<typename Dataset::input_type>;

@@ -11,17 +11,17 @@
 
 namespace cairn {
 
-// As the arguments of torch's DistributedSampler. All ranks have to pass the same.
+// The arguments of torch's DistributedSampler. All ranks must pass the same.
 struct sampler_options {
   std::uint64_t seed = 0;
   bool shuffle = true;    // else the order of the dataset
   bool drop_last = false; // leave samples out until the ranks read equally much, instead of reading some twice
 };
 
-// Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from
-// (seed, epoch), without a message, and rank r of R reads its entries r, r + R, r + 2R, … All ranks read equally much,
-// so that all make the same steps: where R does not divide the number of samples, the permutation is lengthened by
-// its own beginning (no sample is lost, fewer than R are read twice), or with drop_last cut.
+// Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from (seed, epoch),
+// without a message, and rank r of R reads its entries r, r + R, r + 2R, … All ranks read equally much, so that all make the
+// same steps. If R does not divide the number of samples, the permutation is extended by its own beginning (no sample is
+// lost, fewer than R are read twice), or cut with drop_last.
 //
 // Interleaving, and not cutting into R pieces, makes step k of all ranks together read the same samples as step k of
 // one rank with R times the batch. Models sample_order.
@@ -51,7 +51,7 @@ public:
 
   std::uint64_t epoch() const { return epoch_; }
   const sampler_options& options() const { return options_; }
-  // That share an epoch: 1 if it was not told of any.
+  // The number of ranks that share an epoch; 1 if none was given.
   std::size_t ranks() const { return here_.size; }
 
   std::size_t count(std::size_t samples) const {

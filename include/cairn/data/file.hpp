@@ -27,15 +27,15 @@ namespace cairn {
 
 namespace detail {
 
-// An open file; it is closed with the object. POSIX calls, because std::ofstream can neither sync nor refuse a name that
-// exists, and because <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a
-// std::string everywhere; a std::filesystem::path becomes one by itself. What fails leaves its reason in errno.
+// An open file; the destructor closes it. Uses POSIX calls: std::ofstream can neither sync nor refuse a name that exists, and
+// <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a std::string everywhere; a
+// std::filesystem::path converts by itself. A call that fails leaves its reason in errno.
 class open_file {
 public:
   static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
 
-  // A pipe in the place of a file would wait here for its other end, without a deadline: O_NONBLOCK, which ordinary files do
-  // not know, is taken back when it is open.
+  // Opening a pipe would wait for its other end, without a deadline. O_NONBLOCK prevents that; ordinary files ignore it, and
+  // it is cleared once the file is open.
   open_file(const std::string& path, int flags) {
     do number_ = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
     while (number_ < 0 && errno == EINTR);
@@ -47,7 +47,7 @@ public:
 
   explicit operator bool() const { return number_ >= 0; }
 
-  // Bytes, or no_size where it is not open or is no ordinary file; fault() says why then.
+  // The size in bytes, or no_size if the file is not open or not an ordinary file; fault() then says why.
   std::uint64_t size() const {
     struct stat facts{};
     if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
@@ -60,7 +60,7 @@ public:
     const bool is_strange = number_ >= 0 && reason == EINVAL;
     return is_strange ? "expected an ordinary file, found a pipe, a device or a socket" : std::strerror(reason);
   }
-  // Exactly so many bytes from an offset; false where the file has fewer, and errno is 0 then.
+  // Reads exactly `bytes` bytes from an offset. False if it fails; errno is 0 if the file has fewer bytes.
   bool read(void* to, std::size_t bytes, std::uint64_t offset) {
     for (auto* next = static_cast<char*>(to); bytes > 0;) {
       const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
@@ -88,9 +88,9 @@ public:
     while (done != 0 && errno == EINTR);
     return done == 0;
   }
-  // False, and EWOULDBLOCK, while another one has it locked. It ends with the object, or with the process.
+  // False with EWOULDBLOCK while the file is locked elsewhere. The lock ends with the object or the process.
   bool lock() { return ::flock(number_, LOCK_EX | LOCK_NB) == 0; }
-  // Whether it is the file of this name, which might have been removed or replaced.
+  // Whether `path` still names this file, which might have been removed or replaced.
   bool is_at(const std::string& path) const {
     struct stat own{}, named{};
     return ::fstat(number_, &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
@@ -100,7 +100,7 @@ public:
     struct stat own{};
     return ::fstat(number_, &own) == 0 && ((own.st_mode & 07777U) == mode || ::fchmod(number_, mode) == 0);
   }
-  // Only root may give a file away, and nobody needs to.
+  // Changes the owner. Only root may do that, and nobody needs it: a failure is ignored.
   void give_to(uid_t user, gid_t group) { [[maybe_unused]] const int done = ::fchown(number_, user, group); }
   bool close() {
     const bool fine = number_ < 0 || ::close(number_) == 0;
@@ -121,7 +121,7 @@ private:
   throw file_error(text);
 }
 
-// A file whose bytes are not known: the system did not open it, or did not read it. That says nothing about what is in it.
+// A file that the system did not open or did not read. The error says nothing about its contents.
 class unreadable_file : public file_error {
 public:
   using file_error::file_error;
@@ -129,19 +129,19 @@ public:
 
 inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// The folder of a file, with a slash at its end; "./" of a name alone.
+// The folder of a file, with a slash at its end; "./" for a name alone.
 inline std::string folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   return slash == path.npos ? "./" : path.substr(0, slash + 1);
 }
-// Makes the names in a folder last. Some file systems refuse to sync a folder, and one that may not be read cannot be opened:
-// there is nothing to do then.
+// Syncs a folder, so that the names in it last. A failure is ignored: some file systems refuse to sync a folder, and a folder
+// that may not be read cannot be opened.
 inline void sync_folder(const std::string& folder) {
   open_file names(folder, O_RDONLY);
   if (names) names.sync();
 }
 
-// Calls f(name) for all that is in a folder. Gives 0, or the reason why it cannot be read.
+// Calls f(name) for every entry of a folder. Returns 0, or the errno if the folder cannot be read.
 template <class F>
 int for_each_name(const std::string& folder, F&& f) {
   struct closes {
@@ -157,8 +157,7 @@ int for_each_name(const std::string& folder, F&& f) {
   }
 }
 
-// The names in a folder, in no order; none where there is no folder. Throws file_error where there may be one, and it cannot be
-// read.
+// The names in a folder, in no order; none if there is no folder. Throws file_error if there may be one that cannot be read.
 inline std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
   const int reason = for_each_name(folder, [&](std::string_view name) { out.emplace_back(name); });
@@ -168,9 +167,9 @@ inline std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
-// Removes the parts of files that processes left which were killed while they wrote: of all files in a folder whose names begin
-// so. A writer holds a lock on its part, see replacement: one that can be locked has none, in whatever container, with whatever
-// number of a process, and on whatever machine it was. A file system without locks keeps its parts, which do no harm.
+// Removes the parts that killed writers left, of all files in a folder whose names begin with `begin`. A writer holds a lock
+// on its part, see replacement. A part that can be locked therefore has no writer, whatever container, process number or
+// machine it came from. On a file system without locks the parts stay; they do no harm.
 inline void remove_dead_parts(const std::string& folder, std::string_view begin) {
   const auto is_part = [&](std::string_view name) {
     const std::size_t at = name.rfind(".part-");
@@ -186,8 +185,9 @@ inline void remove_dead_parts(const std::string& folder, std::string_view begin)
   });
 }
 
-// A file on its way to replace another one: written beside it, then renamed over it. What is behind a symbolic link is replaced,
-// not the link; mode and owner stay. A pipe and a device such as /dev/null or /dev/stdout are written into.
+// A file that replaces another one: it is written beside the old file, then renamed over it. A symbolic link stays and the
+// file that it points to is replaced; mode and owner stay. A pipe or a device such as /dev/null or /dev/stdout is written in
+// place.
 class replacement {
 public:
   explicit replacement(const std::string& path) : asked_(path), path_(path) {
@@ -205,7 +205,7 @@ public:
     folder_ = folder_of(path_);
     remove_dead_parts(folder_, path_.substr(path_.find_last_of('/') + 1) + ".part-");
     make_part();
-    // Before anything is in it, or what only its owner may read would be read by others.
+    // Before anything is written, else others could read what only the owner may read.
     if (exists) {
       if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) file_->give_to(old.st_uid, old.st_gid);
       if (!file_->set_mode(old.st_mode & 0777U)) fail("keep the mode of");
@@ -215,14 +215,14 @@ public:
   replacement& operator=(const replacement&) = delete;
 
   open_file& file() { return *file_; }
-  // Nothing here allocates: it either throws and leaves the old file, or is done.
+  // Allocates nothing: either throws and leaves the old file, or succeeds.
   void finish() {
     if (in_place_) {
       if (!file_->close()) fail("close");
       return;
     }
     if (!file_->sync()) fail("sync");
-    // The part stays open, and with it locked, until it has its name.
+    // The part stays open, and so locked, until it has its final name.
     if (std::rename(part_.name.c_str(), path_.c_str()) != 0) fail("replace");
     part_.name.clear();
     file_->close();
@@ -236,8 +236,8 @@ public:
   }
 
 private:
-  // A link that leads nowhere yet says what file is to be made. One of /proc stands for a file that is open, which a file of
-  // the same name would not be: /dev/stdout, where a shell has sent it to a file.
+  // A dangling link names the file to make. A link of /proc is an open file and is written in place, because a new file of
+  // its name would be another one. /dev/stdout is such a link if a shell has redirected it to a file.
   void follow_links() {
     std::string to(4096, '\0');
     for (int links = 0; !in_place_; ++links) {
@@ -250,9 +250,9 @@ private:
       path_ = (target.starts_with('/') ? "" : folder_of(path_)) + std::string(target);
     }
   }
-  // In the same folder, as a rename cannot cross file systems; with the process and a number, as others may be writing the
-  // same file. A name that is there is another's: of a process in another container, or of one that was killed and had the
-  // same number.
+  // Makes the part in the same folder, because a rename cannot cross file systems. Its name has the process id and a number,
+  // because others may be writing the same file. A name that exists belongs to a process in another container, or to a killed
+  // one that had the same id.
   void make_part() {
     static std::atomic<unsigned> serial{0};
     const std::string stem = path_ + ".part-" + std::to_string(::getpid()) + "-";
@@ -261,7 +261,8 @@ private:
       file_.emplace(name, O_WRONLY | O_CREAT | O_EXCL);
       if (!*file_ && errno == EEXIST) continue;
       if (!*file_) fail("create a file beside");
-      // Between these two calls it looked as if its writer were gone: then it is removed, and the next one is made.
+      // Between these two calls the part is not locked, so another process may have taken it for dead and removed it. Then
+      // the next one is made.
       const bool lost = file_->lock() ? !file_->is_at(name) : errno == EWOULDBLOCK;
       if (lost) continue;
       part_.name = std::move(name);
@@ -269,7 +270,7 @@ private:
     }
   }
 
-  struct removed_file { // unless it has got its name, or has none yet
+  struct removed_file { // unless it has its final name, or was never made
     std::string name;
     ~removed_file() {
       if (!name.empty()) ::unlink(name.c_str());
@@ -282,7 +283,7 @@ private:
   std::optional<open_file> file_;
 };
 
-// Makes what write(open_file&) writes the whole contents of the file; it gives false where it fails. See
+// Replaces the contents of the file by what write(open_file&) writes; `write` returns false if it fails. See
 // write_file_atomically.
 template <class Write>
 void replace_file(const std::string& path, Write&& write) {
@@ -293,10 +294,10 @@ void replace_file(const std::string& path, Write&& write) {
 
 } // namespace detail
 
-// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part,
-// and so does the next start after a crash: the text is written beside the file under another name, synced, then
-// renamed over it. Throws file_error and leaves the old file alone when any of that fails. A symbolic link stays one, and mode
-// and owner of the file stay; a pipe and a device such as /dev/stdout are written into.
+// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so does the
+// next start after a crash: the text is written beside the file under another name, synced, then renamed over it. Throws
+// file_error and leaves the old file alone when any of that fails. A symbolic link, the mode and the owner of the file stay;
+// a pipe or a device such as /dev/stdout is written in place.
 inline void write_file_atomically(const std::string& path, std::string_view text) {
   detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }

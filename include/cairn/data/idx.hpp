@@ -24,9 +24,9 @@ namespace cairn {
 //   byte  2           type of an element: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float, 0x0E double
 //   byte  3           number of extents
 //   bytes 4 …         the extents, 32 bits each, none of them 0; the first one counts samples
-//   then              the elements, row after row, and nothing behind them
+//   then              the elements, row after row, and nothing after them
 
-// What an IDX file holds: `samples` samples of one shape, one after another.
+// The contents of an IDX file: `samples` samples of one shape, one after another.
 template <class T>
 struct idx_array {
   std::size_t samples = 0;
@@ -60,7 +60,7 @@ inline std::string idx_type_name(unsigned code) {
   }
 }
 
-// Element by element, by shifts: neither the machine's byte order nor an alignment comes in.
+// Reads one number by shifts, independent of the machine's byte order and of alignment.
 template <std::unsigned_integral U>
 constexpr U big_endian(const std::uint8_t* from) {
   U number = 0;
@@ -85,8 +85,8 @@ struct idx_header {
   std::size_t elements = 0; // that follow; the file is known to have exactly that many
 };
 
-// Checks everything there is to check, from the first idx_header_limit bytes of a file (or all of a shorter one) and its
-// size, so that no memory is asked for on the word of a damaged file.
+// Checks everything, from the first idx_header_limit bytes of a file (or all of a shorter one) and its size. So a damaged
+// file cannot make the program allocate too much memory.
 inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
                                    std::size_t element_bytes, const std::string& name) {
   const auto cut_short = [&](std::uint64_t needed) {
@@ -109,7 +109,7 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   idx_header header{.bytes = 4 + 4 * axes};
   if (start.size() < header.bytes) cut_short(header.bytes);
 
-  // All in 64 bits. The product stops before it could pass the number of bytes that are there.
+  // All in 64 bits. The product is stopped before it exceeds the number of bytes that are there.
   const std::uint64_t available = file_size - header.bytes;
   std::array<std::uint64_t, shape::max_rank + 1> extents{};
   for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -135,7 +135,7 @@ inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uin
   return header;
 }
 
-// Room for all elements of a file whose size is known to be what the header says.
+// Allocates all elements of a file whose size is known to fit its header.
 template <class T>
 idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   const auto refuse = [&] {
@@ -157,8 +157,8 @@ idx_array<T> idx_room(const idx_header& header, const std::string& name) {
 
 } // namespace detail
 
-// An IDX file that lies in memory. T is one of the six types, and has to be the file's. Throws file_error with the
-// name, the byte, what was expected there and what was found; input_error where a sound file is larger than the memory.
+// Parses an IDX file in memory. T is one of the six types and must be that of the file. Throws file_error with the name, the
+// byte, what was expected there and what was found; input_error if a sound file does not fit into memory.
 template <detail::idx_element T>
 idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
   const auto start = file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
@@ -169,7 +169,7 @@ idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& na
   return result;
 }
 
-// The same from a file. Bytes are read to where they stay; wider elements are turned round there.
+// The same from a file. The elements are read into their final place; those of more than one byte are converted there.
 template <detail::idx_element T>
 idx_array<T> read_idx(const std::string& path) {
   detail::open_file file(path, O_RDONLY);

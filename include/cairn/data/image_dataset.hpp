@@ -15,15 +15,15 @@
 
 namespace cairn {
 
-// What a pixel p in 0 … 255 becomes: (p / 255 - mean) / deviation. With the mean and the deviation of the training
-// images, the network sees numbers of mean 0 and variance 1.
+// Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
+// network's inputs have mean 0 and variance 1.
 struct pixel_scale {
   double mean = 0;
   double deviation = 1;
 };
 
-// Labelled images (height, width, channels). Pixels and labels stay bytes, an eighth or a quarter of the memory of
-// numbers; a pixel becomes a number of type T when a batch is made.
+// Labelled images (height, width, channels). Pixels and labels are kept as bytes, a quarter or an eighth of the memory of
+// numbers; pixels become numbers of type T when a batch is made.
 template <class T>
 class image_dataset {
 public:
@@ -50,21 +50,21 @@ public:
   const shape& sample_shape() const { return image_; }
   static constexpr std::size_t targets_per_sample() { return 1; }
 
-  // Looks values up instead of computing them, so that they are the same bits whatever a compiler contracts.
+  // Looks values up instead of computing them, so that they have the same bits whatever operations a compiler contracts.
   void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
     const std::uint8_t* const first = pixels_.data() + index * input.size();
     const std::size_t channels = values_.size();
     const auto* const values = values_.data();
     if (channels == 1)
       for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
-    else if (channels == 3) // a number that the compiler knows is twice as quick
+    else if (channels == 3) // a constant number of channels is twice as fast
       read_channels<3>(first, input, values);
     else
       for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
     target[0] = labels_[index];
   }
 
-  // What a transform fills the margin with: what a black pixel becomes.
+  // The value of a black pixel: transforms fill margins with it.
   pixel_value black() const {
     std::vector<double> channels;
     for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
@@ -75,7 +75,7 @@ public:
   std::span<const std::uint8_t> labels() const { return labels_; }
 
 private:
-  using table = std::array<T, 256>; // the number that each byte becomes
+  using table = std::array<T, 256>; // the value of each byte
 
   image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
                 std::span<const pixel_scale> scales)

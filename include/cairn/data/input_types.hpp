@@ -56,7 +56,7 @@ struct input_type_of<Type> {
   using type = Type;
 };
 
-// Of types of which the last is that of the targets: the others, as a dataset's input_type.
+// All types but the last, which is that of the targets, as a dataset's input_type.
 template <class Types, class Positions = std::make_index_sequence<Types::size - 1>>
 struct inputs_before_last;
 template <class Types, std::size_t... K>

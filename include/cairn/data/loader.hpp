@@ -34,28 +34,28 @@
 
 namespace cairn {
 
-// Batches of a dataset, in the order of a sampler, as torch's DataLoader:
+// Batches of a dataset in the order of a sampler, as torch's DataLoader:
 //
 //   loader batches{digits.train, sampler{rank}, batch<64>{}};
 //   for (int epoch = 0; epoch < 5; ++epoch)
 //     for (const auto& [images, labels] : batches) …
 //
-// images (rows, sample) and labels (rows, targets) are views that hold until the next batch is asked for; rows is 64,
-// or less in the last batch. The dataset stays with the caller and has to outlive the loader.
+// images (rows, sample) and labels (rows, targets) are views that are valid until the next batch is requested; rows is 64, or
+// less in the last batch. The dataset is not copied and must outlive the loader.
 //
-// Every begin() is a pass, and every pass an epoch: the sampler's first, then the next, shuffled and transformed anew. A
-// pass that was left early counts, a begin() that threw does not; ranks agree as they begin the same passes. set_epoch()
-// names the epoch of the next pass; place() and go_to() are for a job that is taken up again in the middle of one. There is
-// one pass at a time: an iterator of an earlier one throws when it is used.
+// Every begin() starts a pass, and every pass is an epoch: first the sampler's first one, then the next, each shuffled and
+// transformed anew. A pass that is left early counts, a begin() that throws does not; ranks agree because they begin the same
+// passes. set_epoch() sets the epoch of the next pass; place() and go_to() resume a job in the middle of an epoch. There is
+// one pass at a time: an iterator of an earlier pass throws when it is used.
 //
-// A loader belongs to the thread that loops over it: one thread at a time calls its functions and reads its batches. A thread of
-// its own makes the next batches while the step runs. Neither the order nor the content depends on how many it
-// makes ahead. Memory is allocated here, and for the order when a pass begins; not for each batch. What the dataset
-// throws comes out where the batch would have. Leaving the loop early, or destroying the loader, stops the thread after
-// the sample it is reading.
+// A loader and its views belong to one thread at a time, which calls the functions and reads the batches. A thread of the
+// loader's own prepares the next batches while the step runs. Neither order nor content depends on how many batches it
+// prepares ahead. Memory is allocated by the constructor, and for the order when a pass begins; not for each batch. An
+// exception of the dataset is rethrown where its batch would have come. Leaving the loop early, or destroying the loader,
+// stops the thread after the sample that it is reading.
 //
-// A loader belongs to one thread at a time, and so do the views that it gives. Its own thread calls the dataset's read() and
-// the transform, so several loaders may share a dataset whose read() writes nothing but the sample.
+// The loader's thread calls the dataset's read() and the transform, so several loaders may share a dataset whose read()
+// writes only the sample.
 template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
@@ -89,18 +89,18 @@ public:
   loader(const loader&) = delete;
   loader& operator=(const loader&) = delete;
 
-  // How many batches, and how many samples, one pass gives.
+  // The number of batches, and of samples, in one pass.
   std::size_t size() const { return batches_of(samples_of_order()); }
   std::size_t samples() const {
     const std::size_t count = samples_of_order();
     return options_.drop_last ? count / options_.rows * options_.rows : count;
   }
 
-  // The epoch that is read, from the pass that was begun last; before the first pass, the one it will be.
+  // The epoch of the latest pass; before the first pass, the epoch that it will have.
   std::uint64_t epoch() const { return pass_ == 0 ? next_epoch_ : epoch_; }
 
-  // The next begin() is this epoch, and those behind it count on from there. Not of a temporary loader, so that it can be
-  // written into a loop: for (const auto& [images, labels] : batches.set_epoch(7)) …
+  // Sets the epoch of the next begin(); later passes count on from there. Not callable on a temporary loader, so that it can
+  // be used in a loop: for (const auto& [images, labels] : batches.set_epoch(7)) …
   template <std::integral Epoch>
   loader& set_epoch(Epoch epoch) & {
     next_epoch_ = detail::not_negative(epoch, "loader::set_epoch", "an epoch");
@@ -108,12 +108,13 @@ public:
     return *this;
   }
 
-  // What is read next: in a pass the batch behind the current one, so after the step on it this is where to go on.
+  // The place of the next batch. During a pass that is the batch after the current one: where to go on after the step on the
+  // current batch.
   loader_place place() const {
     if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
     return {next_epoch_, next_batch_};
   }
-  // The next begin() is the rest of this epoch, from this batch on: the same batches, without reading those before them.
+  // Lets the next begin() start at this batch of this epoch: the same batches follow, and those before it are not read.
   // Throws input_error if the epoch has fewer batches.
   loader& go_to(const loader_place& next) & {
     if (next.batch > size())
@@ -123,8 +124,8 @@ public:
     next_batch_ = static_cast<std::size_t>(next.batch);
     return *this;
   }
-  // A number of which samples this rank reads in an epoch, in which order and how many at once, and of the seed of the
-  // transform's random numbers: whether another loader reads the same. It makes the whole order to know it.
+  // A hash of the samples that this rank reads in an epoch, their order, the size of the batches and the seed of the
+  // transform: equal if another loader reads the same. It computes the whole order of the epoch.
   std::uint64_t fingerprint(std::uint64_t epoch) const {
     std::vector<std::size_t> facts;
     if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
@@ -133,34 +134,37 @@ public:
       facts.push_back(static_cast<std::size_t>(fact));
     return detail::quick_checksum(std::as_bytes(std::span{facts}));
   }
-  // A number that tells the dataset from another one of as many samples, without the transform; 0 where that cannot be told
-  // (dataset_fingerprint.hpp). Reads some samples when it is asked first.
+  // A hash that distinguishes the dataset from another one of the same size, without the transform; 0 if it cannot
+  // (dataset_fingerprint.hpp). The first call reads some samples.
   std::uint64_t dataset_fingerprint() const {
     if (!known_as_) known_as_ = detail::fingerprint_of(*dataset_);
     return *known_as_;
   }
-  // This rank's share of a number of what the steps of an epoch see, with so many micro-batches in each and so many ranks: summed
-  // over the ranks it is the same where another number of ranks makes the same steps (step_samples.hpp).
+  // This rank's share of a hash of the samples that the steps of an epoch see, with this number of micro-batches in a step
+  // and this number of ranks. The sum over the ranks is the same for another number of ranks that makes the same steps
+  // (step_samples.hpp).
   std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
     std::vector<std::size_t> order;
     if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
     return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
                                   dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
   }
-  // How many ranks share the dataset by this loader's sampler; 0 if that does not say it.
+  // The number of ranks that share the dataset, by this loader's sampler; 0 if the sampler does not say.
   std::size_t readers() const {
     if constexpr (requires { std::size_t{order_.ranks()}; }) return order_.ranks();
     else return 0;
   }
 
-  // From the next begin() on, which is this sampler's first epoch. Cheaper than a new loader: memory and thread stay.
+  // Uses this sampler from the next begin() on, which is the sampler's first epoch. Cheaper than a new loader: memory and
+  // thread stay.
   void set_sampler(Sampler order) {
     order_ = std::move(order);
     next_epoch_ = detail::first_epoch(order_);
     next_batch_ = 0;
   }
 
-  // All of one pass are at the same batch. Of an earlier pass, and behind the last batch, they throw an error.
+  // All iterators of a pass are at the same batch. An iterator throws an error if it is of an earlier pass, or if it is read
+  // or advanced past the last batch.
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;
@@ -232,7 +236,7 @@ private:
     return options;
   }
 
-  // What this rank reads in this epoch.
+  // Determines the samples that this rank reads in this epoch.
   void choose_samples() {
     if constexpr (sample_order<Sampler>) {
       const std::size_t known = dataset_->size();
@@ -284,7 +288,7 @@ private:
     left_ = left;
   }
 
-  // What the prefetcher calls.
+  // The function that the prefetcher calls.
   struct filling {
     const loader* of;
     void operator()(std::size_t slot, std::size_t index, const std::atomic<bool>& cancelled) const {
@@ -292,7 +296,7 @@ private:
     }
   };
 
-  // On the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
+  // Runs on the prefetcher's thread. Reads only what begin() wrote while that thread was at rest.
   void fill(const buffer& into, std::size_t index, const std::atomic<bool>& cancelled) const {
     const std::size_t rows = rows_of(indices_.size(), index);
     for (std::size_t row = 0; row < rows && !cancelled.load(std::memory_order_relaxed); ++row)
@@ -330,7 +334,7 @@ private:
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 
-// What a state needs of a loader; one of your own has it too if it offers these.
+// The members of a loader that a saved state needs; a loader of your own can be resumed if it has them.
 template <class L>
 concept resumable_loader = requires(L& own, const L& its) {
   { its.place() } -> std::convertible_to<loader_place>;
@@ -354,7 +358,7 @@ struct third_argument_message {
     return false;
   }
 };
-// The third argument of a loader where there is no batch<N>.
+// The third argument of a loader that was given no batch<N>.
 template <class Third>
 struct loader_without_batch : third_argument_message {};
 
@@ -363,7 +367,7 @@ struct without_batch {};
 
 } // namespace detail
 
-// What a loader becomes that is told no batch<N>: one of single samples, behind the error.
+// The loader that is made without a batch<N>, after the error: one of single samples.
 template <class Dataset, class Third, class Sampler>
 class loader<detail::without_batch<Dataset, Third>, Sampler, 1, no_transform> : public loader<Dataset, Sampler, 1> {
 public:

@@ -18,8 +18,8 @@ struct loader_options {
   std::chrono::milliseconds deadline{60000}; // the longest wait for one batch; then deadline_error
 };
 
-// Where a job stands in its samples: in this epoch so many batches have been read. It is a number for all ranks together, as
-// each reads its own share.
+// The position of a job in its samples: the epoch, and the number of batches read in it. It is the same on all ranks, as each
+// reads its own share.
 struct loader_place {
   std::uint64_t epoch = 0;
   std::uint64_t batch = 0;

@@ -13,12 +13,12 @@
 
 namespace cairn::detail {
 
-// Makes a folder and those above it, where they are not there yet: "runs/a". A new one lasts: the folder that it stands in is
-// synced. Throws file_error.
+// Makes a folder and its missing parents: "runs/a". The parent of each new folder is synced, so that the new one lasts.
+// Throws file_error.
 inline void make_folder(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    // Another process may make the same one at the same time; and what is there need not be writable here.
+    // Another process may make the same folder at the same time, and an existing folder need not be writable.
     const bool is_name = !part.empty() && part.back() != '/';
     if (is_name && ::mkdir(part.c_str(), 0777) == 0) sync_folder(folder_of(part));
     else if (is_name) {
@@ -34,7 +34,7 @@ inline void make_folder(const std::string& path) {
   }
 }
 
-// The folder in which a file is to be.
+// Makes the folder of a file.
 inline void make_folder_of(const std::string& file) {
   const std::size_t slash = file.find_last_of('/');
   if (slash != file.npos && slash > 0) make_folder(file.substr(0, slash));

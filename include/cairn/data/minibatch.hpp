@@ -21,8 +21,8 @@
 
 namespace cairn {
 
-// What a loader hands out: views of its own memory, valid until it is asked for the next batch.
-// Labels, which are one integer a sample, have the shape () of one number; other targets have one axis.
+// A batch of a loader: views of the loader's memory, valid until the next batch is requested. Labels, one integer per sample,
+// have the shape () of one number; other targets have one axis.
 template <class Input, class Target>
 struct minibatch {
   tensor_view<const Input> inputs;   // (rows, sample)
@@ -31,7 +31,7 @@ struct minibatch {
   constexpr std::size_t rows() const { return inputs.rows(); }
 };
 
-// The same of samples with several inputs. It takes apart into all of them and the targets:
+// The same for samples with several inputs. A structured binding gets all of them and the targets:
 //   for (const auto& [hidden, mask, labels] : batches) train.step(inputs(hidden, mask), labels);
 template <class... Inputs, class Target>
 struct minibatch<input_types<Inputs...>, Target> {
@@ -65,7 +65,7 @@ class aligned_array {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
 public:
-  // For so many samples of a shape. Throws input_error where they have no room in memory.
+  // For `rows` samples of a shape. Throws input_error if they do not fit into memory.
   aligned_array(std::size_t rows, const shape& sample) : count_(count_of(rows, sample)), data_(allocate(rows, sample, count_)) {
     std::uninitialized_value_construct_n(data_.get(), count_);
   }
@@ -109,7 +109,7 @@ private:
   std::unique_ptr<T, release> data_;
 };
 
-// The memory of one batch, and how much of it is filled. Input is a dataset's input_type.
+// The memory of one batch. Input is a dataset's input_type.
 template <class Input, class Target, class Elements = typename inputs_of<Input>::elements,
           class Positions = typename inputs_of<Input>::positions>
 class batch_buffer;

@@ -58,9 +58,8 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
 
 } // namespace detail
 
-// Reads train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-… from a folder, as they are distributed once they
-// have been gunzipped; any file of that form will do. Throws file_error that names the file, the byte, what was
-// expected and what was found.
+// Reads train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-… from a folder, as distributed and gunzipped; any file of
+// that form will do. Throws a file_error that names the file, the byte, what was expected and what was found.
 template <class T = float>
 digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_scale) {
   digit_images<T> digits{detail::read_digits<T>(folder, "train", scale), detail::read_digits<T>(folder, "t10k", scale)};
@@ -71,7 +70,7 @@ digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_
   return digits;
 }
 
-// Is there something for read_mnist to read? Whether it is sound, read_mnist says.
+// Whether the files for read_mnist are there; read_mnist checks whether they are sound.
 inline bool has_mnist(const std::string& folder) {
   return detail::file_exists(detail::mnist_file(folder, "train-images", "idx3-ubyte"));
 }

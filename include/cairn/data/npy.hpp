@@ -20,7 +20,7 @@
 
 namespace cairn {
 
-// An array as numpy has it: its extents, and its elements row by row. No extents: one number.
+// A numpy array: its extents, and its elements row by row. No extents: one number.
 template <class T>
 struct npy_array {
   std::vector<std::size_t> extents;
@@ -29,9 +29,9 @@ struct npy_array {
 
 namespace detail {
 
-// What numpy calls the type of an array's elements: 'f' and 4 bytes.
+// numpy's type of an array's elements, such as 'f' and 4 bytes.
 struct npy_type {
-  char kind = 0; // f: floating point, i: integer, u: unsigned, b: truth, which is not read
+  char kind = 0; // f: floating point, i: integer, u: unsigned, b: bool, which is not read
   std::size_t size = 0;
   bool operator==(const npy_type&) const = default;
 };
@@ -41,7 +41,7 @@ inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f'
                                                                   : 'u',
                                       sizeof(T)};
 
-// Numbers that both have: no bool, of which numpy's may be any byte.
+// Numbers that numpy and C++ share. No bool: numpy's may be any byte.
 template <class T>
 concept npy_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
 
@@ -49,11 +49,11 @@ concept npy_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && size
 class npy_header {
 public:
   npy_type type;
-  bool turned = false;        // the bytes of a number are in the other order than on this machine
+  bool turned = false;        // the byte order is not this machine's
   bool fortran_order = false; // the first extent is the innermost
   std::vector<std::size_t> extents;
 
-  // Gives what is wrong with the text; nothing if it is right.
+  // Returns what is wrong with the text; empty if it is right.
   std::string read(std::string_view text) {
     text_ = text;
     if (!take('{')) return "no dictionary";
@@ -133,9 +133,9 @@ private:
 
 } // namespace detail
 
-// Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers have to be of type T;
-// float and double are converted into each other. Throws file_error, which names the file and what is wrong with it; no
-// memory is asked for by a size that was not compared with that of the file.
+// Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers must be of type T, but
+// float and double are converted into each other. Throws file_error, which names the file and what is wrong with it. Every
+// size is compared with that of the file before memory is allocated by it.
 template <detail::npy_number T>
 npy_array<T> read_npy(const std::string& path) {
   const auto fail = [&](const std::string& what) { throw file_error("read_npy: '" + path + "': " + what); };
@@ -192,9 +192,9 @@ npy_array<T> read_npy(const std::string& path) {
   else if (header.type.size == 4) take(float{});
   else take(double{});
 
-  if (header.fortran_order && header.extents.size() > 1 && !to.empty()) { // numbers by the last extent first: turn them round
+  if (header.fortran_order && header.extents.size() > 1 && !to.empty()) { // column-major: reorder it
     std::vector<T> turned(to.size());
-    std::vector<std::size_t> at(header.extents.size(), 0); // the place of number i of the file
+    std::vector<std::size_t> at(header.extents.size(), 0); // the indices of number i of the file
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::size_t place = 0;
       for (std::size_t a = 0; a < at.size(); ++a) place = place * header.extents[a] + at[a];
@@ -218,7 +218,7 @@ void write_npy(const std::string& path, const Numbers& array, const std::vector<
   std::size_t elements = 1;
   std::string shape;
   for (const std::size_t extent : extents) {
-    if (extent != 0 && elements > static_cast<std::size_t>(-1) / extent) // the product would look small
+    if (extent != 0 && elements > static_cast<std::size_t>(-1) / extent) // the product would wrap around
       throw input_error("write_npy: expected extents whose product fits 64 bits, found more");
     elements *= extent;
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);

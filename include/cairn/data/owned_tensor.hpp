@@ -9,8 +9,8 @@
 
 namespace cairn {
 
-// `rows` samples of one shape, one after another without gaps, that own their memory: what an evaluation returns. It is read
-// like a tensor_view, and stays as it is whatever the trainer does next. Moved, not copied.
+// `rows` samples of one shape, contiguous, that own their memory: the result of an evaluation. It is read like a tensor_view
+// and does not change, whatever the trainer does next. It can be moved, not copied.
 template <class T>
 class owned_tensor {
 public:
@@ -34,7 +34,7 @@ public:
   const T* end() const { return data() + size(); }
   const T& operator[](std::size_t index) const { return data_[index]; } // counts elements, not rows
 
-  // A view of a temporary one would be a view of nothing: give it a name first.
+  // A view of a temporary tensor would dangle: give it a name first.
   operator tensor_view<const T>() const& { return {data(), rows_, sample_shape_}; }
   operator tensor_view<const T>() const&& = delete;
 

@@ -24,8 +24,8 @@ constexpr std::uint64_t random_below(std::uint64_t bits, std::uint64_t bound) {
   return high_bits * high_bound + (middle >> 32) + (other >> 32);
 }
 
-// Purposes for which the data side draws random numbers; the seed is changed by them, so that a shuffle, a split, a
-// transform and a Dropout that were given the same seed do not see the same numbers.
+// Constants that are mixed into a seed, one for each purpose: a shuffle, a split, a transform and a Dropout of the same seed
+// do not see the same numbers.
 inline constexpr std::uint64_t shuffle_purpose = 0x9D5C3A1F6E0B7248U;
 inline constexpr std::uint64_t transform_purpose = 0x4B1FE6D208A79C35U;
 inline constexpr std::uint64_t split_purpose = 0xC8673D92E15FA04BU;

@@ -12,7 +12,7 @@
 
 namespace cairn {
 
-// What a pixel is: one number for all of its channels, or one for each. An image_dataset says what a black pixel is
+// The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
 // (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
 class pixel_value {
 public:
@@ -26,7 +26,8 @@ public:
   std::size_t size() const { return channels_.size(); }
   double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
 
-  // Writes `count` numbers, whole pixels of so many channels each. Throws input_error where this has another number of them.
+  // Writes `count` numbers: whole pixels of `channels` numbers each. Throws input_error if this value has neither 1 nor
+  // `channels` of them.
   template <class T>
   void fill(T* to, std::size_t count, std::size_t channels) const {
     if (channels_.size() == 1) {

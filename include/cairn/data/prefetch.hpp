@@ -16,15 +16,15 @@
 
 namespace cairn::detail {
 
-// Makes numbered things ahead of their use: make(slot, index, cancelled) fills a slot, on a thread of its
-// own, and next() hands slots over in the order of the indices. There is one slot more than things ahead, the one that
-// the taker holds; a slot is filled again only after the taker has asked for the next one. With nothing ahead there is
-// one slot and no thread, and next() makes the thing itself.
+// Makes numbered items ahead of their use: make(slot, index, cancelled) fills a slot on a thread of the prefetcher's own, and
+// next() returns the slots in the order of the indices. There is one more slot than items ahead: the one that the consumer
+// holds. It is filled again only after the consumer has asked for the next one. With no items ahead there is one slot and no
+// thread, and next() makes the item itself.
 //
-// All counters are behind one mutex: it is taken twice a batch, which cannot be measured beside making one.
+// One mutex guards all counters: it is taken twice per batch, a cost that cannot be measured beside making the batch.
 //
-// One thread at a time, the taker, calls its functions; make() runs on the prefetcher's own thread, or on the taker's where
-// nothing is made ahead.
+// One thread at a time, the consumer, calls its functions; make() runs on the prefetcher's own thread, or on the consumer's
+// if nothing is made ahead.
 template <class Make>
 class prefetcher {
 public:
@@ -33,7 +33,7 @@ public:
   prefetcher(const prefetcher&) = delete;
   prefetcher& operator=(const prefetcher&) = delete;
 
-  // Returns when the sample that is being read is done: every wait of the thread looks at `stopping_`.
+  // Waits for the sample that is being read: every wait of the thread checks `stopping_`.
   ~prefetcher() {
     {
       const std::lock_guard lock(mutex_);
@@ -46,7 +46,7 @@ public:
 
   std::size_t slots() const { return ahead_ + 1; }
 
-  // Gives up what is under way. After it, the thread touches nothing until start().
+  // Gives up the item that is being made. Afterwards the thread touches nothing until start().
   void cancel() {
     std::unique_lock lock(mutex_);
     cancelled_ = true;
@@ -54,7 +54,7 @@ public:
       throw deadline_error(late("to give up a batch"));
   }
 
-  // Begins with index 0 of `count` things; only after cancel(), or at first.
+  // Begins with index 0 of `count` items; to be called only after cancel(), or the first time.
   void start(std::size_t count) {
     {
       const std::lock_guard lock(mutex_);
@@ -68,8 +68,8 @@ public:
     room_.notify_one();
   }
 
-  // The slot of the next thing; the slot that was handed out before is given back. What make() threw comes out here,
-  // after everything that was made before it.
+  // Returns the slot of the next item and takes back the previous one. An exception of make() is rethrown here, after all
+  // items that were made before it.
   std::size_t next() {
     if (ahead_ == 0) {
       make_(0, taken_++, cancelled_);
@@ -127,10 +127,10 @@ private:
 
   std::mutex mutex_;
   std::condition_variable room_;  // the thread waits for something to do
-  std::condition_variable ready_; // the taker waits for a slot, or for the thread to stop working
+  std::condition_variable ready_; // the consumer waits for a slot, or for the thread to stop working
   std::size_t count_ = 0;
   std::size_t made_ = 0;     // by the thread
-  std::size_t taken_ = 0;    // by the taker
+  std::size_t taken_ = 0;    // by the consumer
   std::size_t released_ = 0; // slots that may be filled again: taken, and no longer held
   bool busy_ = false;        // the thread is inside make
   bool stopping_ = false;

@@ -14,7 +14,7 @@ namespace cairn {
 
 // Mirrors an image (height, width) or (height, width, channels), left to right, with this probability: torchvision's
 // RandomHorizontalFlip. Models sample_transform. Throws input_error for a sample of another rank, and for a probability
-// that is none.
+// outside [0, 1].
 struct random_horizontal_flip {
   double probability = 0.5;
 

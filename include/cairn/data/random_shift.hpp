@@ -18,8 +18,8 @@
 namespace cairn {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
-// likely, and fills what comes in from outside with `fill` (what a black pixel is: the dataset's black()). Models
-// sample_transform. Throws input_error for a sample of another rank, and for a fill of another number of channels.
+// likely, and fills the uncovered margin with `fill`, usually the dataset's black(). Models sample_transform. Throws
+// input_error for a sample of another rank, and for a fill of another number of channels.
 struct random_shift {
   std::size_t pixels = 2;
   pixel_value fill = 0;
@@ -30,7 +30,7 @@ struct random_shift {
   }
 
 private:
-  friend struct random_crop; // the same under its other name
+  friend struct random_crop; // the same by torchvision's name
 
   template <class T>
   static void move_at_random(std::span<T> sample, const shape& image, const random_key& key, std::size_t pixels,

@@ -20,8 +20,8 @@ namespace cairn {
 
 namespace detail {
 
-// The lengths of parts that are given as shares of the whole. As torch does it, each is rounded down, and what is left
-// over goes to the first parts, one sample each.
+// The lengths of parts that are given as shares of the whole. As in torch, each is rounded down, and the remainder goes to
+// the first parts, one sample each.
 template <std::size_t N>
 std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<double, N>& shares) {
   std::array<std::size_t, N> lengths{};
@@ -35,7 +35,7 @@ std::array<std::size_t, N> lengths_of_shares(std::size_t size, const std::array<
     lengths[part] = static_cast<std::size_t>(std::floor(static_cast<double>(size) * shares[part]));
     used += lengths[part];
   }
-  if (!(std::abs(sum - 1) < 1e-6)) // as much as float makes of 0.9F and 0.1F
+  if (!(std::abs(sum - 1) < 1e-6)) // allows for float, such as 0.9F and 0.1F
     throw input_error("random_split: expected shares whose sum is 1, found " + std::to_string(sum));
   for (std::size_t part = 0; used < size; part = (part + 1) % N, ++used) ++lengths[part];
   return lengths;
@@ -51,7 +51,7 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(std::exchange(next, next + length));
     return std::vector<std::size_t>(first, first + static_cast<std::ptrdiff_t>(length));
   };
-  return {subset<Dataset>(data, take(lengths[Parts]))...}; // in the order of the parts, as the braces have it
+  return {subset<Dataset>(data, take(lengths[Parts]))...}; // braces evaluate in the order of the parts
 }
 
 template <class Dataset, std::size_t N>
@@ -71,8 +71,8 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
 
 } // namespace detail
 
-// Shares a dataset out at random, each sample to one part, as torch's random_split: by lengths, whose sum is the number of
-// samples, or by shares of it, whose sum is 1.
+// Splits a dataset at random, each sample into one part, as torch's random_split. The parts are given as lengths, whose sum
+// is the number of samples, or as shares, whose sum is 1.
 //
 //   const auto parts = random_split(digits.train, {0.9, 0.1}, seed{7});
 //   loader batches{parts[0], sampler{rank}, batch<64>{}};  // parts[1] to validate with
@@ -93,7 +93,7 @@ std::array<subset<Dataset>, N> random_split(const Dataset& data, const Number (&
   }
 }
 
-// Where the lengths are of different integer types: {data.size() - 1000, 1000}.
+// For lengths of different integer types: {data.size() - 1000, 1000}.
 template <class Dataset, std::size_t N>
 std::array<subset<Dataset>, N> random_split(const Dataset& data, const std::size_t (&lengths)[N], seed given = {}) {
   return detail::split_by(data, std::to_array(lengths), given);

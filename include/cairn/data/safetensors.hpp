@@ -34,9 +34,9 @@
 
 namespace cairn {
 
-// A file that is open for reading. Its header is looked at as a whole before anything else is read: a file with an unknown
-// type, an overlap, a hole, a shape that does not fit its bytes or bytes behind the end throws file_error, which names the
-// file, the tensor and what was expected. No memory is asked for by a size that was not compared with that of the file.
+// A file that is open for reading. Its whole header is checked before anything else is read. An unknown type, an overlap, a
+// hole, a shape that does not fit its bytes, or bytes after the end throw file_error, which names the file, the tensor and
+// what was expected. Every size is compared with that of the file before memory is allocated by it.
 class safetensors_file {
 public:
   static constexpr std::uint64_t most_header = 100'000'000; // bytes, as in the format's own library
@@ -61,7 +61,7 @@ public:
     check_places(size - data_);
   }
 
-  // In the order of their bytes.
+  // The tensors in the order of their bytes.
   const std::vector<safetensors_entry>& entries() const { return entries_; }
   const safetensors_entry* find(std::string_view name) const {
     const auto found = places_.find(name);
@@ -70,8 +70,8 @@ public:
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
 
-  // The elements of a tensor, as many as `to` has. From floating-point numbers of any size to float and double; other types
-  // stay what they are.
+  // Reads the elements of a tensor, as many as `to` has. F16, BF16, F32 and F64 are converted to float or double; any other
+  // type must be that of T.
   template <class T>
   void read(const safetensors_entry& e, std::span<T> to) {
     const std::uint64_t bits = detail::safetensors_types[detail::safetensors_type(e.type)].second;
@@ -88,8 +88,8 @@ public:
     fail("'" + e.name + "' is of " + e.type + ", which does not become " + detail::safetensors_type_of<T>);
   }
 
-  // The bytes of a tensor as they lie in the file: all of them, or piece by piece in f(std::span<const std::byte>), of which
-  // all but the last are of a multiple of 64 bytes.
+  // Reads the bytes of a tensor as they are in the file: all at once, or in pieces, for each of which it calls
+  // f(std::span<const std::byte>). All pieces but the last have a multiple of 64 bytes.
   void read_bytes(const safetensors_entry& e, std::span<std::byte> to) {
     if (to.size() != e.end - e.begin)
       fail_at(e.name, "was asked for " + std::to_string(to.size()) + " bytes, found " + std::to_string(e.end - e.begin));
@@ -110,13 +110,13 @@ private:
   [[noreturn]] void fail_at(const std::string& name, const std::string& what) const {
     fail("'" + detail::beginning_of(name) + "': " + what);
   }
-  // By the error of the call that failed; without one the file has become shorter meanwhile.
+  // Reports errno of the call that failed; if it is 0, the file has become shorter meanwhile.
   [[noreturn]] void fail_to_read(const safetensors_entry* e = nullptr) const {
     const std::string why = errno == 0 ? "the file ends before" : file_.fault();
     const std::string whose = e == nullptr ? "" : "'" + detail::beginning_of(e->name) + "' ";
     throw detail::unreadable_file("safetensors: '" + path_ + "': " + whose + "cannot be read: " + why);
   }
-  // By the first bytes, which are the length of a header here.
+  // Recognises other formats by the first bytes, where this one has the length of the header.
   void refuse_other_formats(std::uint64_t first) const {
     const char* const found = (first & 0xFFFFFFFFU) == 0x04034B50U ? "a zip file, as torch.save() writes it"
                               : (first & 0xFFU) == 0x80U && (first >> 8U & 0xFFU) < 6
@@ -152,8 +152,8 @@ private:
     }
   }
 
-  // Takes a header as the parser finds it: what it is not to have ends the parser, and no tree of it is built, whose memory
-  // nothing would bound, and whose destructor asks for more.
+  // Receives the parts of a header from the parser and throws at the first unexpected one, which ends the parser. No tree is
+  // built: its memory would be unbounded, and its destructor allocates more.
   class header_taker {
   public:
     explicit header_taker(safetensors_file& to) : to_(to) {}
@@ -229,7 +229,7 @@ private:
     enum class place { begin, top, metadata, entry, list, end };
     static constexpr std::string_view metadata_name = "__metadata__";
 
-    // What comes now is of a kind that has no place here.
+    // Throws for a value of a kind that is not allowed at this place.
     [[noreturn]] bool refuse() const {
       if (at_ == place::begin) to_.fail("expected an object in its header");
       if (at_ == place::metadata) to_.fail("expected a text as __metadata__ '" + detail::beginning_of(name_) + "'");
@@ -261,18 +261,19 @@ private:
     safetensors_entry entry_; // the one that is being read
     unsigned seen_ = 0;       // dtype, shape and data_offsets of it, by bits
     std::size_t field_ = 0;   // the one that is being read, by number
-    std::size_t offsets_ = 0; // so many of them
+    std::size_t offsets_ = 0; // how many there were
   };
 
   void read_header(const std::string& text) {
     if (text.starts_with("\xEF\xBB\xBF")) fail("expected '{' at the beginning of its header, found a UTF-8 byte order mark");
-    // For the parser a zero is the end, whatever comes behind it.
+    // The parser takes a zero byte for the end, whatever follows it.
     if (text.find('\0') != text.npos) fail("its header is no JSON: it has a zero byte");
     header_taker taker(*this);
     nlohmann::json::sax_parse(text, &taker);
   }
 
-  // Each tensor begins where the one before it ends, has the bytes of its shape, and the last ends with the file.
+  // Checks that each tensor begins where the one before it ends and has the bytes of its shape, and that the last ends with
+  // the file.
   void check_places(std::uint64_t behind) {
     std::sort(entries_.begin(), entries_.end(), [](const safetensors_entry& a, const safetensors_entry& b) {
       return std::pair{a.begin, a.end} < std::pair{b.begin, b.end};
@@ -280,7 +281,7 @@ private:
     std::uint64_t at = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const safetensors_entry& e = entries_[i];
-      // A name that comes twice would silently be the last one.
+      // Else one of two tensors of the same name would be lost silently.
       if (!places_.try_emplace(e.name, i).second) fail("its header has '" + detail::beginning_of(e.name) + "' twice");
     }
     for (const safetensors_entry& e : entries_) {
@@ -310,9 +311,10 @@ private:
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes tensors as the format's own library does, byte for byte: those of larger elements first, then by name, and the header
-// filled with spaces to a multiple of eight. The old file is replaced as a whole or not at all, see write_file_atomically.
-// Throws input_error for a name that comes twice, for bytes that do not fit a shape, and for texts that are no UTF-8.
+// Writes tensors as the format's own library does, byte for byte: those of larger elements first, then by name, and the
+// header padded with spaces to a multiple of eight bytes. The old file is replaced as a whole or not at all, see
+// write_file_atomically. Throws input_error for a name that comes twice, for bytes that do not fit a shape, and for texts
+// that are not UTF-8.
 inline void write_safetensors(const std::string& path, std::vector<safetensors_source> tensors,
                               const std::map<std::string, std::string>& metadata = {}) {
   static_assert(std::endian::native == std::endian::little, "write_safetensors: this machine stores numbers the other way round");

@@ -17,7 +17,7 @@
 
 namespace cairn {
 
-// A tensor in a file: its name, what its elements are ("F32"), its extents, and where its bytes lie behind the header.
+// A tensor in a file: its name, the type of its elements ("F32"), its extents, and the place of its bytes after the header.
 struct safetensors_entry {
   std::string name;
   std::string type;
@@ -25,7 +25,7 @@ struct safetensors_entry {
   std::uint64_t begin = 0, end = 0; // in bytes
 };
 
-// A tensor to be written: the bytes of all its elements, row-major, stay where they are.
+// A tensor to be written. `bytes` are all its elements, row-major; they are not copied.
 struct safetensors_source {
   std::string name;
   std::string type;
@@ -35,13 +35,13 @@ struct safetensors_source {
 
 namespace detail {
 
-// The types of elements, by alignment: the name and how many bits one has.
+// The types of elements, by alignment: the name and the bits of one element.
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
     {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
      {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
      {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
      {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64}}};
-// Its place among them; their number if there is none.
+// The index of a type among them; their number if it is not there.
 constexpr std::size_t safetensors_type(std::string_view name) {
   std::size_t i = 0;
   while (i < safetensors_types.size() && safetensors_types[i].first != name) ++i;
@@ -56,14 +56,14 @@ inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>    
 
 inline constexpr std::size_t safetensors_most_extents = 64; // of a tensor, as many as numpy and PyTorch have
 
-// Of a text that a file has, so much as an error shows.
+// The beginning of a text from a file, as an error shows it: at most 100 bytes.
 inline std::string beginning_of(std::string_view text) {
   std::size_t size = std::min<std::size_t>(text.size(), 100);
   while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
   return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
 }
 
-// The first byte that is no UTF-8 (RFC 3629: the shortest form of a character, and no surrogates); the size if all are.
+// The index of the first byte that is not UTF-8 (RFC 3629: shortest forms only, no surrogates); the size if there is none.
 constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   std::size_t at = 0;
@@ -83,7 +83,7 @@ constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
   return at;
 }
 
-// Appends a text in JSON. Throws input_error, which begins with `whose`, where it is no UTF-8.
+// Appends a text in JSON. Throws input_error, which names `whose`, if it is not UTF-8.
 inline void append_json(std::string& out, std::string_view text, const char* whose) {
   if (const std::size_t wrong = first_that_is_no_utf8(text); wrong != text.size())
     throw input_error(std::string("write_safetensors: expected UTF-8 as ") + whose + ", found byte " +
@@ -100,8 +100,8 @@ inline void append_json(std::string& out, std::string_view text, const char* who
   out += '"';
 }
 
-// Of tensors in the order of their bytes: written by hand, as a tree of it would allocate where it is destroyed, and what fails
-// there ends the process.
+// The header of tensors in the order of their bytes. It is written by hand: a tree of it would allocate in its destructor,
+// where a failure ends the process.
 inline std::string safetensors_header(std::span<const safetensors_source> tensors,
                                       const std::map<std::string, std::string>& metadata) {
   std::vector<std::string_view> names;

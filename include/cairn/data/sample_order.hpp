@@ -20,8 +20,8 @@ namespace cairn {
 //   2. s.order(n, epoch, indices) replaces the vector by count(n) numbers below n; a number may come more than once;
 //   3. equal (n, epoch) give equal orders, on every machine;
 //   4. s.epoch(), if there is one, is the number of the first epoch; without it that is 0.
-// Not required: that epochs differ, or that all ranks read equally much. Where they do not, a rank that is finished calls
-// trainer::join(), as fit() does: the others then make their steps with it.
+// Epochs need not differ, and ranks need not read equally much. A rank that finishes before others calls trainer::join(), as
+// fit() does: the others then make their steps with it.
 template <class S>
 concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, std::vector<std::size_t>& indices) {
   { s.count(n) } -> std::convertible_to<std::size_t>;
@@ -41,7 +41,7 @@ struct order_message {
   }
 };
 
-// What is no sample order, as a diagnostic of an error (core/explain.hpp).
+// A type that is no sample order, as the diagnostic of an error (core/explain.hpp).
 template <class Type>
 struct second_argument : order_message {};
 
@@ -52,14 +52,14 @@ constexpr std::uint64_t first_epoch(const S& order) {
   else return 0;
 }
 
-// Anything that knows its rank and how many there are: a communicator, or the user's own type.
+// Any type that has a rank and the number of ranks: a communicator, or the user's own type.
 template <class R>
 concept ranked = requires(const R& ranks) {
   { ranks.rank() } -> std::convertible_to<std::size_t>;
   { ranks.size() } -> std::convertible_to<std::size_t>;
 };
 
-// Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws where it is negative.
+// Takes any integer type, so that `sampler{rank, epoch}` works with an int; throws input_error if it is negative.
 template <std::integral I>
 constexpr std::uint64_t not_negative(I number, const char* whose, const char* what) {
   if constexpr (std::signed_integral<I>) {

@@ -10,21 +10,22 @@
 
 namespace cairn::detail {
 
-// What one rank reads in an epoch, and how its steps are made of it.
+// The samples that one rank reads in an epoch, and how its steps are made of them.
 struct rank_steps {
   std::span<const std::size_t> order; // its samples, one after another
   std::size_t rows = 1;               // samples in a batch
-  bool drop_last = false;             // the last batch, if it is not full
+  bool drop_last = false;             // leaves out a last batch that is not full
   std::size_t micro_batches = 1;      // batches in a step; the last step may have fewer
   std::size_t ranks = 1;              // that make each step together
 };
 
-// A rank's share of a number of what the steps of an epoch see: the sum of the shares of all ranks (modulo 2^64) is the same for
-// any number of ranks whose steps see the same samples with the same weights. In which order a step sees them, and on which rank,
-// plays no part, as the sum of their gradients is the same but for rounding. `facts` is a number of what all samples have in
-// common.
+// A rank's share of a hash of the samples that the steps of an epoch see. The sum of the shares of all ranks (modulo 2^64) is
+// the same for any number of ranks whose steps see the same samples with the same weights. The order of the samples within a
+// step, and the rank of each, do not matter: the sum of their gradients is the same up to rounding. `facts` is a hash of what
+// all samples have in common.
 //
-// A step is the mean over the means of its micro-batches: a sample's weight is one over their number times its batch's rows.
+// A step is the mean over the means of its micro-batches: the weight of a sample is one over the number of micro-batches of
+// all ranks times the rows of its batch.
 inline std::uint64_t share_of_steps(const rank_steps& its, std::uint64_t facts) {
   const auto mixed = [](std::uint64_t z) { // the finaliser of SplitMix64: Steele, Lea, Flood, 2014
     z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;

@@ -15,11 +15,11 @@
 
 namespace cairn {
 
-// Some samples of a dataset, as torch's Subset: sample i of it is sample indices[i] of the whole; one may come more than
-// once. The dataset stays with the caller and has to outlive the subset. Models dataset.
+// Some samples of a dataset, as torch's Subset: sample i is sample indices[i] of the whole dataset; an index may repeat. The
+// dataset is not copied and must outlive the subset. Models dataset.
 //
-// A transform's random numbers are those of a sample's place in the subset. Throws input_error for an index that the
-// dataset does not have.
+// A transform's random numbers depend on a sample's index in the subset. Throws input_error for an index that the dataset
+// does not have.
 template <class Dataset>
 class subset {
   static_assert(detail::checked_dataset<Dataset>::value);
@@ -57,7 +57,7 @@ public:
     whole_->read(indices_[index], to...);
   }
 
-  // That of the whole and of the samples that were chosen.
+  // A hash of the whole dataset's fingerprint and of the indices; 0 if the whole dataset's is 0.
   std::uint64_t fingerprint() const
     requires fingerprinted_dataset<Dataset>
   {

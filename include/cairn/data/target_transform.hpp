@@ -40,13 +40,13 @@ struct type_of_mapped<F, Target> : type_of<std::remove_cvref_t<std::invoke_resul
 
 } // namespace detail
 
-// The samples of a dataset with other targets, as torchvision's target_transform: each target t of a sample is f(t), of the type
-// that f returns. Models dataset, so that a loader, a subset, random_split and a validation take it:
+// A dataset with other targets, as torchvision's target_transform: each target t of a sample becomes f(t), of the type that f
+// returns. Models dataset, so that a loader, a subset, random_split and a validation take it:
 //
 //   const target_transform letters{data.train, [](int label) { return label - 5; }}; // 5 … 9 become 0 … 4
 //
-// f is called by the threads that read samples, several at once; equal targets give equal results. What it throws comes out of
-// the loader. The dataset stays with the caller and has to outlive this.
+// f is called by the threads that read samples, several at once; equal targets must give equal results. Exceptions of f come
+// out of the loader. The dataset is not copied and must outlive this.
 template <class Dataset, class F>
 class target_transform {
   static_assert(detail::checked_dataset<Dataset>::value);
@@ -85,7 +85,7 @@ public:
     read_all(index, std::tuple(to...), typename detail::inputs_of<input_type>::positions{});
   }
 
-  // That of the whole: another f is not told from this one.
+  // The fingerprint of the whole dataset; it does not depend on f.
   std::uint64_t fingerprint() const
     requires fingerprinted_dataset<Dataset>
   {
@@ -101,7 +101,7 @@ private:
     if constexpr (std::is_same_v<target_type, from_type>) {
       whole_->read(index, std::get<K>(to)..., targets);
       map(targets, targets);
-    } else { // few targets need no memory of the heap
+    } else { // few targets need no heap memory
       std::array<from_type, 64> few;
       std::vector<from_type> many(targets.size() > few.size() ? targets.size() : 0);
       const std::span<from_type> own =

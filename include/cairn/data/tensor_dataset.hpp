@@ -19,9 +19,9 @@
 
 namespace cairn {
 
-// A dataset over the caller's memory, without a copy: row i of all views is sample i. The last view has the targets,
-// those before it the inputs: view_dataset{images, labels}, view_dataset{hidden, mask, labels}. The memory has to
-// outlive it. Throws input_error where the views have different numbers of rows.
+// A dataset over the caller's memory, without a copy: row i of all views is sample i. The last view has the targets, those
+// before it the inputs: view_dataset{images, labels}, view_dataset{hidden, mask, labels}. The memory must outlive it. Throws
+// input_error if the views have different numbers of rows.
 template <class... Types>
 class view_dataset {
   static_assert(sizeof...(Types) > 1, "view_dataset: needs inputs, and targets behind them");
@@ -89,8 +89,8 @@ sample_array(shape, std::vector<T>) -> sample_array<T>;
 //
 //   tensor_dataset data{sample_array{shape{64}, hidden}, sample_array{shape{64}, mask}, sample_array{shape{}, labels}};
 //
-// Of one input there is the shorter tensor_dataset(sample_shape, inputs, targets_per_sample, targets). Throws input_error
-// where the lengths do not fit each other.
+// For one input, tensor_dataset(sample_shape, inputs, targets_per_sample, targets) is shorter. Throws input_error if the
+// lengths do not fit each other.
 template <class... Types>
 class tensor_dataset {
   static_assert(sizeof...(Types) > 1, "tensor_dataset: needs inputs, and targets behind them");
@@ -112,14 +112,14 @@ public:
         },
         arrays_);
   }
-  // A template, so that the types of a tensor_dataset can be found from its arguments before there is one.
+  // A template, so that the types of a tensor_dataset can be deduced from its arguments before it is instantiated.
   template <class Input = element<0>, class Target = element<sizeof...(Types) - 1>>
     requires(std::is_same_v<detail::pack<Types...>, detail::pack<Input, Target>>)
   tensor_dataset(const shape& sample, std::vector<Input> inputs, std::size_t targets_per_sample, std::vector<Target> targets)
       : tensor_dataset(sample_array<Input>{sample, std::move(inputs)},
                        sample_array<Target>{shape{targets_per_sample}, std::move(targets)}) {}
 
-  // By the numbers that are there: of one that was moved from there are none.
+  // Computed from the numbers that are there: 0 after it was moved from.
   std::size_t size() const {
     const auto& first = std::get<0>(arrays_);
     return first.values.size() / first.sample_shape.size();

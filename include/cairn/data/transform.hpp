@@ -31,12 +31,12 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 
 // A transform changes one input, in its row of the batch: augmentation, noise, a mask.
 //
-// A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in
-// place. Its random numbers come from random_bits(key, 0), random_bits(key, 1), … only: then a sample is changed
-// alike by every rank, in every batch and with every number of batches ahead. It may be called from several threads.
+// A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in place.
+// Its random numbers come from random_bits(key, 0), random_bits(key, 1), … only, so that a sample is changed alike by every
+// rank, in every batch and with every number of batches ahead. It may be called from several threads.
 //
-// Of samples with several inputs it is given all, so that an image and its mask move together: f(image, mask, shapes, key),
-// where shapes is the array of their shapes; T is input_types<...>.
+// For samples with several inputs it gets all of them, so that an image and its mask move together, by f(image, mask, shapes,
+// key), where shapes is the array of their shapes; T is input_types<...>.
 template <class F, class T>
 concept sample_transform = detail::transforms<F, typename detail::inputs_of<T>::elements>;
 

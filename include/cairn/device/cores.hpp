@@ -17,14 +17,14 @@
 
 namespace cairn::detail {
 
-// How many processors the calling thread may run on, at least 1. On Linux its affinity decides, which taskset, a container's
-// cpuset and a launcher that binds ranks to cores set; a quota of time, such as a container's --cpus, is not seen. They are
-// logical processors: two hardware threads of one core count as two.
+// The number of processors that the calling thread may run on, at least 1. On Linux its affinity decides, which taskset, a
+// container's cpuset and a launcher that binds ranks to cores set; a quota of time, such as a container's --cpus, is not seen.
+// They are logical processors: two hardware threads of one core count as two.
 inline std::size_t usable_cores() {
 #if defined(__linux__) && defined(CPU_COUNT)
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  // It fails where there are more processors than the set has bits.
+  // Fails if the machine has more processors than the set has bits.
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0)
     return static_cast<std::size_t>(CPU_COUNT(&allowed));
 #endif
@@ -32,7 +32,7 @@ inline std::size_t usable_cores() {
   return all > 0 ? all : 1;
 }
 
-// The processors on which the calling thread may run, a bit for each; all bits where they are not known.
+// The processors on which the calling thread may run, a bit for each; all bits are set if they are unknown.
 struct core_set {
   std::array<unsigned char, 128> bits{};
 
@@ -51,7 +51,7 @@ struct core_set {
     return own;
   }
 
-  // How many of these sets, of which this is one, have a processor of this one: the most for any of its processors.
+  // The number of these sets, this one included, that share a processor of this one: the maximum over its processors.
   int shared_by(std::span<const core_set> all) const {
     int most = 1;
     for (std::size_t byte = 0; byte < bits.size(); ++byte)
@@ -65,11 +65,10 @@ struct core_set {
   }
 };
 
-// More threads than this in one operation are taken for a mistake, and so is a negative number that became an unsigned one.
+// More threads than this in one operation are treated as a mistake, as is a negative number converted to unsigned.
 inline constexpr std::size_t most_threads = 1024;
 
-// The threads of one of `ranks` ranks that share these cores: the number that was asked for, or with 0 its share of the
-// cores, at least 1.
+// Threads for one of `ranks` ranks sharing these cores: `asked`, or, if that is 0, a share of the cores, at least 1.
 inline std::size_t threads_for(std::size_t asked, std::size_t ranks, std::size_t cores = usable_cores()) {
   if (asked > most_threads)
     throw input_error("threads: expected 0, which is a rank's share of the cores, or 1 to " + std::to_string(most_threads) +

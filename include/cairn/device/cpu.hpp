@@ -29,7 +29,7 @@ public:
   class queue;
   using options = device_options; // there is one cpu, whatever ordinal is asked for
 
-  // A cpu queue has no future: what was put on it is done, and so is every event.
+  // Work on a cpu queue is done when its call returns, so every event has been reached.
   struct event {};
 
   // A block of bytes, 64-byte aligned, zero at first.
@@ -74,7 +74,7 @@ public:
 
   using host_memory = memory;
 
-  // All are defined below the queue: in C++23 clang asks for its size where one of them stands.
+  // All are defined after the queue: in C++23 clang needs its size where one of them is defined.
   cpu();
   explicit cpu(options wanted);
   cpu(cpu&&) noexcept;
@@ -90,26 +90,25 @@ private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
 };
 
-// Where ops are put. One thread at a time may use it.
+// The queue that ops are put on. One thread at a time may use it.
 class cpu::queue {
 public:
   static constexpr bool shares_memory = true;
 
-  // What every thread has for packing and partial results during one op.
+  // The scratch memory of each thread, for packing and partial results during one op.
   static constexpr std::size_t scratch_bytes = 4_MiB;
 
   explicit queue(std::size_t threads)
       : threads_(threads == 0 ? 1 : threads), scratch_(threads_ * scratch_bytes, memory::unset{}),
         workers_(threads_ > 1 ? std::make_unique<detail::workers>(threads_ - 1) : nullptr) {
-    static_cast<void>(detail::widest_instruction_set()); // a wrong CAIRN_ISA is told here, and by no thread of an op
+    static_cast<void>(detail::widest_instruction_set()); // reports a wrong CAIRN_ISA here, not in a thread of an op
   }
 
   std::size_t threads() const { return threads_; }
 
-  // f(part, scratch) for every part in [0, parts), on up to threads() threads at once; back when all are
-  // done. With one thread or one part it is a plain loop. The scratch is a std::span<std::byte> of
-  // scratch_bytes, 64-byte aligned, its contents undefined; f must not call parallel_for. An exception of a
-  // part reaches the caller.
+  // Calls f(part, scratch) for every part in [0, parts), on up to threads() threads at once; returns when all are done. With
+  // one thread or one part it is a plain loop. The scratch is a std::span<std::byte> of scratch_bytes, 64-byte aligned, its
+  // contents undefined; f must not call parallel_for. An exception thrown by a part reaches the caller.
   template <class F>
   void parallel_for(std::size_t parts, F&& f) {
     if (parts <= 1 || threads_ == 1) {
@@ -127,10 +126,10 @@ public:
     workers_->run(parts, part, &todo);
   }
 
-  // Times of what was put here: of the host, as it is done when its call returns.
+  // Measures work on this queue by the host's clock, as an op is done when its call returns.
   class stopwatch {
   public:
-    static constexpr std::int64_t least = 200; // a look at the clock takes some 25
+    static constexpr std::int64_t least = 200; // reading the clock takes about 25
     stopwatch(queue&, std::size_t most) { places_.reserve(most); }
     std::size_t mark() { return places_.push_back(clock::now()), places_.size() - 1; }
     std::int64_t nanoseconds(std::size_t k) const {
@@ -152,7 +151,7 @@ private:
   std::span<std::byte> scratch(std::size_t thread) const { return {scratch_.data() + thread * scratch_bytes, scratch_bytes}; }
 
   std::size_t threads_;
-  memory scratch_; // not set to zeros: what no op touches never becomes a page of the machine
+  memory scratch_; // not zeroed: pages that no op touches are never allocated
   std::unique_ptr<detail::workers> workers_;
 };
 

@@ -23,11 +23,11 @@
 
 namespace cairn {
 
-// A GPU of NVIDIA's: device_options::ordinal says which one, counted from 0 as CUDA_VISIBLE_DEVICES orders them.
+// An NVIDIA GPU. device_options::ordinal says which one, counted from 0 in the order of CUDA_VISIBLE_DEVICES.
 //
-// Two streams: what is computed, and copies of batches. Neither is the default stream. In a step nothing is allocated, and the
-// host never waits but where the trainer does; all that its ops need is there when the device has been made: two streams, their
-// events, and 44 MiB of the GPU for partial results.
+// It has two streams, one for computing and one for copies of batches; neither is the default stream. In a step nothing is
+// allocated, and the host waits only where the trainer does. Everything that ops need is allocated when the device is made: two
+// streams, their events, and 44 MiB of the GPU for partial results.
 class cuda {
 public:
   class queue;
@@ -35,22 +35,23 @@ public:
   using memory = detail::cuda_block<detail::on_gpu>;
   using host_memory = detail::cuda_block<detail::pinned_on_host>;
 
-  // A place in a queue, or, after 64 more of them in the same queue, a later one. One that was not recorded is reached.
+  // A place in a queue. After 64 more record() calls on the same queue it means a later place. An event that was not recorded
+  // counts as reached.
   struct event {
     cudaEvent_t place = nullptr;
   };
 
-  // Throws where there is no such GPU.
+  // Throws if there is no such GPU.
   explicit cuda(const options& given = {});
   cuda(cuda&&) noexcept;
   cuda& operator=(cuda&&) noexcept;
   ~cuda();
 
-  // How many GPUs this program can use: 0 where there is none, or no driver.
+  // The number of GPUs that this program can use: 0 if there is none, or no driver.
   static int count() {
     int found = 0;
     if (cudaGetDeviceCount(&found) == cudaSuccess) return found;
-    static_cast<void>(cudaGetLastError()); // nothing went wrong
+    static_cast<void>(cudaGetLastError()); // clears the error: no GPU is a valid answer
     return 0;
   }
 
@@ -67,7 +68,7 @@ private:
   std::unique_ptr<queue> compute_, transfers_; // on the heap, so that a cuda can move while ops hold a reference to a queue
 };
 
-// A stream and what its ops need. One thread at a time may use it.
+// A stream and the resources that its ops need. One thread at a time may use it.
 class cuda::queue {
 public:
   class stopwatch;
@@ -105,11 +106,11 @@ public:
     if (e.place == nullptr) return true;
     here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
-    if (code == cudaErrorNotReady) { // which is no error, though the runtime keeps it for who asks for the last one
+    if (code == cudaErrorNotReady) { // not an error, but cudaGetLastError() would still return it
       static_cast<void>(cudaGetLastError());
       return false;
     }
-    detail::check_cuda(code, last_); // what was put last: it, or what was put before it, went wrong
+    detail::check_cuda(code, last_); // the failed op is the last one put on the queue, or an earlier one
     return true;
   }
   void finish() const {
@@ -117,21 +118,21 @@ public:
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
-  // For kernels of one's own: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
+  // For your own kernels: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
   cudaStream_t stream() const { return stream_; }
   int ordinal() const { return ordinal_; }
 
-  // Products of floats whose operands are rounded to 10 bits of mantissa, several times as fast: as
+  // Whether products of floats may round their operands to 10 bits of mantissa, which is several times as fast; the same as
   // torch.backends.cuda.matmul.allow_tf32.
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Before every call of the runtime for an op. `op` is a literal.
+  // Call this before every runtime call for an op. `op` is a string literal.
   void use(const char* op) {
     last_ = op;
     here(op);
   }
-  // Before every other one: the calling thread may have used another GPU.
+  // Call this before every other runtime call: the calling thread may have used another GPU.
   void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
@@ -145,7 +146,8 @@ public:
     detail::check_cuda(cudaLaunchKernelExC(&how, kernel, arguments), op);
   }
 
-  // Room for what one op adds up in parts, and beside it for sums that its next kernel reads; of the queue that computes.
+  // Memory for the partial sums of one op, followed by memory for results that its next kernel reads. Only the queue compute()
+  // has it.
   static constexpr std::size_t partial_bytes = 8_MiB, kept_bytes = 4_MiB;
   std::span<double> partial(const char* op) const {
     check_computes(op);
@@ -193,10 +195,10 @@ private:
   std::optional<detail::cuda_products> products_;
 };
 
-// Times of what was put on a queue, by the GPU's clock, which counts in half microseconds.
+// Measures work on a queue by the GPU's clock, which counts in half microseconds.
 class cuda::queue::stopwatch {
 public:
-  static constexpr std::int64_t least = 50'000; // the launch of one kernel is a part of it that another launch hides
+  static constexpr std::int64_t least = 50'000; // shorter times include a kernel's launch, which in a step overlaps other work
   stopwatch(queue& timed, std::size_t most) : queue_(timed) {
     places_.reserve(most);
     while (places_.size() < most) add();

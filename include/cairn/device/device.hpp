@@ -9,50 +9,48 @@
 
 namespace cairn {
 
-// A device is where bytes live and in what order work on them happens.
+// A device holds memory and decides in what order work on it is done.
 //
 // A type D is a device if
 //   1. D::memory is a block of bytes that the device can reach: data() is its start, a multiple of
-//      cairn::alignment, size() its length. It is moved, not copied, starts as zeros and is given back when
+//      cairn::alignment, size() its length. It can be moved but not copied, is zero at first and is freed when
 //      it is destroyed;
-//   2. D::queue is a line of work. What is put on one queue happens in the order in which it was put there;
-//      what is put on two queues happens in any order, also at the same time;
-//   3. queue.record() is a D::event: the place in that queue behind everything put there so far. An event is
+//   2. D::queue is a sequence of work. Work on one queue is done in the order in which it was put there; work on
+//      two queues is done in any order, also at the same time;
+//   3. queue.record() returns a D::event: the place in that queue after everything put there so far. An event is
 //      a value: it may be copied, kept, and waited for many times or never;
 //   4. queue.wait(event) puts a wait on the queue: nothing put there later begins before the event's place
-//      has been reached. The caller does not stop;
+//      has been reached. The caller does not block;
 //   5. d.compute() is the queue that forward and backward use, the same one in every call;
 //   6. d.allocate(bytes) and d.staging(bytes) are the only members that may allocate. They are called while a network
 //      is set up, never in a step;
-//   7. D::queue::shares_memory says whether the host may read and write data() once the work on it is done. Where it
-//      may not, bytes come and go by the ops upload and download (ops/transfer/transfer.hpp), and nothing else
-//      touches them;
-//   8. d.staging(bytes) is memory of the host from which the device copies best, as CUDA's pinned memory. D::host_memory
+//   7. D::queue::shares_memory says whether the host may read and write data() once the work on it is done. If not,
+//      bytes are copied by the ops upload and download (ops/transfer/transfer.hpp) only;
+//   8. d.staging(bytes) is host memory from which the device copies fastest, such as CUDA's pinned memory. D::host_memory
 //      is like D::memory, and the host may always read and write it;
 //   9. d.transfers() is the queue for copies between the host and the device. It may be compute();
-//  10. queue.reached(event) says, without waiting, whether an event's place has been reached: what was put before it is
-//      done, and what the host reads of it is there. It throws cairn::error for what an op did wrong. queue.finish() comes
-//      back when all that was put there is done, and throws likewise;
-//  11. D(device_options) makes one. Two objects may stand for the same processor.
+//  10. queue.reached(event) reports, without waiting, whether an event's place has been reached: the work before it is
+//      done, and the host can read its results. It throws cairn::error if an op failed. queue.finish() returns when all
+//      work put there is done, and throws likewise;
+//  11. D(device_options) makes one. Two objects may refer to the same processor.
 //
-// It may tell how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work, with room
-// for so many places; those beyond it may allocate. mark() puts a place on the queue, behind everything put there so far, and
-// gives its number, from 0; nanoseconds(k) is the device's time from place 0 to place k, once both have been reached; restart()
-// forgets all of them. stopwatch::least says from how many nanoseconds on a difference of two places means something.
+// A device may measure how long its work takes (detail::tells_time): D::queue::stopwatch(queue, most) is made before the work,
+// with room for `most` places; more than that may allocate. mark() records a place on the queue, after everything put there so
+// far, and returns its number, from 0. nanoseconds(k) is the device's time from place 0 to place k, once both have been
+// reached. restart() forgets all places. stopwatch::least is the shortest meaningful time between two places, in nanoseconds.
 //
-// It may have static int count(): how many there are, numbered from 0 by device_options::ordinal. Ranks of a machine then take
-// one after the other, and begin again with the first.
+// A device may have static int count(): the number of such devices, numbered from 0 by device_options::ordinal. The ranks of a
+// machine then take them in turn, starting over after the last.
 //
-// Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it
-// is put on, as in matmul(queue, c, a, b, transpose::second): a device comes with its own overloads, and a
-// layer, which calls them unqualified, need not know for which device it is compiled. The program that runs
-// the layer includes them: ops/cpu.hpp has all of the cpu, and ops_for in ops/ops.hpp says what there must be.
+// Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it is put on, as in
+// matmul(queue, c, a, b, transpose::second). A device comes with its own overloads, and a layer, which calls them unqualified,
+// need not know for which device it is compiled. The program that runs the layer includes them: ops/cpu.hpp has all ops of the
+// cpu, and ops_for in ops/ops.hpp lists those that are required.
 //
-// Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the
-// host can read data(), more than one queue, or being callable from several threads: one thread at a time puts work
-// on a queue, or asks it.
+// Not required: that an op is done when its call returns (on cpu it is, elsewhere it need not be), that the host can read
+// data(), more than one queue, or thread safety: one thread at a time puts work on a queue or queries it.
 
-// What is said of a device when it is made. A device takes of it what it has a choice of.
+// Options for making a device. A device ignores those that it offers no choice for.
 struct device_options {
   std::size_t threads = 1; // inside one op
   int ordinal = 0;         // which one, where a machine has several of the kind
@@ -106,7 +104,7 @@ concept counted_device = requires {
   { D::count() } -> std::convertible_to<int>;
 };
 
-// Whether the host may read what lies on this device.
+// Whether the host may read memory of this device.
 template <class Device>
 inline constexpr bool shares_memory = Device::queue::shares_memory;
 

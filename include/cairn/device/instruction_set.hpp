@@ -10,12 +10,12 @@
 
 namespace cairn::detail {
 
-// What kernels are written for; a later one includes those before it. `avx2` includes FMA, `avx512` the parts
-// F, VL, DQ and BW. On machines that are no x86-64 everything is plain: C++ of which the compiler makes the
-// best.
+// The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA, `avx512` the parts F,
+// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64.
 enum class instruction_set : unsigned char { plain, avx2, avx512 };
 
-// A set that is at most `found` and the one that CAIRN_ISA names. No word, and none at all, lowers nothing.
+// Returns the smaller of `found` and the set that CAIRN_ISA names; an empty word lowers nothing. Throws input_error for an
+// unknown word.
 inline instruction_set at_most(instruction_set found, const std::string& word) {
   if (word == "plain") return instruction_set::plain;
   if (word == "avx2") return std::min(found, instruction_set::avx2);
@@ -24,9 +24,9 @@ inline instruction_set at_most(instruction_set found, const std::string& word) {
                     "'; without it the widest set of this machine is taken");
 }
 
-// The widest set that this machine has and its operating system keeps; asked once. CAIRN_ISA=plain or avx2 in
-// the environment lowers it, to compare or to repeat what another machine computed; it cannot raise it. Another word is an
-// error, at the latest when a queue of a cpu is made.
+// The widest set that this machine and its operating system support; determined once. CAIRN_ISA=plain or avx2 in the
+// environment lowers it, to compare or to reproduce the results of another machine; it cannot raise it. An unknown word is an
+// error, reported at the latest when a cpu queue is made.
 inline instruction_set widest_instruction_set() {
   static const instruction_set widest = [] {
     instruction_set found = instruction_set::plain;

@@ -10,8 +10,8 @@
 
 namespace cairn::detail {
 
-// Comes back when the event's place in its queue has been reached. The only wait for a device: it throws deadline_error after
-// `deadline`, and what check() throws, which asks whether the ranks that the device may be waiting for are still there.
+// Returns when the event's place in its queue has been reached. This is the only wait for a device. It throws deadline_error
+// after `deadline`, and whatever check() throws, which tests whether the ranks that the device may wait for are still there.
 template <class Queue, class Event, class Check>
 void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
   if (queue.reached(event)) return;
@@ -25,10 +25,10 @@ void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds de
   }
 }
 
-// Where nothing else says how long a wait may last.
+// The deadline of waits that have no other.
 inline constexpr std::chrono::milliseconds longest_wait{600'000};
 
-// Comes back when all that was put on the queue is done.
+// Returns when all work put on the queue is done.
 template <class Queue>
 void finish_on_host(Queue& queue) {
   wait_on_host(queue, queue.record(), longest_wait, [] {});

@@ -12,15 +12,15 @@
 
 namespace cairn::detail {
 
-// Tells the core that this is a short spin.
+// Hints to the core that this is a short spin.
 inline void spin_pause() {
 #if CAIRN_X86
   __builtin_ia32_pause();
 #endif
 }
 
-// Threads that are started once and then share the parts of one job after another with the caller. A job
-// costs no allocation and no lock: a thread that is free takes the next part.
+// Threads that are started once and then share the parts of one job after another with the caller. A job costs no allocation
+// and no lock: a free thread takes the next part.
 //
 // One thread at a time may call run(), and a part must not call it.
 class workers {
@@ -40,9 +40,8 @@ public:
   workers& operator=(const workers&) = delete;
   ~workers() { stop(); }
 
-  // f(context, part, thread) once for every part in [0, parts), parts > 0; thread is in [0, helpers], the
-  // caller's is 0. Back when all are done. If parts throw, those not yet begun are skipped and one of the
-  // exceptions is rethrown.
+  // Calls f(context, part, thread) once for every part in [0, parts), parts > 0; thread is in [0, helpers], the caller's is 0.
+  // Returns when all are done. If parts throw, those not yet begun are skipped and one of the exceptions is rethrown.
   void run(std::size_t parts, part_function f, void* context) {
     function_ = f;
     context_ = context;
@@ -65,8 +64,7 @@ public:
   }
 
 private:
-  // About five microseconds: longer than the gap between two ops of a step, too short to be
-  // noticed.
+  // About five microseconds: longer than the gap between two ops of a step, too short to be noticed.
   static constexpr int spins = 200;
 
   void serve(std::size_t thread) {
@@ -79,9 +77,9 @@ private:
     }
   }
 
-  // The ticket is (round, parts left). A part is taken by exchanging it, which fails if the round is over: a
-  // thread that wakes late finds nothing to do, so that no thread waits for it. The job's description is read
-  // only after a part has been taken, and stays as it is until that part is done.
+  // The ticket is (round, parts left). A part is taken by a compare-exchange, which fails if the round is over: a thread that
+  // wakes late finds no part, so no thread has to wait for it. The job's description is read only after a part has been taken,
+  // and does not change until that part is done.
   void take_parts(std::uint32_t round, std::size_t thread) {
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     while (ticket >> 32 == round && static_cast<std::uint32_t>(ticket) != 0) {
@@ -113,8 +111,8 @@ private:
   std::atomic<bool> failed_{false};
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
-  alignas(64) std::atomic<std::uint32_t> round_{0}; // what idle threads sleep on
-  alignas(64) std::atomic<std::uint32_t> open_{0};  // parts not yet done; what the caller sleeps on
+  alignas(64) std::atomic<std::uint32_t> round_{0}; // idle threads sleep on it
+  alignas(64) std::atomic<std::uint32_t> open_{0};  // parts not yet done; the caller sleeps on it
   std::unique_ptr<std::thread[]> threads_;
   std::size_t started_ = 0;
 };

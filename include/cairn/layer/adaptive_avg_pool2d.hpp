@@ -21,7 +21,7 @@ struct adaptive_avg_pool2d_message {
 
 } // namespace detail
 
-// An image of any extents as one of Height by Width, each element the mean of its part, channel by channel, as
+// Reduces an image of any extents to one of Height by Width, channel by channel: each element is the mean of its part. As
 // torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
 template <std::size_t Height, std::size_t Width = Height>
 struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {

@@ -29,8 +29,8 @@ struct avg_pool2d_message {
 } // namespace detail
 
 // The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
-// stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding counts
-// as zeros unless the last is given. torch's divisor_override is left out.
+// stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding
+// counts as zeros unless no_count_include_pad is given. torch's divisor_override is left out.
 template <std::size_t Kernel, class... Options>
 struct AvgPool2d : detail::avg_pool2d_message {
   static constexpr detail::window_options options =

@@ -11,7 +11,7 @@ namespace cairn {
 
 namespace detail {
 
-// What BatchNorm1d and BatchNorm2d are: the rows of a batch of images are its pixels.
+// The common part of BatchNorm1d and BatchNorm2d: the rows of a batch of images are its pixels.
 template <std::size_t Features, auto Eps, auto Momentum>
 struct batch_norm_of_rows {
   static constexpr double eps = static_cast<double>(Eps);
@@ -37,7 +37,7 @@ struct batch_norm_of_rows {
     return {};
   }
 
-  // Of x, of x^2 and of 1; in backward of dy and dy (x - m) in their place.
+  // The sums of x, x^2 and 1; in backward those of dy and dy (x - m).
   static constexpr summed_numbers sums_over_ranks(const arguments&) { return {2 * Features + 1, 2 * Features}; }
 
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
@@ -94,23 +94,23 @@ private:
 // torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
 // so torch's (batch, features, length) lies as (batch, length, features) here. The weight starts as ones, the bias as zeros.
 //
-// In training the mean and the variance are those of the rows at hand: of this rank's part of a micro-batch. The buffers
-// running_mean (0 at first) and running_var (1) move towards them by Momentum, once for each forward of a step and never
-// again when a policy makes the output again; an evaluation reads them. torch's num_batches_tracked, which only counts,
-// is left out, and a batch of one row, which torch refuses, leaves running_var as it is.
+// In training the mean and the variance are those of this rank's part of a micro-batch. The buffers running_mean (0 at first)
+// and running_var (1) move towards them by Momentum, once for each forward of a step; a recompute does not move them, an
+// evaluation reads them. torch's num_batches_tracked, which only counts, is left out. A batch of one row, which torch
+// refuses, leaves running_var as it is.
 //
-// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: a model
-// is evaluated and written where they are, and all ranks start with them. Where a rank was finished before others,
-// trainer::join() gives all ranks those of the lowest rank that was there to the last step. With sync_batch_norm statistics
-// are those of the rows of all ranks, as torch.nn.SyncBatchNorm's, and all ranks move their running statistics alike.
+// Under ddp<> every rank moves its own running statistics, from its own rows. As in torch, those of rank 0 count: the model
+// is evaluated and written there, and all ranks start with them. If a rank finishes before others, trainer::join() gives all
+// ranks those of the lowest rank that took part in the last step. With sync_batch_norm the statistics are those of the rows
+// of all ranks, as torch.nn.SyncBatchNorm's, and all ranks move their running statistics alike.
 template <std::size_t Features, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
 struct BatchNorm1d : detail::batch_norm_of_rows<Features, Eps, Momentum> {
   static_assert(Features > 0, "BatchNorm1d: it needs at least one feature; write BatchNorm1d<Features>");
   static constexpr tensor_list inputs{{Features}};
 };
 
-// The same of images that lie as (height, width, channels), as torch.nn.BatchNorm2d(Channels, eps, momentum): a channel gets
-// mean 0 and variance 1 over all pixels of a batch, and everything else is as for BatchNorm1d.
+// The same for images that lie as (height, width, channels), as torch.nn.BatchNorm2d(Channels, eps, momentum): a channel gets
+// mean 0 and variance 1 over all pixels of a batch. Everything else is as for BatchNorm1d.
 template <std::size_t Channels, auto Eps = fraction{1, 100000}, auto Momentum = fraction{1, 10}>
 struct BatchNorm2d : detail::batch_norm_of_rows<Channels, Eps, Momentum> {
   static_assert(Channels > 0, "BatchNorm2d: it needs at least one channel; write BatchNorm2d<Channels>");

@@ -36,7 +36,7 @@ template <class L, class Queue, class T>
 struct checked_calls : calls_message {
   static constexpr bool forward = has_forward<L, Queue, T>;
   static constexpr bool backward = has_backward<L, Queue, T>;
-  // Its loops may read and write what they are given on a cpu only; elsewhere that may be memory which the host cannot reach.
+  // Its loops may access tensors on a cpu only; on another device the host may not be able to reach their memory.
   static constexpr bool of_a_cpu = !(forward && backward) && has_forward<L, cpu::queue, T> && has_backward<L, cpu::queue, T>;
 };
 

@@ -9,7 +9,7 @@
 
 namespace cairn::detail {
 
-// Has it none of the members that every layer has?
+// Whether L has none of the members that every layer has.
 template <class L>
 constexpr bool is_no_layer() {
   if constexpr (!std::is_class_v<L>) return true;
@@ -71,7 +71,7 @@ struct layer_message {
   }
 };
 
-// A type that stands where a layer should, as the diagnostic of an error (core/explain.hpp) if it is none.
+// A type in the place of a layer, as the diagnostic of an error (core/explain.hpp) if it is none.
 template <class L>
 struct checked_layer : layer_message {
   using type = L;

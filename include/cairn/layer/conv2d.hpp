@@ -70,7 +70,7 @@ struct Conv2d : detail::conv2d_message {
     else return weight;
   }
 
-  // Every tap of every output pixel is a product and a sum, also beside the image. Backward makes two such convolutions.
+  // Every tap of every output pixel is a product and a sum, also in the padding. Backward makes two such convolutions.
   static constexpr work flops(const arguments& in) {
     const std::size_t pixels = options.on(in[0]).outputs();
     const std::size_t products = 2 * depth * Out * pixels, sums = has_bias ? Out * pixels : 0;
@@ -110,7 +110,7 @@ struct Conv2d : detail::conv2d_message {
 
 private:
   static constexpr bool has_bias = !options.has(detail::no_bias_option);
-  // After an error it goes on.
+  // After an error, compilation goes on with 1.
   static constexpr std::size_t groups = In % options.groups == 0 && Out % options.groups == 0 ? options.groups : 1;
   static constexpr std::size_t group_in = In / groups, depth = options.over.taps() * group_in;
 

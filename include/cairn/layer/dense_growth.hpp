@@ -9,8 +9,8 @@
 
 namespace cairn::detail {
 
-// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride. Where its
-// statistics have a gradient, it writes over that of its map.
+// BatchNorm2d, ReLU and a 3x3 convolution with padding to Growth channels: the new ones. It obeys output_stride. If its
+// statistics have a gradient, it overwrites the gradient of its map.
 template <std::size_t Growth>
 struct dense_growth : dense_half {
   static constexpr bool strided = true;
@@ -52,7 +52,7 @@ struct dense_growth : dense_half {
     const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
     matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
     if (call.output_gradients.sums(1) != nullptr) {
-      // The block has it in memory of its own, as others have added to it, and nobody reads it after this.
+      // The block has this gradient in memory of its own, as others have added to it, and nothing reads it afterwards.
       const matrix<T> whole{const_cast<T*>(gradient.data), rows, Growth, gradient.stride};
       channel_statistics_backward(queue, whole, gradient, rows_of(call.outputs[0], rows, Growth, call.output_stride),
                                   call.outputs.sums(1), call.output_gradients.sums(1));

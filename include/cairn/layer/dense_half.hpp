@@ -8,17 +8,17 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 
-// The two halves of a dense layer: what stands in net/dense_block.hpp, `Layers` times. Between them is the bottleneck, of which a
-// policy decides whether it is stored or made again.
+// The two halves of a dense layer, which net/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
+// decides whether it is stored or recomputed.
 //
-// Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics: the batch normalisation of a map needs
-// them, and whatever reads the map shares them (ops/channel_statistics). The derivative by a statistic is a gradient like
-// others. In an evaluation running statistics take their place, and those of the batch are made and not read.
+// Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics. The batch normalisation of a map
+// needs its statistics, and all layers that read the map share them (ops/channel_statistics). The derivative by a statistic
+// is a gradient like others. An evaluation uses running statistics instead; those of the batch are made and not read.
 namespace cairn::detail {
 
 inline constexpr double dense_eps = 1e-5, dense_momentum = 0.1; // as torch.nn.BatchNorm2d
 
-// What both have in common: the channels before it, which depend on where it stands, are those of its input.
+// The common part of both. The number of channels before it depends on its position and is that of its input.
 struct dense_half {
   static constexpr std::size_t takes = 2;
   static constexpr reads backward_reads = reads::both;

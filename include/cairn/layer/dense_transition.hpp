@@ -11,13 +11,13 @@
 
 namespace cairn {
 
-// BatchNorm2d, ReLU and a 1x1 convolution without bias to Out channels in one layer, which stands between two blocks of a
-// DenseNet, before an AvgPool2d<2>: with it torchvision's _Transition (Huang et al.: Densely connected convolutional networks,
-// 2017). Images lie as (height, width, channels). The parameters are norm.weight, norm.bias and conv.weight, the buffers
-// norm.running_mean and norm.running_var; the convolution starts as He's normal values.
+// BatchNorm2d, ReLU and a 1x1 convolution without bias to Out channels in one layer. Between two blocks of a DenseNet, before
+// an AvgPool2d<2>, it makes torchvision's _Transition (Huang et al.: Densely connected convolutional networks, 2017). Images
+// lie as (height, width, channels). The parameters are norm.weight, norm.bias and conv.weight, the buffers norm.running_mean
+// and norm.running_var; the convolution starts with He's normal values.
 //
-// It computes what Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, Out, 1, no_bias>> computes, but neither the normalised map nor
-// its gradient is ever in memory: where blocks are wide, these are most of what a step needs. Under ddp<> every rank has the
+// It computes the same as Sequential<BatchNorm2d<In>, ReLU, Conv2d<In, Out, 1, no_bias>>, but neither the normalised map nor
+// its gradient is ever in memory: in wide blocks these are most of the memory of a step. Under ddp<> every rank has the
 // statistics of its own samples; sync_batch_norm is refused.
 template <std::size_t Out>
 struct DenseTransition {
@@ -88,7 +88,7 @@ struct DenseTransition {
     to.weight = call.gradients[2];
     const auto norm = channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
     const matrix<const T> gradient{call.output_gradients[0], rows, Out},
-        unread{nullptr, rows, Out}; // nobody has statistics of it
+        unread{nullptr, rows, Out}; // its statistics do not exist
     normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
     if (call.input_gradients)
       channel_statistics_backward(queue, to.x, matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),

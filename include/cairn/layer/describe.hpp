@@ -23,7 +23,7 @@ constexpr bool are_real(const arguments& in) {
     if (!in[k].is_real()) return false;
   return true;
 }
-// Those of the first `count` tensors that have a gradient.
+// The tensors that have a gradient, as a set.
 constexpr tensor_set gradients_of(const arguments& in) {
   unsigned set = 0;
   for (std::size_t k = 0; k < in.count; ++k)
@@ -31,8 +31,9 @@ constexpr tensor_set gradients_of(const arguments& in) {
   return static_cast<tensor_set>(set);
 }
 
-// Asks a layer everything, once; without `facts`, what it makes of the value only. What the layer leaves unsaid has its
-// default here. A network may have hundreds of layers: so it is one function, and asks only what the layer says.
+// Collects everything about a layer, once; without `facts`, only what it makes of the value. Members that the layer leaves
+// out get their defaults here. It is one function, and uses only members that the layer has, because a network may have
+// hundreds of layers.
 template <layer L>
 constexpr void describe(const value_list& value, const tensor_list& constants, const scale& to, description& out,
                         element_facts* facts) {
@@ -77,7 +78,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
   if constexpr (requires { L::buffers(in); }) s.state_block = to.block(tensor_list(L::buffers(in))).size / to.sizes.real;
   if constexpr (requires { requires L::in_place; }) s.in_place_forward = s.in_place_backward = true;
   if constexpr (requires { requires L::fuses; }) s.fuses = true;
-  if constexpr (requires { requires L::reshapes; }) // what else it does cannot be left out
+  if constexpr (requires { requires L::reshapes; }) // a layer that does more cannot be left out
     s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;
   if constexpr (requires { requires L::adds; }) facts->adds = true;
   if constexpr (requires { requires L::strided; }) facts->strided = true;

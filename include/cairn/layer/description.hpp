@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// The network's element sizes and its batch: what turns the description of a tensor into bytes.
+// The network's element sizes and its batch, which turn the description of a tensor into bytes.
 struct scale {
   element_sizes sizes{};
   std::size_t batch = 1;
@@ -24,25 +24,25 @@ struct scale {
     const std::size_t size = first.size() * sizes[first.type];
     return first.per_batch ? bytes{0, size} : bytes{size, 0};
   }
-  // Of parameters or buffers, of which there is one for all samples.
+  // The layout of parameters or buffers, which exist once for all samples.
   constexpr tensor_layout block(const tensor_list& list) const { return {list, sizes.kept(), 1}; }
 };
 
-// What one element of a chain, a layer or a block, makes of the value that arrives there.
+// The effect of one element of a chain, a layer or a block, on the value that arrives there.
 struct description {
   bool accepts = false;
   std::uint8_t takes = 1;                         // tensors, from the front
-  std::uint8_t gives = 0;                         // tensors that are made of these; what is behind them goes past
+  std::uint8_t gives = 0;                         // tensors that are made of these; the others pass by
   std::array<tensor_set, most_tensors> depends{}; // by output: which of the taken inputs it has a derivative by
-  value_list after{};                             // the whole value behind the element
-  tensor_set idle = 0;                            // outputs of a block each of which alone does not use every stage inside
+  value_list after{};                             // the whole value after the element
+  tensor_set idle = 0;                            // outputs of a block that each, alone, do not use every stage inside
 
-  // Behind the outputs, what goes past.
+  // Appends to the outputs the tensors that pass by.
   constexpr void pass_by(const value_list& value) {
     gives = static_cast<std::uint8_t>(after.count);
     for (std::size_t k = takes; k < value.count; ++k) after.push_back(value.items[k]);
   }
-  // Which tensors of the value before it have a gradient, if these of the value behind it have one.
+  // The tensors of the value before it that have a gradient if the tensors `behind` of the value after it have one.
   constexpr tensor_set uses(tensor_set behind) const {
     unsigned set = static_cast<unsigned>(behind >> gives) << takes;
     for (std::size_t k = 0; k < gives; ++k)
@@ -51,7 +51,7 @@ struct description {
   }
 };
 
-// What else there is to know of one.
+// Further properties of an element.
 struct element_facts {
   stage as_stage{};
   bool adds = false;

@@ -24,15 +24,15 @@ struct dropout_message {
 
 } // namespace detail
 
-// Each element becomes 0 with this probability and is divided by 1 - Probability otherwise, so that its mean
-// stays; when evaluating nothing changes. As torch.nn.Dropout, with its default of a half: Dropout<percent<10>>, or
-// Dropout<0.1> where the compiler takes that.
+// Sets each element to 0 with this probability and divides it by 1 - Probability otherwise, so that its mean stays. An
+// evaluation changes nothing. As torch.nn.Dropout, with its default of a half: Dropout<percent<10>>, or Dropout<0.1> where
+// the compiler accepts that.
 //
 // Backward needs nothing of the forward pass: the mask is drawn again, from the same counter.
 template <auto Probability = percent<50>>
 struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
-  static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // after an error it goes on
+  static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
   static constexpr dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
                                      probability < 1 ? 1 / (1 - probability) : 0};

@@ -11,7 +11,8 @@
 
 namespace cairn {
 
-// Embedding<Vocabulary, Width, padding_idx<0>>: the row of this token starts at 0 and learns nothing, as torch's padding_idx.
+// Embedding<Vocabulary, Width, padding_idx<0>>: the row of this token starts at 0 and is not trained, as with torch's
+// padding_idx.
 template <std::size_t Token>
 struct padding_idx {};
 
@@ -19,7 +20,7 @@ namespace detail {
 
 inline constexpr std::size_t no_padding = static_cast<std::size_t>(-1);
 template <class Option>
-inline constexpr std::size_t padding_token = no_padding; // of what is no option
+inline constexpr std::size_t padding_token = no_padding; // for a type that is no option
 template <std::size_t Token>
 inline constexpr std::size_t padding_token<padding_idx<Token>> = Token;
 
@@ -43,15 +44,15 @@ struct no_gradient {
 
 } // namespace detail
 
-// A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that
-// shape with Width behind it. Rows of the weight start normal with deviation 1.
+// A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that shape
+// with Width appended. The rows of the weight start normal with deviation 1.
 //
-// Tokens are integers 0 … Vocabulary - 1. Any other throws cairn::error in the forward, before a row is read: nothing has
-// been updated then. They have no gradient, so below an Embedding nothing runs backward. The gradient of the weight is a
-// whole tensor, rows of tokens that did not come included, and adds the samples in their order.
+// Tokens are integers 0 … Vocabulary - 1. Any other throws cairn::error in the forward pass, before a row is read and before
+// anything is updated. Tokens have no gradient, so below an Embedding nothing runs backward. The gradient of the weight is a
+// whole tensor, including rows of tokens that did not occur, and adds the samples in their order.
 //
-// With padding_idx<Token> that token's row has a gradient of 0, whatever comes from above: it stays as it starts or is loaded,
-// unless weight decay or a layer that is tied to it moves it. The forward reads it like any other.
+// With padding_idx<Token> that token's row always has a gradient of 0. It stays as it was initialised or loaded, unless
+// weight decay or a layer that is tied to it moves it. The forward pass reads it like any other.
 template <std::size_t Vocabulary, std::size_t Width, class... Options>
 struct Embedding : detail::embedding_message {
   static_assert(Vocabulary > 0 && Width > 0,

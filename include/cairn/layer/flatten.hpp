@@ -6,11 +6,11 @@
 
 namespace cairn {
 
-// The same elements as one row, as torch.nn.Flatten. Nothing moves when the output lies on the input, and at the front of a
+// The same elements as one row, as torch.nn.Flatten. Nothing is copied if the output lies on the input, and at the front of a
 // network the output is the input itself.
 //
 // Images lie as (height, width, channels), so a channel is the innermost index of the row; torch's rows of images have it
-// outermost. What is learnt for each feature of the row is turned where it is written to a file or read from one
+// outermost. Parameters that belong to features of the row are reordered when they are written to a file or read from one
 // (train/state/feature_order.hpp).
 struct Flatten {
   static constexpr reads backward_reads = reads::nothing;

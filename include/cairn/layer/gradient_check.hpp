@@ -43,21 +43,21 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
 
 } // namespace detail
 
-// Is a layer right? It is run alone in double, on the cpu, for 1, 2 and 5 rows and for every set of its outputs that may
-// be used, and everything that the concept of a layer says is checked:
+// Checks everything that the concept of a layer requires. The layer runs alone in double, on the cpu, for 1, 2 and 5 rows and
+// for every set of its outputs that may be used:
 //
 //   * every derivative, by every real input and every parameter, against difference quotients of the sum of
 //     dot(output, output_gradient). Parameters are random, not as they start; buffers start as they say;
 //   * bit for bit: a recompute is the forward, and so is a forward without a tape, in place, with two threads, with an
 //     activation or an addend fused in, with strided rows; likewise backward, with and without gradients that are wanted;
-//   * gradients are overwritten, buffers change in pass::forward only, nothing is written that may only be read, nothing
-//     behind a tensor.
+//   * gradients are overwritten, buffers change in pass::forward only, and neither a read-only tensor nor the memory after a
+//     tensor is written.
 //
-// Gives the first fault as a sentence, or nothing for a right layer:
+// Returns the first fault as a sentence, or an empty string for a correct layer:
 //
 //   assert(gradient_fault<Linear<4, 3>>({{4}}) == "");
 //
-// `inputs` are the tensors that it takes, `constants` those of its network. Integers are 0, 1 and 2. What a layer computes
+// `inputs` are the tensors that it takes, `constants` those of its network. Integers are 0, 1 and 2. The layer's function
 // should be smooth at numbers of 0.1 … 1 in size.
 template <layer L>
 std::string gradient_fault(const tensor_list& inputs, const tensor_list& constants = {}) {

@@ -25,10 +25,10 @@ struct group_norm_message {
 
 } // namespace detail
 
-// Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias by
-// channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many pixels
-// as rows. The weight starts as ones, the bias as zeros. GroupNorm<1, C> normalizes a sample as a whole, GroupNorm<C, C> each
-// channel by itself.
+// Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias per
+// channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many
+// pixels as rows. The weight starts as ones, the bias as zeros. GroupNorm<1, C> normalizes a whole sample, GroupNorm<C, C>
+// each channel by itself.
 template <std::size_t Groups, std::size_t Channels, auto Eps = fraction{1, 100000}>
 struct GroupNorm : detail::group_norm_message {
   static constexpr std::size_t groups = Groups, channels = Channels;

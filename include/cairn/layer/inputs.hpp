@@ -10,10 +10,10 @@
 
 namespace cairn {
 
-// Says which tensors and constants a network takes, and leaves the numbers where they are: Sequential<Inputs<dims<64>,
-// constant<64>>, ...> takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a
-// tensor of tokens, batch_constant<8, 64> a constant that is the same for all samples. Its trainer is given them in this
-// order: step(inputs(hidden, mask), targets).
+// Declares which tensors and constants a network takes, and moves no data: Sequential<Inputs<dims<64>, constant<64>>, ...>
+// takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a tensor of tokens,
+// batch_constant<8, 64> a constant that is the same for all samples. The trainer takes them in this order:
+// step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.
 template <class... Tensors>
@@ -56,8 +56,8 @@ struct Inputs {
   }
 };
 
-// A network of one tensor of this shape: Sequential<Input<28, 28, 1>, Flatten, ...>. torch has no such layer, as it learns
-// shapes when it runs. A network that begins with a Linear needs none.
+// The input of a network that takes one tensor of this shape: Sequential<Input<28, 28, 1>, Flatten, ...>. torch has no such
+// layer, as it finds shapes at run time. A network that begins with a Linear needs none.
 template <std::size_t... Extents>
 struct Input : Inputs<dims<Extents...>> {};
 

@@ -14,11 +14,11 @@
 
 namespace cairn {
 
-// Why a layer runs. `forward` is the first forward of a step: only here may buffers change (BatchNorm's running
+// The reason why a layer runs. `forward` is the first forward of a step: only here may buffers change (BatchNorm's running
 // statistics). `recompute` makes the same bits again. `evaluate` is what torch calls eval().
 enum class pass : unsigned char { forward, recompute, evaluate, backward };
 
-// What backward reads of the forward pass, besides the stage's own tape.
+// The tensors of the forward pass that backward reads, besides the stage's own tape.
 enum class reads : unsigned char { nothing = 0, input = 1, output = 2, both = 3 };
 
 // Floating-point operations for one sample.
@@ -28,12 +28,11 @@ struct work {
   std::uint64_t input_gradient = 0; // the part of backward that only the input gradient needs
 };
 
-// Everything that a forward works on. What is made in a step is of the network's T; what lives from step to step, and the
-// gradients of parameters, are of the type in which sums of T are kept: for float and double the same (core/accumulated.hpp).
-// Parameters are given as T.
+// Everything that a forward works on. Tensors that are made in a step have the network's T. Tensors that live from step to
+// step, and the gradients of parameters, have the type in which sums of T are kept: for float and double the same
+// (core/accumulated.hpp). Parameters are passed as T.
 //
-// Tensor k of a list is found as in the list that the layer said: inputs[k] is
-// (rows, in(k)), and likewise the others.
+// Tensor k of a list is tensor k of the layer's own list: inputs[k] is (rows, in(k)), and likewise for the others.
 template <class T>
 struct forward_call {
   std::size_t rows = 0; // samples, 1 … batch
@@ -47,14 +46,14 @@ struct forward_call {
   tensors<T> workspace{};            // for this call only
   pass why = pass::forward;
   random_key random{};                // equal for the forward and every recompute of one step
-  activation then = activation::none; // to be applied to the result; only asked of a layer that `fuses`
-  const T* addend = nullptr;          // like outputs[0], to be added to it; only asked of a layer that `adds`
-  const T* tied = nullptr;            // the first parameter of its owner; only given to a layer that is Tied
-  // Elements from one row of the last extent of outputs[0] to the next; only asked of a layer that is `strided`, else 0:
-  // rows without a gap.
+  activation then = activation::none; // to be applied to the result; set only for a layer that `fuses`
+  const T* addend = nullptr;          // like outputs[0], to be added to it; set only for a layer that `adds`
+  const T* tied = nullptr;            // the first parameter of its owner; set only for a layer that is Tied
+  // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
+  // without a gap.
   std::size_t output_stride = 0;
-  const layer_sums* over_ranks = nullptr; // only of a layer that has sums_over_ranks
-  std::size_t input_stride = 0;           // of inputs[0] likewise; only asked of the layers of a DenseBlock
+  const layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
+  std::size_t input_stride = 0;           // the same for inputs[0]; set only for the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -66,7 +65,7 @@ struct backward_call {
   const arguments* given = nullptr;
   tensors<const T> inputs{};           // as in forward, if the layer reads its input
   tensors<const T> outputs{};          // as in forward, if the layer reads its output
-  tensors<const T> output_gradients{}; // null: this output is not used, and its gradient is nowhere
+  tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
   tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
   tensors<const T> constants{};
   tensors<const T> parameters{};
@@ -78,7 +77,8 @@ struct backward_call {
   activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
   const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
   std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
-  // Of other tensors; only asked of the layers of a DenseBlock. 0: of output_gradients[0] as of outputs[0]; else without a gap.
+  // The same for other tensors; set only for the layers of a DenseBlock. 0: output_gradients[0] has the stride of outputs[0],
+  // the others have no gap.
   std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                 // as in forward
   accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
@@ -90,44 +90,43 @@ struct backward_call {
 // A layer is a function of its inputs and its parameters, with its derivative.
 //
 // A type L is a layer if
-//   1. L::outputs(in) is, at compile time, the list of tensors made from the arguments `in` (the batch left out): what it
-//      takes is in[0], in[1] …, the network's constants are in.constants(). A single tensor is a list of one;
+//   1. L::outputs(in) is, at compile time, the list of tensors made from the arguments `in` (without the batch): its inputs
+//      are in[0], in[1] …, the network's constants are in.constants(). A single tensor is a list of one;
 //   2. L::backward_reads says what backward reads of the forward pass: input, output, both or nothing;
 //   3. L::forward(queue, forward_call<T>) writes all outputs, for any number of rows;
 //   4. L::backward(queue, backward_call<T>) overwrites every input gradient that is not null and the gradients of its
 //      parameters: the derivatives of the sum of dot(output, output_gradient) over the outputs whose gradient is not
-//      null. Of the forward pass it may look only at what backward_reads names and at its tape;
+//      null. It may read its tape and, of the forward pass, only what backward_reads names;
 //   5. equal inputs give equal bits: random numbers come from call.random only, and a sum is taken in an order that does
 //      not depend on the number of threads.
 //
 // It may also have (else the default in brackets holds)
-//   accepts(in)         are these arguments acceptable? [yes]
+//   accepts(in)         whether these arguments are acceptable [yes]
 //   inputs              the list of tensors that a network beginning with it takes [unknown]
-//   takes               how many tensors it takes from the front; those behind go past it untouched [1]
-//   depends(out, in)    has output `out` a derivative by input `in`? Where none of the outputs that are used depends on an
-//                       input, that input has no gradient in memory [yes]
-//   parameters(in)      what is learnt, of the network's T, with names and initial values [none]
-//   buffers(in)         what is kept from step to step and is no parameter: statistics that forward moves, or a number that
-//                       the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
-//   tape(in)            what forward writes down for backward [none]
+//   takes               how many tensors it takes from the front; the others pass it untouched [1]
+//   depends(out, in)    whether output `out` has a derivative by input `in`. If no used output depends on an input, that
+//                       input has no gradient in memory [yes]
+//   parameters(in)      the tensors that are learnt, of the network's T, with names and initial values [none]
+//   buffers(in)         tensors that are kept from step to step and are no parameters: statistics that forward moves, or a
+//                       number that the program sets while it trains, as train.buffer("2.temperature")[0] = 0.5 [none]
+//   tape(in)            tensors that forward writes for backward [none]
 //   workspace(in, why)  memory for one call, by pass [none]
-//   sums_over_ranks(in) how many numbers it sums over the ranks where it is asked to: see layer_sums.hpp [none]
+//   sums_over_ranks(in) how many numbers it sums over the ranks if requested: see layer_sums.hpp [none]
 //   keeps_statistics_apart  its batch statistics stay those of each rank's own samples: sync_batch_norm refuses it [false]
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
-//   in_place            outputs may lie on inputs, input gradients on output gradients, each on its own [false]
+//   in_place            outputs may lie on inputs, input gradients on output gradients, each independently [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]
 //   fuses               it applies call.then and call.before [false]
 //   adds                it adds call.addend [false]
-//   skips_gradients     it leaves the gradients of its parameters out where call.gradients has no block: only then may it stand
-//                       in frozen<> [false]
+//   skips_gradients     it leaves the gradients of its parameters out if call.gradients has no block: needed inside frozen<>
+//                       [false]
 //   strided             it obeys call.output_stride [false]
-//   options_are_right   do its template arguments mean something? Where not, right<L>() of it has a static_assert that fails
-//                       with a sentence, which is then the one error of a network [true]
-//   as_activation       what it is to a layer before it that fuses [activation::none]
+//   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
+//                       sentence, which is then the only error of a network [true]
+//   as_activation       the activation that a layer before it can fuse [activation::none]
 //
-// A layer need not know its neighbours, its position, the batch, or whether its input was stored or made again: that
-// lets checkpoint decide for it. It is stateless: everything it works on is an argument; numbers of its own that change
-// are buffers.
+// A layer does not know its neighbours, its position, the batch, or whether its input was stored or recomputed: so checkpoint
+// can decide for it. It is stateless: everything it works on is an argument; numbers of its own that change are buffers.
 template <class L>
 concept layer = requires(const arguments& in) {
   { L::outputs(in) } -> std::convertible_to<tensor_list>;

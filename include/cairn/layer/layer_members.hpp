@@ -7,14 +7,14 @@
 
 #include <cairn/layer/layer.hpp>
 
-// The members of a layer, each with the form that it must have. A member of another form is an error and is not taken for
-// one that is left out: a layer with a misspelt signature would be trained without its parameters.
+// The members of a layer, each with the form that it must have. A member of another form is an error, not a member that is
+// left out: otherwise a layer with a misspelt signature would be trained without its parameters.
 namespace cairn {
 
 namespace detail {
 
-// All names that a layer may have. In a class derived from a layer and from these a name that both have is ambiguous:
-// that tells whether the layer has it, in whatever form.
+// All names that a layer may have. In a class derived from a layer and from these, a name that both have is ambiguous: so it
+// is known whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
       reshapes, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
@@ -22,7 +22,7 @@ struct names_of_layers {
 template <class L>
 struct layer_and_names : L, names_of_layers {};
 
-// Nothing can be derived from a final class, of which only what answers is seen.
+// A final class cannot be derived from: only its members of the right form are seen.
 template <class L>
 concept final_layer = std::is_final_v<L>;
 
@@ -92,11 +92,11 @@ template <class L>
 concept right_as_activation = std::is_same_v<decltype(L::as_activation), const activation> || final_layer<L> ||
                               requires { &layer_and_names<L>::as_activation; };
 
-// A layer may say that its template arguments mean nothing: then right<L>() of it has a static_assert that fails.
+// A layer may refuse its template arguments: then its right<L>() has a static_assert that fails.
 template <class L>
 concept right_options = !requires { L::options_are_right; } || requires { requires L::options_are_right; };
 
-// Asked of every layer of every network, and so in one expression.
+// One expression, because it is evaluated for every layer of every network.
 template <class L>
 concept right_layer =
     right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&

@@ -13,8 +13,7 @@ namespace cairn {
 // torch.nn.LayerNorm(Features, eps). An input of any rank whose last extent is Features is a stack of such rows. The
 // weight starts as ones, the bias as zeros.
 //
-// Mean and 1 / deviation of each row are kept for backward: two numbers, cheaper than another pass over the
-// row.
+// Mean and 1 / deviation of each row are kept for backward: two numbers, cheaper than another pass over the row.
 template <std::size_t Features, auto Eps = fraction{1, 100000}>
 struct LayerNorm {
   static_assert(Features > 0, "LayerNorm: it needs at least one feature; write LayerNorm<Features>");
@@ -32,8 +31,7 @@ struct LayerNorm {
   }
   static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0]), 2}.of(element::accumulated); }
 
-  // Mean, variance and result are 8 operations an element; the gradients of the parameters are 5, of the input
-  // 10.
+  // Mean, variance and result are 8 operations per element; the gradients of the parameters are 5, of the input 10.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
   template <class Queue, class T>
@@ -49,7 +47,7 @@ struct LayerNorm {
   }
 
 private:
-  // How many rows of Features elements one sample is.
+  // The number of rows of Features elements in one sample.
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
 };
 

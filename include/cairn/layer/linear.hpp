@@ -15,8 +15,8 @@ namespace cairn {
 //
 // Weight and bias start uniform in +-1 / sqrt(In), which is torch's kaiming_uniform with a = sqrt 5.
 //
-// A ReLU after it and a sum with another branch are done by the product itself, on numbers still in
-// registers; likewise the derivative of a ReLU before it.
+// A ReLU after it and a sum with another branch are computed by the product itself, on numbers still in registers; likewise
+// the derivative of a ReLU before it.
 template <std::size_t In, std::size_t Out, bool Bias = true>
 struct Linear {
   static_assert(In > 0 && Out > 0, "Linear: it needs at least one input and one output; write Linear<In, Out>");
@@ -85,7 +85,7 @@ struct Linear {
   }
 
 private:
-  // How many rows of In elements one sample is.
+  // The number of rows of In elements in one sample.
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / In; }
 };
 

@@ -31,8 +31,8 @@ struct max_pool2d_message {
 // The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
 // if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
 //
-// Of several equal elements the first has the gradient, as in torch. Backward looks for them once more in the input, which the
-// ReLU before it usually has stored anyway; torch stores an index of 8 bytes for each output.
+// The first of several equal elements gets the gradient, as in torch. Backward searches for it again in the input, which the
+// ReLU before it has usually stored anyway; torch stores an index of 8 bytes for each output.
 template <std::size_t Kernel, class... Options>
 struct MaxPool2d : detail::max_pool2d_message {
   static constexpr detail::window_options options =

@@ -18,7 +18,7 @@ struct relu_value {
   }
 };
 
-// As a product with a mask does it: the derivative at 0 is 0, and where y is NaN dy comes through, as in torch.
+// The same as a product with a mask: the derivative at 0 is 0, and where y is NaN dy passes, as in torch.
 struct relu_slope {
   static constexpr const char* name = "ReLU backward";
   template <class T>
@@ -33,8 +33,7 @@ CAIRN_KERNELS_END
 
 namespace cairn {
 
-// y = max(x, 0), as torch.nn.ReLU. Its backward asks only whether y > 0, so it needs no input and can lie on
-// it.
+// y = max(x, 0), as torch.nn.ReLU. Its backward needs only whether y > 0, not the input, which the output may overwrite.
 struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
   static constexpr activation as_activation = activation::relu;
 };

@@ -31,8 +31,8 @@ CAIRN_KERNELS_END
 
 namespace cairn {
 
-// y = 1 / (1 + e^-x), as torch.nn.Sigmoid; within 4e-7 relative for float. The derivative is y (1 - y): the input is not needed
-// again, and the output can lie on it.
+// y = 1 / (1 + e^-x), as torch.nn.Sigmoid; within 4e-7 relative for float. The derivative is y (1 - y): backward does not
+// need the input, which the output may overwrite.
 struct Sigmoid : detail::elementwise_layer<detail::sigmoid_value, detail::sigmoid_slope, reads::output> {
   // An exponential and a division are about 18 operations.
   static constexpr work flops(const arguments& in) { return {18 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }

@@ -9,15 +9,15 @@
 
 namespace cairn {
 
-// Computes what Layer computes, with the first parameter of another layer in place of its own: that of the Owner, which
-// stands once and before it in the network's Sequential. As torch's `decoder.weight = encoder.weight` (Press and Wolf: Using the
-// output embedding to improve language models, 2017):
+// Computes what Layer computes, with the first parameter of the Owner in place of its own. The Owner occurs once in the
+// network's Sequential, before this layer. As torch's `decoder.weight = encoder.weight` (Press and Wolf: Using the output
+// embedding to improve language models, 2017):
 //
 //   Sequential<Inputs<integers<32>>, Embedding<1000, 64>, ..., Tied<Linear<64, 1000>, Embedding<1000, 64>>>
 //
-// The two have the same shape there, (1000, 64). The parameter is in memory once, has the Owner's name and initial values,
-// and its gradient is the sum of both, made before its bucket leaves. Until then this layer's share waits in memory of its
-// own, as large as the parameter. What else Layer learns, as its bias, is its own.
+// Both have the same shape here, (1000, 64). The parameter is in memory once and has the Owner's name and initial values. Its
+// gradient is the sum of both, computed before its bucket leaves; until then this layer's share is in memory of its own, as
+// large as the parameter. Other parameters of Layer, such as its bias, are its own.
 template <class Layer, class Owner>
 struct Tied : Layer {
   using tied_to = Owner;
@@ -61,7 +61,7 @@ struct Tied : Layer {
 
 private:
   using offsets = std::array<std::size_t, tensor_list::most + 1>;
-  // Where the layer's own tensors lie, seen from the one that is another's.
+  // The offsets of the layer's own tensors from the parameter that is the owner's.
   template <class T, class Own>
   static offsets beside(const T* tied, const Own& own) {
     offsets at{};

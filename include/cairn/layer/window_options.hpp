@@ -10,7 +10,7 @@
 //
 //   Conv2d<64, 128, 3, stride<2>, padding<1>, no_bias>
 //
-// Of two numbers the first is for the height, the second for the width; one number is for both.
+// The first of two numbers is for the height, the second for the width; one number is for both.
 namespace cairn {
 
 template <std::size_t Height, std::size_t Width = Height>
@@ -30,7 +30,7 @@ struct no_count_include_pad {}; // count_include_pad=False
 
 namespace detail {
 
-// Which options there are, as a set.
+// The options, as bits of a set.
 inline constexpr unsigned stride_option = 1, padding_option = 2, dilation_option = 4, kernel_width_option = 8;
 inline constexpr unsigned groups_option = 16, no_bias_option = 32, ceil_mode_option = 64, no_count_include_pad_option = 128;
 
@@ -38,15 +38,15 @@ struct window_options {
   window over{}; // without the numbers of inputs and outputs
   std::size_t groups = 1;
   unsigned given = 0, twice = 0;
-  bool has_other = false; // an option that is none, or not one of this layer's
-  bool has_zero = false;  // a number is 0 that must not be
+  bool has_other = false; // a type that is no option, or an option that this layer does not have
+  bool has_zero = false;  // a number that must not be 0 is 0
 
   constexpr void take(unsigned option, unsigned allowed) {
     twice |= given & option;
     given |= option;
     has_other = has_other || (option & allowed) == 0;
   }
-  // After an error it goes on with a 1.
+  // After an error, compilation goes on with 1.
   constexpr void repair(std::size_t& number) {
     has_zero = has_zero || number == 0;
     number = number == 0 ? 1 : number;
@@ -70,7 +70,7 @@ struct window_options {
   }
 };
 
-// How an option changes them. A type that is no option is `void*` here.
+// Applies an option and returns its bit. A type that is no option arrives as `void*`.
 template <std::size_t Height, std::size_t Width>
 constexpr unsigned set_option(window_options& to, stride<Height, Width>*) {
   to.over.y.stride = Height, to.over.x.stride = Width;

@@ -51,14 +51,14 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr std::size_t size = flattened<Body>::stages;
   static constexpr bool gives_input_gradient = std::is_same_v<Around, reader_of_input_gradient>; // of the whole network
   static constexpr bool is_root = std::is_void_v<Around> || gives_input_gradient;
-  static constexpr bool all_outputs = is_root && Used == all_tensors; // are there for the program
+  static constexpr bool all_outputs = is_root && Used == all_tensors; // the program reads all of them
   static constexpr bool is_frozen = std::is_same_v<Update, never_used>;
   static constexpr scale to{sizes_of<T>, Batch};
 
   static constexpr value_list inputs{value_of_type<In>::tensors};
   static constexpr tensor_list constants = value_of_type<In>::constants;
   static constexpr auto order = order_of<Body>();
-  // It fits, as it has been looked at before: see net/checked_network.hpp.
+  // The values fit: net/checked_network.hpp has checked them before.
   struct everything {
     std::array<element_facts, sizeof...(Elements)> facts{};
     walked<sizeof...(Elements), size> values{};
@@ -66,7 +66,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr everything known = [] {
     everything out{};
     out.values = walk<Body>::from(inputs, constants, static_cast<tensor_set>(Used), to, out.facts.data());
-    if constexpr (is_frozen) // its parameters are buffers, and of their gradients nothing is computed
+    if constexpr (is_frozen) // its parameters are buffers, and their gradients are not computed
       for (element_facts& f : out.facts) {
         if (f.parameter_count > 0) f.as_stage.backward_flops = f.as_stage.input_gradient_flops;
         f.as_stage.state_block += f.as_stage.parameter_block;
@@ -94,8 +94,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     return false;
   }();
 
-  // One stage for each element. Even to name the chain beside each layer would cost the compiler the square of its length,
-  // so layers answer from the walk, in one loop.
+  // One stage for each element. Naming the chain's type at each layer would cost the compiler the square of the chain's length,
+  // so layers are read from the walk, in one loop.
   template <std::size_t I, class E>
   static constexpr void block_stage(stage* to_write) {
     if constexpr (is_block<E>) to_write[I] = inner_of<I, E>::as_stage();
@@ -127,7 +127,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     if (gradients == first_tensors(value.count)) return 0;
     return to.of(value).at(Batch) - align_up(to.of(value, gradients).at(Batch));
   }
-  // One for each time that an element runs.
+  // One for each run of an element.
   static constexpr std::array<stage, size> stages = [] {
     std::array<stage, size> list{};
     for (std::size_t i = 0; i < size; ++i) {
@@ -139,8 +139,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     return list;
   }();
 
-  // Where the parameters (and the buffers) of each stage begin in the chain's block, in elements. Backward finishes the
-  // last stage first, and the block is in that order, so that finished gradients are always one span from its start.
+  // The offset of each stage's parameters (and buffers) in the chain's block, in elements. Backward finishes the last stage
+  // first, and parameters lie in that order, so that finished gradients are always one span from the start.
   static constexpr std::array<std::size_t, size + 1> parameter_begin = [] {
     std::array<std::size_t, size + 1> at{};
     std::size_t sum = 0;
@@ -162,7 +162,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     return at;
   }();
 
-  // Layers that have their first parameter from another. What is wrong with that has its own error.
+  // Layers that take their first parameter from another layer. A wrong tie has an error of its own (net/ties.hpp).
   static constexpr std::size_t tie_count = [] {
     std::size_t count = 0;
     for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1U : 0U;
@@ -174,8 +174,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     else return true;
   }();
 
-  // Every parameter's end in the flat buffer, in the order in which backward finishes them. A layer answers from the walk,
-  // a block through the blueprints of its chains.
+  // The end of every parameter in the flat buffer, in the order in which backward finishes them. Those of a layer come from the
+  // walk, those of a block from the blueprints of its chains.
   using end_writer = gradient_end* (*)(gradient_end*, std::size_t, std::size_t&);
   template <std::size_t I, class E>
   static constexpr end_writer block_ends() {
@@ -200,7 +200,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     if constexpr (has_blocks) writers = {block_ends<Index, Elements>()...};
     for (std::size_t i = size; i-- > 0;) {
       const std::size_t own = begin + parameter_begin[i];
-      if (blocks[order[i]]) { // not by the writer: g++ compares no addresses under -fsanitize=undefined
+      if (blocks[order[i]]) { // not asked of the writer: g++ cannot compare addresses here under -fsanitize=undefined
         out = writers[order[i]](out, own, leaf);
         continue;
       }
@@ -224,7 +224,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     }
     return make_buckets<tensors + 1>(std::span<const gradient_end>{ends.data(), count}, sizeof(accumulated<T>), Most);
   }();
-  // A fused update has them in the arena, each for as long as it is needed.
+  // With a fused update the buckets lie in the arena, each for as long as it is needed.
   static constexpr bool fused = Update::fused;
   static constexpr auto windows = [] {
     if constexpr (fused)
@@ -238,11 +238,11 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
       return chain_ends{};
     } else {
       element_facts last = element_of[order[size - 1]];
-      last.as_stage = element_stages[order[size - 1]]; // of a block the walk does not know it
+      last.as_stage = element_stages[order[size - 1]]; // the walk does not know a block's stage
       return made_of<Around>::ends(element_of[order[0]], last);
     }
   }();
-  // A block leaves the gradient of its output as it was lent: a residual block around it may add it later.
+  // A block does not overwrite the gradient of its output: a residual block around it may still add it.
   struct source {
     static constexpr chain value{.stages = stages,
                                  .batch = Batch,
@@ -256,9 +256,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   };
   static constexpr chain whole = source::value;
 
-  // The training step and the forward pass alone, keeping nothing: evaluation, and a forward that will be made again.
-  // Neither is planned before it is asked for, and of each only what is asked for: the memory of the one is
-  // trained::memory.
+  // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is
+  // recomputed later. Each part of a plan, such as trained::memory, is computed only when it is named.
   using trained = plan_of<source, sound_policy<Policy, source>>;
   using evaluated = plan_of<source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
@@ -277,8 +276,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     return sum;
   }();
 
-  // Does a forward that makes the tape alone write to the block's output? Then there must be one, even if it is not read.
-  // The very last op may be asked for its tape alone; every other that is asked for its output makes it.
+  // Does a forward that makes only the tape write to the block's output? Then the output needs memory, even if it is not read.
+  // Only the very last op may be asked for its tape alone; any other op that is asked for its output makes it.
   static constexpr bool last_writes_output = [] {
     for (std::size_t t = 0; t != training.lasting; ++t) {
       const op& o = training.storage[t];
@@ -290,7 +289,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     return false;
   }();
 
-  // What a block asks of its chain.
+  // The facts of this chain that a block around it reads.
   static constexpr chain_facts facts = [] {
     chain_facts f{};
     f.size = size;
@@ -355,14 +354,13 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   }();
 };
 
-// Everything that the compiler knows of one training step of a chain of layers: values, stages, schedule, where every
-// byte lies and in which order gradients are finished. Every member is a constant, each from its own evaluation, so
-// that none comes near a compiler's limit.
+// All that the compiler knows of one training step of a chain of layers: values, stages, schedule, the place of every byte and
+// the order in which gradients are finished. Every member is a constant, each from its own evaluation, so that none comes near
+// a compiler's limit.
 //
-// Body is what stands in the network, Policy its checkpoint policy, In what it takes, as dims<...> or tensors_of<...>, Used
-// which tensors of its output are used, Batch the most samples in a step, T the type of its elements, Around the block
-// whose chain it is (of the whole network what reads its input's gradient, or void), Update when its gradients are used. A
-// chain inside has a blueprint too.
+// Body: the layers. Policy: their checkpoint policy. In: the inputs, as dims<...> or tensors_of<...>. Used: the set of outputs
+// that are used. Batch: the most samples in a step. T: the element type. Around: the block whose chain this is; for a whole
+// network void, or reader_of_input_gradient. Update: when gradients are used. A chain inside a block has a blueprint too.
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update>
 struct blueprint : drawn<Body, Policy, In, Used, Batch, T, Around, Update, typename flattened<Body>::elements,
                          std::make_index_sequence<flattened<Body>::elements::size>> {};
@@ -375,15 +373,15 @@ struct whole_blueprint {
                          std::conditional_t<whole<Model>::gives_input_gradient, reader_of_input_gradient, void>,
                          std::conditional_t<whole<Model>::fused, Update, used_after_backward>>;
 };
-// A wrong network has had its error, and whatever is asked of it is answered by a right one, so that it stays the only.
+// A wrong network has already had its error. A right one replaces it, so that no other error follows.
 template <class Model, std::size_t Batch, class T, class Update>
 struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
 } // namespace detail
 
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update,
-// with_input_gradient or with_all_outputs of one of these. What Update says counts for a fused_update only: one rank uses the
-// gradients of each layer at once. A network that cannot be one is a compile error, see net/wrong_network.hpp.
+// with_input_gradient or with_all_outputs of one of these. Update matters for a fused_update only; its default is one rank,
+// which uses the gradients of each layer at once. A wrong network is a compile error, see net/wrong_network.hpp.
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
 using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::type;
 
@@ -391,8 +389,8 @@ using blueprint_of = typename detail::whole_blueprint<Model, Batch, T, Update>::
 // gradients and every layer's workspace. A constant: static_assert(peak_activation_bytes<Model, 64> < 2_MiB) is the
 // out-of-memory test. Not in it: parameters, their gradients and the optimizer's state, which do not depend on Batch.
 //
-// Of a fused_update<...> the gradients are in it: they lie in the arena, a layer's at a time. On several ranks it is
-// trainer<...>::plan::trained::memory.arena that counts, as the arena has two buckets.
+// With a fused_update<...> it includes the gradients: they lie in the arena, one layer's at a time. On several ranks the arena
+// has two buckets, and trainer<...>::plan::trained::memory.arena is its size.
 template <class Model, std::size_t Batch, class T = float>
 inline constexpr std::size_t peak_activation_bytes = blueprint_of<Model, Batch, T>::trained::arena;
 

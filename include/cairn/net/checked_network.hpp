@@ -18,8 +18,8 @@
 #include <cairn/net/walk.hpp>
 #include <cairn/net/wrong_network.hpp>
 
-// A network is looked at before anything is made of it: first each part by itself, then the values along it. The answer is a
-// type, the diagnostic of an error (core/explain.hpp) or nothing_wrong; a right network pays for a few constants.
+// A network is checked before it is used: first each part by itself, then the values along it. The result is a type: the
+// diagnostic of an error (core/explain.hpp), or nothing_wrong. A right network costs a few constants.
 
 namespace cairn::detail {
 
@@ -41,8 +41,8 @@ constexpr std::size_t first_false(std::initializer_list<bool> facts) {
   return i;
 }
 
-// Does a Question hold for every part of a network? Question::layer<T> is asked of layers, and of whatever stands where a
-// layer could; Question::group<T> of everything that has parts, before them.
+// Does Question hold for every part of a network? Question::layer<T> is asked for layers and for any type in a layer's place;
+// Question::group<T> for everything that has parts, before its parts.
 template <class Question, class Part, class Parts = typename made_of<Part>::parts>
 inline constexpr bool holds = false;
 template <class Question, class Part, class... Parts>
@@ -52,7 +52,7 @@ inline constexpr bool holds<Question, Part, pack<Parts...>> = [] {
   else return first_false({true, holds<Question, Parts>...}) == sizeof...(Parts) + 1;
 }();
 
-// The first part for which it does not.
+// The first part for which Question does not hold.
 template <class Question, class Part, class Parts = typename made_of<Part>::parts>
 struct first_wrong;
 template <class Question, class Part, class... Parts>
@@ -93,7 +93,8 @@ struct along {
   static constexpr auto value = shapes_along<Body, In, Used>();
 };
 
-// Is a network right, may something be wrong along it, or can the compiler not work it out? One evaluation tells.
+// fits(): 1 if a network is right, 0 if something may be wrong along it, -1 if the compiler cannot evaluate it. One evaluation
+// decides.
 template <class Body, class In, tensor_set Used>
 constexpr bool nothing_wrong_along() {
   const auto values = shapes_along<Body, In, Used>();
@@ -107,7 +108,7 @@ template <class, class, tensor_set>
 constexpr int fits(...) {
   return -1;
 }
-// Are all outputs numbers with a gradient, one for each sample? It is asked where all of them are used.
+// Are all outputs real, with a gradient, one for each sample? This matters only where all of them are used.
 template <class Body, class In, tensor_set Used>
 constexpr bool judges_all_outputs() {
   if constexpr (Used != all_tensors) return true;
@@ -121,7 +122,7 @@ constexpr bool judges_all_outputs() {
 template <class Body, class In, std::size_t Stages>
 concept known_at_once = requires { typename std::bool_constant<(shapes_along<Body, In, 1, Stages>(), true)>; };
 
-// The layer at which the compiler stops to work out shapes.
+// The first layer whose shapes the compiler cannot evaluate.
 template <class Body, class In, class Stages = std::make_index_sequence<flattened<Body>::stages>>
 struct constant_diagnostic;
 template <class Body, class In, std::size_t... Stages>
@@ -130,7 +131,7 @@ struct constant_diagnostic<Body, In, std::index_sequence<Stages...>> {
   using type = shape_at_run_time<position, pack_element<order_of<Body>()[position], typename flattened<Body>::elements>>;
 };
 
-// The first place where the values along a body stop to fit, or where a layer makes what is not used; perhaps none.
+// The first place where the values along a body do not fit, or a layer whose result is unused; nothing_wrong if there is none.
 template <class Body, class In, tensor_set Used = 1>
 struct value_diagnostic {
   static constexpr const auto& values = along<Body, In, Used>::value;
@@ -149,7 +150,7 @@ struct value_diagnostic {
   }
   using producer = typename decltype(producer_at<values.before_element>())::type;
 
-  // The element is a block: the fault is that of its ends, the joint before it, or one further inside.
+  // If the element is a block, the fault is in its ends, in the joint before it, or further inside.
   template <class Block, std::size_t Index, class Chain>
   struct entering {
     static constexpr value_list given = value_of_chain<Block>(arriving::tensors, Index);
@@ -179,7 +180,7 @@ struct value_diagnostic {
         return type_of<typename made_of<Block>::template wrong_ends<typename type_of_tensors<enters>::type, Gives..., gives>>{};
     }
   }
-  // Does a chain not even accept what arrives? Then the joint is the one before it, not one inside.
+  // Does a chain refuse its input at once? Then the fault is the joint before it, not one inside.
   template <class Chain, class Enters>
   static constexpr bool refuses_at_entrance() {
     using first = pack_element<0, typename flattened<Chain>::elements>;
@@ -187,7 +188,7 @@ struct value_diagnostic {
     else if constexpr (is_block<first>) return refuses_at_entrance<pack_element<0, typename made_of<first>::parts>, Enters>();
     else return true;
   }
-  // It fits, but a stage inside a block may be idle.
+  // The values fit, but a stage inside a block may be idle.
   template <std::size_t I>
   struct arriving_at {
     static constexpr value_list tensors{values.input(I), values.of[I].takes};
@@ -197,7 +198,7 @@ struct value_diagnostic {
   static auto in_chains(pack<Chain, Others...>) {
     constexpr std::size_t chains = made_of<pack_element<I, elements>>::parts::size;
     constexpr tensor_set used = chains > 1 ? 1U : values.used[I] & first_tensors(values.of[I].gives);
-    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type; // no block with values of its own has idle stages
+    using found = typename value_diagnostic<Chain, arriving_at<I>, used>::type; // a block with its own values has no idle stages
     if constexpr (sizeof...(Others) == 0 || !std::is_same_v<found, nothing_wrong>) return type_of<found>{};
     else return in_chains<I>(pack<Others...>{});
   }
@@ -242,7 +243,7 @@ struct value_diagnostic {
 template <class L>
 concept knows_inputs = requires { L::inputs; };
 
-// Does a layer take tokens, and no other numbers?
+// Does a layer take integers (tokens) only?
 template <class L>
 constexpr bool takes_integers_only() {
   const tensor_list none{};
@@ -252,7 +253,7 @@ constexpr bool takes_integers_only() {
   else return false;
 }
 
-// What is wrong with a whole network, if anything.
+// The diagnostic of a whole network; nothing_wrong if it is right.
 template <class Model, class Body = typename whole<Model>::body, tensor_set Used = whole<Model>::used_outputs>
 struct network_diagnostic {
   template <class First>
@@ -277,11 +278,11 @@ struct network_diagnostic {
 template <class Model, class Body, tensor_set Used>
 struct network_diagnostic<fused_update<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
-// Is a network right? If not, there has been an error.
+// Is a network right? If not, the compiler has reported an error.
 template <class Model, class Diagnostic = typename network_diagnostic<Model>::type>
 inline constexpr bool right_network = Diagnostic::template right<Diagnostic>();
 
-// What stands in for a network after its error: one number in, one number out.
+// Replaces a wrong network after its error: one number in, one number out.
 struct stand_in_layer {
   static constexpr tensor_list inputs{{1}};
   static constexpr reads backward_reads = reads::nothing;

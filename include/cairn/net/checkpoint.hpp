@@ -12,17 +12,17 @@
 
 namespace cairn {
 
-// The same function as Net, with another schedule: Policy decides which activations are stored between forward and
-// backward and which are made again. Not one bit of any output or gradient depends on it.
+// The same function as Net, with another schedule: Policy decides which activations are stored between forward and backward and
+// which are recomputed. No bit of any output or gradient depends on it.
 //
-// Around a whole network it plans all of it. Inside one it makes a block that keeps, between its forward and its
-// backward, only what its own policy keeps.
+// Around a whole network, Policy plans all of it. Inside a network, a checkpoint is a block that stores between its forward and
+// its backward only what its own policy stores.
 template <class Policy, class Net>
 struct checkpoint {};
 
 namespace detail {
 
-// A policy with a number that must not be 0, such as every<0>, is then the diagnostic of its own error.
+// Has a policy a number of 0 where that is not allowed, as every<0>? Then the policy is itself the diagnostic of the error.
 template <class Policy>
 inline constexpr bool asks_for_nothing = [] {
   if constexpr (requires { Policy::asked; }) return Policy::asked == 0;

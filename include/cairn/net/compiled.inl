@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// With cairn::compiled a program has the executor from a library, too, and what the layers that change each element by itself do:
+// With cairn::compiled a program also takes the executor and the functions of elementwise layers from a library:
 // net/execute.hpp ends with this file. See ops/compiled.inl.
 
 #define CAIRN_COMPILED_FUNCTION(EXTERN, T, F, READS)                                                                             \

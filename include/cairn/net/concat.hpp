@@ -17,7 +17,7 @@ namespace cairn {
 // or a Sequential; all of them take the first tensor, and their results differ in the last extent only.
 //
 // A branch whose last layer is strided (a Linear) writes into its columns of the result and reads their gradient there; the
-// result of any other is copied. The gradient of the input is summed from the last branch to the first.
+// result of any other branch is copied. The gradient of the input is summed from the last branch to the first.
 template <class... Branches>
 struct Concat {};
 
@@ -68,7 +68,7 @@ struct made_of<Concat<Branches...>> {
 
   static constexpr stage as_stage(const chain_facts* chains) {
     stage s = stage_without_chains();
-    for (std::size_t c = 0; c < branches; ++c) // the last branch comes first, and writes where the others add
+    for (std::size_t c = 0; c < branches; ++c) // backward begins with the last branch, which writes where the others add
       add_chain(s, chains[c],
                 {.backward = gradient_of_output(chains[c].ends, chains[c].output_bytes), .adds_gradient = c + 1 < branches});
     return s;
@@ -119,7 +119,7 @@ struct made_of<Concat<Branches...>> {
   }
 
 private:
-  // Bytes beside the workspace of a chain during its backward: the gradient of its output without gaps.
+  // Bytes of workspace besides a chain's own in its backward: a contiguous copy of its output's gradient.
   static constexpr std::size_t gradient_of_output(const chain_ends& ends, std::size_t output_bytes) {
     return ends.output ? 0 : output_bytes;
   }

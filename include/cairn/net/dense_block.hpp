@@ -21,22 +21,24 @@
 namespace cairn {
 
 // A block of DenseNet-BC (Huang, Liu, van der Maaten, Weinberger: Densely connected convolutional networks, 2017), as
-// torchvision's _DenseBlock. Each of the Layers takes all channels so far, of images that lie as (height, width, channels), and
-// appends Growth:
+// torchvision's _DenseBlock. Each of the Layers layers takes all channels so far and appends Growth. Images are (height, width,
+// channels). A layer is:
 //
 //   BatchNorm2d, ReLU, Conv2d to 4 x Growth channels (1x1) | BatchNorm2d, ReLU, Conv2d to Growth channels (3x3, padding 1)
 //
-// without biases. The parameters are named as there: denselayer1.norm1.weight, ...; convolutions start as He's normal values.
+// without biases. The parameters are named as there: denselayer1.norm1.weight, ...; convolutions are initialised with He's
+// normal values.
 //
-// All channels lie in one buffer, the block's output, and a layer writes its own: nothing is concatenated. The statistics of a
-// channel are computed once, for all norms that read it, and normalised maps are never in memory. So all there is to keep are
-// the outputs and, between the halves of a layer, the bottleneck of 4 x Growth channels, of which Policy decides:
+// All channels lie in one buffer, the block's output, to which each layer writes its own, so that nothing is concatenated. The
+// statistics of a channel are computed once for all norms that read it, and normalised maps are never in memory. This leaves
+// the outputs to be stored and, between the halves of each layer, a bottleneck of 4 x Growth channels. Policy decides on the
+// bottlenecks:
 //
 //   DenseBlock<16, 12>                 stores all of them
-//   DenseBlock<16, 12, recompute_all>  stores none: each is made again by one product in the backward pass
+//   DenseBlock<16, 12, recompute_all>  stores none: each is recomputed by one product in the backward pass
 //   DenseBlock<16, 12, store_last<5>>  stores those of the last 5 layers, whose products are the largest
 //
-// The bits are the same. A policy around the block may make all of it again.
+// The results are the same, bit for bit. A policy around the block may recompute all of it.
 //
 // Under ddp<> each rank has the statistics of its own samples; sync_batch_norm is refused.
 template <std::size_t Layers, std::size_t Growth, class Policy = store_all>
@@ -54,11 +56,11 @@ struct dense_block_message {
   }
 };
 
-// A DenseBlock whose template arguments mean nothing.
+// A DenseBlock with invalid template arguments.
 template <class Block, class Takes = void>
 struct wrong_dense_block : dense_block_message {};
 
-// So many chains, the last `Stored` of which store their bottlenecks.
+// sizeof...(C) chains, of which the last `Stored` store their bottlenecks.
 template <class Layer, std::size_t Stored, class Indices>
 struct dense_layers;
 template <class Layer, std::size_t Stored, std::size_t... C>
@@ -84,13 +86,13 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
   template <class Takes, class...>
   using wrong_ends = wrong_dense_block<DenseBlock<Layers, Growth, Policy>, Takes>;
 
-  // One chain for each layer, all of one type: how many channels it takes it learns from its input.
+  // One chain for each layer, all of one type: a layer reads its number of channels from its input.
   using all = dense_layers<Sequential<dense_bottleneck<4 * Growth>, dense_growth<Growth>>, stored_bottlenecks<Policy>,
                            std::make_index_sequence<is_right ? Layers : 0>>;
   using parts = typename all::parts;
   using policies = typename all::policies;
   template <class...>
-  using with = DenseBlock<Layers, Growth>; // of any policy it is the same function
+  using with = DenseBlock<Layers, Growth>; // the policy does not change the function
 
   // A layer takes the channels so far, and their statistics.
   static constexpr value_list enters(const value_list& value, std::size_t chain) {
@@ -142,9 +144,9 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     using T = typename Frame::element;
     const places of(chains, block);
     auto* const statistics = reinterpret_cast<sum_of<Frame>*>(block.tape);
-    auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // the gradients by the statistics
+    auto* const all = reinterpret_cast<sum_of<Frame>*>(block.workspace); // gradients with respect to the statistics
     auto* const part = reinterpret_cast<sum_of<Frame>*>(block.workspace + of.sums);
-    // Of all channels: they are added to where they lie, unless somebody else reads them after this.
+    // Gradients of all channels: added to in place, unless they are read again after this backward.
     const bool in_place = block.may_overwrite_output_gradients;
     const std::size_t own = in_place ? of.width : of.width - growth;
     T* const gradients = in_place ? const_cast<T*>(block.output_gradients[0]) : block.in_workspace(2 * of.sums);
@@ -159,7 +161,7 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
       inside.inputs = in.template as<const T>();
       inside.outputs = out.template as<T>();
-      const value above(from + before, all + 2 * before, is_last ? 1 : 2); // nobody reads the last layer's statistics
+      const value above(from + before, all + 2 * before, is_last ? 1 : 2); // the last layer's statistics are not read
       inside.output_gradients = above.template as<const T>();
       inside.output_gradient_stride = stride;
       inside.gradient_addend = from;
@@ -181,10 +183,10 @@ private:
   template <class Frame>
   using sum_of = typename Frame::sum;
 
-  // Two numbers for each channel, whatever their type.
+  // Bytes for two numbers of any type for each channel.
   static constexpr std::size_t room_of_sums(std::size_t channels) { return align_up(2 * channels * sizeof(double)); }
 
-  // A map, or its gradient, and its statistics, which lie anywhere.
+  // A map, or its gradient, and its statistics, which may lie anywhere in memory.
   struct value {
     const void* map;
     std::array<std::size_t, most_tensors> offsets;
@@ -211,7 +213,7 @@ private:
       width = first + chains.size() * growth;
       sums = room_of_sums(width);
     }
-    // The block's input, in rows so far apart.
+    // The block's input, in rows `stride` elements apart.
     template <class T>
     matrix<T> input(T* at, std::size_t stride) const {
       return {at, rows, first, stride};

@@ -35,9 +35,9 @@ struct joined {
   using type = decltype(make(std::make_index_sequence<size>{}));
 };
 
-// A network as a flat list: its elements are the types that stand in it, each as often as it was typed; its stages
-// are the elements in the order in which they run, where a Repeat runs the same elements again and again.
-// Here: a layer, or a block that is one stage (a residual block, a nested checkpoint).
+// A network as a flat list: its elements are the types that it contains, each as often as it is written; its stages are the
+// elements in the order in which they run, where a Repeat runs the same elements again and again. This template: a layer, or a
+// block that is one stage (a residual block, a nested checkpoint).
 template <class T>
 struct flattened {
   using elements = pack<T>;
@@ -104,12 +104,12 @@ struct flattened<T> {
   static constexpr std::uint32_t* write(std::uint32_t* order, std::uint32_t first) {
     if (stages == 0) return order;
     once::write(order, first);
-    for (std::size_t i = once::stages; i < stages; ++i) order[i] = order[i - once::stages]; // no call for each
+    for (std::size_t i = once::stages; i < stages; ++i) order[i] = order[i - once::stages]; // copied, without a call for each
     return order + stages;
   }
 };
 
-// Which element each stage is.
+// The element of each stage.
 template <class Body>
 constexpr auto order_of() {
   std::array<std::uint32_t, flattened<Body>::stages + 1> order{};
@@ -117,7 +117,7 @@ constexpr auto order_of() {
   return order;
 }
 
-// The layer that a network begins with, however deep it stands.
+// The first layer of a network, at any depth.
 template <class Body, bool Block = is_block<pack_element<0, typename flattened<Body>::elements>>>
 struct first_layer : type_of<pack_element<0, typename flattened<Body>::elements>> {};
 template <class Body>

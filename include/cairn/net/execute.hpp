@@ -20,8 +20,8 @@ tensors<T> writable(const tensors<const T>& t) {
 
 // The executor: walks a schedule over the memory that it is given. It decides nothing.
 //
-// A plan has room for the gradients that are used wherever an element stands; `used_` are those that are used where it
-// stands now. A repeated block has room for all of them, and yet none is made that is not read.
+// The plan reserves every gradient that any repetition of an element needs; `used_` are those needed by this one, so that none
+// is computed in vain.
 template <class T, class Queue>
 class executor {
 public:
@@ -31,8 +31,8 @@ public:
   executor(const code& p, Queue& queue, const frame<T>& lent)
       : program_(p), queue_(queue), frame_(lent), used_(p.is_root ? p.gradients.back() : lent.output_gradients.there) {}
 
-  // The forward pass. With `tape`, what the backward pass will read stays in the frame's memory; without, nothing does.
-  // Without `output`, only what the backward pass will read is made. Gives the last value.
+  // The forward pass. With `tape`, it leaves in the frame's memory what the backward pass reads; without, nothing. Without
+  // `output`, it computes only what the backward pass reads. Returns the last value.
   tensors<T> forward(bool tape, bool output) {
     const auto& walk = tape ? program_.training : program_.evaluation;
     const std::size_t end = output ? walk.loss : walk.lasting;
@@ -40,7 +40,7 @@ public:
     return output ? value(program_.size(), walk.at[walk.loss].input) : tensors<T>{};
   }
 
-  // The backward pass, after the loss. Gives the gradient of the input.
+  // The backward pass, after the loss. Returns the gradient of the input.
   tensors<T> backward() {
     const auto& walk = program_.training;
     for (std::size_t t = walk.loss + 1; t < walk.ops.size(); ++t) step(walk, t, false);
@@ -86,7 +86,7 @@ private:
     if (p.where == region::input_gradient) return frame_.input_gradients;
     return {frame_.bytes(p), program_.gradient_at[k].data(), used};
   }
-  // The first `count` of some tensors.
+  // The first `count` tensors of `t`.
   template <class Tensors>
   static Tensors front(Tensors t, std::size_t count) {
     t.there &= first_tensors(count);
@@ -95,7 +95,7 @@ private:
   bool is_last(std::size_t position) const { return position + 1 == program_.size(); }
 
   void forward(const op& o, const operands& at, bool tape_only) {
-    if (at.input.where == region::input && at.output.where == region::input) return; // reshaped where it lies
+    if (at.input.where == region::input && at.output.where == region::input) return; // a reshape in place
     const std::size_t i = o.position;
     const auto& e = program_.at(i);
     const tensors<T> from = value(i, at.input);
@@ -131,7 +131,7 @@ private:
       }
       e.forward(queue_, call);
     }
-    // The tensors that the stage does not take, unless they stay where they are.
+    // The tensors that the stage does not take are passed on, unless they stay where they are.
     const std::size_t arrive = e.arrives->count;
     for (std::size_t j = e.takes; j < arrive; ++j)
       pass_on(queue_, frame_.rows, (*e.arrives)[j], to, e.gives + j - e.takes, from, j);
@@ -231,8 +231,8 @@ private:
   }
   sum* gradients_at(std::size_t index) const { return frame_.gradients->start + (index - frame_.gradients->begin); }
 
-  // What is reduced and what updates parameters includes the padding behind a tensor: zeros, as in a flat buffer that is
-  // the gradients' own.
+  // Reductions and updates of parameters include the padding after each tensor. It is set to zeros, as in a flat buffer that
+  // holds only gradients.
   void clear_padding(const typename code::element& e, sum* gradients, std::size_t size) {
     const auto& offsets = e.parameter_layout.offsets;
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
@@ -242,8 +242,8 @@ private:
     }
   }
 
-  // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor:
-  // between them lies padding, which stays zero.
+  // A gradient is added only when it is complete, so that k micro-batches give the bits of k ranks. Tensor by tensor: the
+  // padding between them stays zero.
   void add_gradients(const typename code::element& e, sum* sums) {
     for (std::size_t k = 0; k < e.parameters.count; ++k) {
       const std::size_t offset = e.parameter_layout.offsets[k] / sizeof(T);
@@ -251,7 +251,7 @@ private:
     }
   }
 
-  // What a block at stage i works with, its ends apart.
+  // The frame of a block at stage i, without its inputs, outputs and their gradients.
   frame<T> inside(std::size_t i, const operands& at) const {
     frame<T> block = frame_;
     block.workspace = frame_.bytes(at.workspace);
@@ -280,7 +280,7 @@ private:
   tensors<T> input_gradient_{};
 };
 
-// How a block runs one of its chains.
+// Runs one of the chains of a block.
 template <class T, class Queue>
 tensors<T> forward_chain(Queue& queue, const chain_of_block<T, Queue>& chain, const frame<T>& lent, bool tape, bool output) {
   return executor<T, Queue>(*chain.code, queue, lent).forward(tape, output);

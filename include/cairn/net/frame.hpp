@@ -23,15 +23,15 @@ struct callback {
   }
 };
 
-// Callbacks from a program that runs: ddp and tests have some.
+// Callbacks of a running program, for ddp and for tests.
 struct callbacks {
   // The gradients below `end` of the flat buffer are complete, and will not change any more in this step.
   callback<std::size_t> finished{};
-  // These bytes of the arena are not read any more before they are written again.
+  // These bytes of the arena will not be read again before they are overwritten.
   callback<std::byte*, std::size_t> discarded{};
 };
 
-// Where the layers find their sums over the ranks, each by its index among all layers; null: it has none.
+// Finds a layer's sums over the ranks by its index among all layers; null if it has none.
 struct sums_of_layers {
   const layer_sums* (*function)(const void* self, std::uint32_t leaf) = nullptr;
   const void* self = nullptr;
@@ -39,16 +39,16 @@ struct sums_of_layers {
   const layer_sums* operator()(std::uint32_t leaf) const { return function(self, leaf); }
 };
 
-// Where gradients of parameters are to be written: those from `begin` on, in the flat order, lie one after another from
-// `start` on. The owner may move it on while backward runs, whenever a layer's gradients are finished.
+// The place to which gradients of parameters are written: those from `begin` on, in the flat order, lie one after another from
+// `start` on. The owner may move it during backward, whenever a layer's gradients are finished.
 template <class T>
 struct gradient_place {
   T* start = nullptr;
   std::size_t begin = 0;
-  const T* zeros = nullptr; // as many as the padding behind a tensor may have, if there may be anything in it
+  const T* zeros = nullptr; // as many as the padding after a tensor may have; null if padding need not be cleared
 };
 
-// Of a frame whose T has its sums in another type: the parameters of frozen blocks as T. They lie as the buffers do.
+// For a T of 16 bits, whose master copy has another type: the parameters of frozen blocks as T. They lie as the buffers do.
 template <class T, bool Narrow = is_narrow<T>>
 struct frozen_as_T {};
 template <class T>
@@ -56,7 +56,7 @@ struct frozen_as_T<T, true> {
   const T* frozen = nullptr;
 };
 
-// What one walk of a chain works with: its ends, its memory, its block of the parameters, and what the whole step shares.
+// The operands of one walk of a chain: its ends, its memory, its block of the parameters, and what the whole step shares.
 template <class T>
 struct frame : frozen_as_T<T> {
   using element = T;
@@ -65,22 +65,22 @@ struct frame : frozen_as_T<T> {
   std::size_t rows = 0; // samples, 1 … batch
   tensors<const T> inputs{};
   tensors<const T> constants{};
-  tensors<T> outputs{}; // of a chain inside a block, and likewise below; no block: not wanted
+  tensors<T> outputs{}; // of a chain inside a block, as are the next two; without memory: not wanted
   tensors<const T> output_gradients{};
   tensors<T> input_gradients{};
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, gradient_addend_stride = 0;
-  bool may_overwrite_output_gradients = false; // of a block: nobody reads them after its backward
+  bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
   const T* parameters = nullptr;
   sum* buffers = nullptr;
   const gradient_place<sum>* gradients = nullptr;
   std::size_t gradient_begin = 0; // where this chain's block begins in the flat order
-  sum* tied_gradients = nullptr;  // where those of tied parameters wait: see net/ties.hpp
-  sum* accumulation = nullptr;    // if set: gradients are made here first, layer by layer, and then added
+  sum* tied_gradients = nullptr;  // where gradients of tied parameters wait: see net/ties.hpp
+  sum* accumulation = nullptr;    // if set: gradients are computed here first, layer by layer, and then added
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
@@ -93,16 +93,16 @@ struct frame : frozen_as_T<T> {
   }
   T* elements(const place& p) const { return reinterpret_cast<T*>(bytes(p)); }
 
-  // What a block keeps beside its chains, from so many bytes on.
+  // A block's own workspace and tape, besides those of its chains, from byte `begin` on.
   T* in_workspace(std::size_t begin = 0) const { return reinterpret_cast<T*>(workspace + begin); }
   T* in_tape(std::size_t begin = 0) const { return reinterpret_cast<T*>(tape + begin); }
 
-  // The frozen parameters of a chain whose buffers begin so far behind those of this one.
+  // The frozen parameters at element `begin` of this chain's buffers.
   const T* frozen_parameters(std::size_t begin) const {
     if constexpr (is_narrow<T>) return this->frozen + begin;
     else return buffers + begin;
   }
-  // Goes on with a chain inside.
+  // Moves on to a chain inside, whose parameters and buffers begin at these elements of this one.
   void enter(std::size_t parameter_begin, std::size_t state_begin) {
     parameters += parameter_begin;
     buffers += state_begin;

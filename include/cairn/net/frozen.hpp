@@ -9,13 +9,13 @@
 
 namespace cairn {
 
-// The same function as Block, whose parameters are not learnt: fine-tuning of what stands around it. Their gradients are
-// not computed and have no memory, on no rank; they are no part of what an optimizer updates, and below the first layer
-// that learns nothing runs backward. Their values come from the seed as usual, or from another model by
-// copy_parameters(). Buffers (BatchNorm's running statistics) go on to move in training, as in torch.
+// The same function as Block, with parameters that are not trained: for fine-tuning the layers around it. Their gradients are
+// not computed and take no memory, on any rank, and an optimizer does not update them. Backward stops at the first layer that
+// is trained. Their values come from the seed as usual, or from another model by copy_parameters(). Buffers (BatchNorm's
+// running statistics) are still updated in training, as in torch.
 //
-// Inside, every layer with parameters has to leave their gradients out when it is asked to (skips_gradients in
-// layer/layer.hpp), as the layers of this library do.
+// Every layer inside that has parameters must be able to leave their gradients out (skips_gradients in layer/layer.hpp), as the
+// layers of this library do.
 template <class Block>
 struct frozen {};
 
@@ -32,7 +32,7 @@ struct unfreezable_message {
   }
 };
 
-// A layer that cannot stand in frozen<>.
+// A layer that cannot be inside frozen<>.
 template <class Layer>
 struct unfreezable : unfreezable_message {};
 

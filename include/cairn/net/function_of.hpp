@@ -11,7 +11,7 @@ namespace cairn::detail {
 template <class Net>
 struct function_made_of;
 
-// What a part of a network computes, as a list: schedules left out, and Sequentials inside one another made one.
+// The function of a part of a network as a list of parts, without schedules and with nested Sequentials flattened.
 template <class Part, class Parts = typename made_of<Part>::parts>
 struct function_parts;
 template <class Part, class... Parts>
@@ -33,8 +33,9 @@ struct function_made_of {
 };
 
 // The function that a network computes, as a network without a schedule. Two networks with the same one have the same
-// parameters, in the same places of the flat buffer, whatever their policies: a block of its own lies in it as its layers
-// would. It compares how networks were typed: Repeat<2, L> and Sequential<L, L> count as different.
+// parameters in the same order, whatever their policies; unless a part is frozen, also in the same places of the flat buffer,
+// where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L> and Sequential<L, L>
+// count as different.
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
 

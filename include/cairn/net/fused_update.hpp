@@ -8,29 +8,29 @@
 
 namespace cairn {
 
-// The same function as Model, and the same training, bit for bit, in less memory: the optimizer's step of a bucket of
-// parameters is taken inside backward, as soon as its gradients are complete (over all ranks), and their bytes are used
-// again by what comes after. So there is never a gradient of every parameter: no more than one bucket's, on several
-// ranks two, lie in the arena, planned together with the activations (Lv, Yang, Liu, Gao, Guo, Qiu: Full parameter
-// fine-tuning for large language models with limited resources, 2023).
+// The same function as Model and the same training, bit for bit, in less memory. The optimizer updates a bucket of parameters
+// inside backward, as soon as its gradients are complete (over all ranks), and later ops reuse their bytes. So the gradients of
+// all parameters never exist together: at most one bucket's, on several ranks two, lie in the arena, planned together with the
+// activations (Lv, Yang, Liu, Gao, Guo, Qiu: Full parameter fine-tuning for large language models with limited resources,
+// 2023).
 //
-// It stands around a whole network, as in trainer<fused_update<Net>, ...>, fused_update<checkpoint<Policy, Net>> or
-// ddp<fused_update<...>, Communicator, bucket_bytes<N>>. On one rank each layer is a bucket; on several, bucket_bytes
-// says how much is reduced at a time, but a layer is never cut, and the bucket before is on its way meanwhile.
+// It wraps a whole network, as in trainer<fused_update<Net>, ...>, fused_update<checkpoint<Policy, Net>> or
+// ddp<fused_update<...>, Communicator, bucket_bytes<N>>. On one rank each layer is a bucket. On several, bucket_bytes says how
+// much is reduced at a time, but a layer is never cut; the reduction of the previous bucket overlaps.
 //
-// What needs all gradients at a time is not to be had and does not compile: clipping by their common norm, adding up
-// micro-batches, looking at them after the step.
+// Anything that needs all gradients at once does not compile: clipping by their common norm, accumulating micro-batches,
+// reading them after the step.
 template <class Model>
 struct fused_update {};
 
 namespace detail {
 
-// What stands around a whole network and says how it is trained.
+// A wrapper of a whole network that says how it is trained.
 template <template <class> class Way, class Model>
 struct way_to_train {
   static constexpr part_kind as = part_kind::update;
   static constexpr bool is_transparent = true;
-  static constexpr bool is_right = false; // inside a network
+  static constexpr bool is_right = false; // when it is inside a network
   using wrong = misplaced_update<Way<Model>>;
   using parts = pack<Model>;
   template <class... Parts>
@@ -39,8 +39,7 @@ struct way_to_train {
 template <class Model>
 struct made_of<fused_update<Model>> : way_to_train<fused_update, Model> {};
 
-// A whole network, as the user gives it: a checkpoint around everything is the plan of everything, and a fused update
-// can be around that.
+// A whole network as the user writes it: a checkpoint around it plans all of it, and a fused update may be around that.
 template <class Model>
 struct whole {
   using body = Model;
@@ -59,7 +58,8 @@ struct whole<fused_update<Model>> : whole<Model> {
   static constexpr bool fused = true;
 };
 
-// The network inside the ways to train it (fused_update, with_input_gradient, with_all_outputs), with its policy.
+// The network, with its policy, without the wrappers that say how it is trained (fused_update, with_input_gradient,
+// with_all_outputs).
 template <class Model>
 struct without_ways {
   using type = Model;

@@ -11,9 +11,9 @@
 namespace cairn {
 
 // y = f(x) g(x), element by element: the gated linear units of Shazeer: GLU variants improve transformer, 2020
-// (arXiv:2002.05202). Gated<Sequential<Linear<D, H>, GELU>, Linear<D, H>> is GEGLU; GLU has Sigmoid there, SwiGLU x sigmoid(x). A
-// branch is a layer or a Sequential; both take the first tensor, and make one tensor of the same shape. Backward reads f(x) and
-// g(x): the branches write both into the block's own tape, in front of theirs.
+// (arXiv:2002.05202). Gated<Sequential<Linear<D, H>, GELU>, Linear<D, H>> is GEGLU; GLU has Sigmoid there, SwiGLU x sigmoid(x).
+// A branch is a layer or a Sequential; both take the first tensor, and make one tensor of the same shape. Backward reads f(x)
+// and g(x): the branches write both into the block's own tape, which precedes theirs.
 template <class F, class G>
 struct Gated {};
 
@@ -28,7 +28,7 @@ struct gated_message {
   }
 };
 
-// A Gated whose branches make tensors of other shapes.
+// A Gated whose branches make tensors of different shapes.
 template <class Block, class... TakesAndGives>
 struct wrong_gated : gated_message {};
 
@@ -59,7 +59,7 @@ struct made_of<Gated<F, G>> {
     add_chain(s, chains[0], {.backward = bytes, .adds_gradient = true});
     add_chain(s, chains[1], {.evaluation = bytes, .backward = bytes});
     s.tape.per_batch += 2 * bytes;
-    s.tape_without_output = true; // all but the product
+    s.tape_without_output = true; // it makes all but the product
     s.tape_flops = s.forward_flops;
     s.forward_flops += chains[0].output_elements;
     s.backward_flops += 2 * chains[0].output_elements;

@@ -17,17 +17,17 @@
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/gradient_windows.hpp>
 
-// What the blueprint of a chain asks of the blocks in it.
+// The blocks of a chain, as the chain's blueprint sees them.
 namespace cairn::detail {
 
-// What stands around a whole network whose input's gradient is wanted; void where it is not.
+// The Around of a whole network whose input gradient is wanted; of any other whole network it is void.
 struct reader_of_input_gradient {};
 
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around = void,
           class Update = used_after_backward>
 struct blueprint;
 
-// The blueprints of the chains of element I of a chain, which is a block there.
+// The blueprints of the chains of a block, which is element I of a chain.
 template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts,
           class Indices = std::make_index_sequence<Chains::size>>
 struct inner_blueprints;
@@ -38,7 +38,7 @@ struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<In
     static constexpr value_list tensors = value_of_chain<Block>({Chain::values.input(I), Chain::values.of[I].takes}, C);
     static constexpr tensor_list constants = Chain::constants;
   };
-  // Chains that take the same share a type.
+  // Chains with the same inputs share a type.
   using in = std::conditional_t<has_own_values<Block>, void, typename type_of_tensors<arriving<0>>::type>;
   template <std::size_t C>
   static auto find_in() {
@@ -52,7 +52,7 @@ struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<In
                          Chain::batch, typename Chain::element, Block, update>;
   using type = pack<plan<Chains, Index>...>;
 
-  // The block as a stage, and what it is made of, in the order in which backward finishes it: the last chain first.
+  // The block as a stage, from the facts of its chains.
   static constexpr stage as_stage() {
     const std::array<chain_facts, sizeof...(Chains)> facts{plan<Chains, Index>::facts...};
     return made_of<Block>::as_stage(facts.data());

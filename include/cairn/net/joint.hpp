@@ -7,7 +7,7 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/core/tensor.hpp>
 
-// The joint of two layers that do not fit: the most usual mistake in a network, as the diagnostic of an error.
+// The joint of two layers that do not fit: the most common mistake in a network, as the diagnostic of an error.
 namespace cairn::detail {
 
 // Why a layer does not accept what arrives.
@@ -22,8 +22,8 @@ constexpr bool accepts_shape(const shape& extents) {
   else return true;
 }
 
-// The layer is asked about other shapes, which takes no word of its own: whether it wants images, (height, width, channels), is
-// seen by its refusing the channels alone, which a Linear or a LayerNorm takes.
+// Finds the reason by asking the layer about other shapes, so that a layer need not state it. A layer that wants images,
+// (height, width, channels), refuses the channels alone, which a Linear or a LayerNorm accepts.
 template <class L>
 constexpr refusal why_refused(const shape& found) {
   constexpr std::size_t large = 1024, most_channels = 4096;
@@ -64,10 +64,10 @@ struct joint_message {
   }
 };
 
-// What stands before the first layer of a network.
+// The producer before the first layer of a network.
 struct network_input {};
 
-// The joint between two stages that do not fit. Inside a block the position is that in the block.
+// The joint between two stages that do not fit. Inside a block, the position counts from the start of its chain.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
 struct joint : joint_message {
   static constexpr refusal why = [] {

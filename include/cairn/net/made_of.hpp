@@ -13,11 +13,11 @@
 #include <cairn/layer/description.hpp>
 #include <cairn/plan/chain.hpp>
 
-// What the types of a network are made of. Everything that walks a network's type (stages, shapes, checks, names, the
-// summary, the function that it computes) reads made_of<Type> and knows no composite by name: a new one is its own file.
+// The structure of a network's types. Everything that walks a network's type (stages, shapes, checks, names, the summary, the
+// function that it computes) reads made_of<Type> and knows no composite by name, so that a new one is a file of its own.
 namespace cairn::detail {
 
-// How a type stands in the chain around it.
+// The role of a type in the chain around it.
 enum class part_kind : unsigned char {
   layer,    // one stage
   sequence, // its parts are stages of the chain around it
@@ -25,7 +25,7 @@ enum class part_kind : unsigned char {
   update,   // around a whole network: a way to train it
 };
 
-// A layer, and whatever stands where a layer could.
+// A layer, and any type in a layer's place.
 template <class T>
 struct made_of {
   static constexpr part_kind as = part_kind::layer;
@@ -36,12 +36,12 @@ struct made_of {
 struct chain_ends {
   bool output = true;         // its last value is written to the block's output
   bool input_gradient = true; // the gradient of its input is written to the block's
-  // For a block of several chains that asks: can its last layer add to the output, its first to the gradient of the input?
+  // For blocks of several chains: can the last layer add to the output, and the first one to the gradient of the input?
   bool adds_output = false;
   bool adds_input_gradient = false;
 };
 
-// What the compiler found out about a chain inside a block.
+// The facts of a chain inside a block, found at compile time.
 struct chain_facts {
   std::size_t size = 0;                          // stages
   std::size_t output_elements = 0;               // of one sample of its first output
@@ -49,10 +49,10 @@ struct chain_facts {
   std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
-  bool reads_input = false;      // on its backward pass
+  bool reads_input = false;      // in its backward pass
   bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
   bool reads_output = false;     // ... its last value, if that is the block's own output
-  bool writes_output = false;    // in a forward that makes the tape alone
+  bool writes_output = false;    // in a forward that makes only the tape
   chain_ends ends{};
   std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
@@ -60,25 +60,25 @@ struct chain_facts {
 
 // A block has, as members of its made_of beside `as` and `parts` (its chains, one after another in the forward pass):
 //
-//   policy                     how each chain is planned
+//   policy                     the policy of each chain
 //   name                       for tables and for the fingerprint
-//   is_right, wrong, empty     is it right, whatever stands in it? The diagnostics of the errors if it is not, and if a chain
+//   is_right, wrong, empty     is it right, whatever its parts are? The diagnostics of the errors if it is not, and if a chain
 //                              has no layer
-//   wrong_ends<Takes, Gives...>  the diagnostic if what its chains make, one Gives for each, does not fit together
-//   join(value, chains, out)   describes the block, from the value that arrives and from the descriptions of its chains; says
-//                              by out.accepts whether they fit together
-//   ends(first, last)          which ends of a chain are the block's own, by its first and its last element
+//   wrong_ends<Takes, Gives...>  the diagnostic if the results of its chains, one Gives for each, do not fit together
+//   join(value, chains, out)   describes the block from the value that arrives and the descriptions of its chains; out.accepts
+//                              says whether they fit together
+//   ends(first, last)          which ends of a chain are the block's own, from its first and its last element
 //   as_stage(facts)            the block as a stage, from the facts of its chains
 //   forward(queue, chains, frame, tape, output), backward(queue, chains, frame)
-//                              how it runs; backward finishes the gradients of the last chain first
-//   enters(value, c)           what chain c takes, if it is not the value that the block takes; then every tensor that the chain
-//                              makes is used
-//   policies                   a pack: the policy of each chain, if they are not one
+//                              run it; backward finishes the gradients of the last chain first
+//   enters(value, c)           the value that chain c takes, if it is not the block's; then every tensor that the chain makes is
+//                              used
+//   policies                   a pack: the policy of each chain, if they differ
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
-//   is_transparent             does it compute what its one chain computes?
-//   is_elementwise             is each element of its result made from those at its place in what its chains make, and in its
-//                              input if it has one chain?
-//   with<Parts...>             the same block of other parts
+//   is_transparent             does it compute the same as its one chain?
+//   is_elementwise             does each element of its result depend only on those at its place in the results of its chains,
+//                              and in its input if it has one chain?
+//   with<Parts...>             the same block with other parts
 
 template <class Block>
 inline constexpr bool has_own_values = requires(const value_list& value) { made_of<Block>::enters(value, std::size_t{0}); };
@@ -87,7 +87,8 @@ constexpr value_list value_of_chain(const value_list& value, std::size_t chain) 
   if constexpr (has_own_values<Block>) return made_of<Block>::enters(value, chain);
   else return value;
 }
-// Which tensors of a chain's output are used, if these of the block's are. Of several chains the first tensors are put together.
+// The tensors of a chain's output that are used, given those of the block. Blocks of several chains combine the first tensors
+// only.
 template <class Block>
 constexpr unsigned used_of_chain(unsigned of_block) {
   if constexpr (has_own_values<Block>) return all_tensors;
@@ -108,7 +109,7 @@ constexpr std::string_view part_name = [] {
   else return std::string_view{};
 }();
 
-// Are the parameters of a block's chains not learnt (net/frozen.hpp)?
+// Are the parameters of a block's chains frozen (net/frozen.hpp)?
 template <class Block>
 inline constexpr bool freezes = false;
 
@@ -124,7 +125,7 @@ constexpr std::size_t gradient_beside(const chain_ends& ends, std::size_t input_
   return ends.adds_input_gradient ? 0 : input_bytes;
 }
 
-// The stage of a block that runs nothing yet.
+// The stage of a block before any chain is added.
 constexpr stage stage_without_chains() {
   stage s{};
   s.tape_without_output = true;
@@ -161,14 +162,14 @@ constexpr stage sum_of_chains(std::span<const chain_facts> chains) {
   return s;
 }
 
-// The stage of a block that is one chain and nothing else.
+// The stage of a block that consists of one chain.
 constexpr stage stage_of_chain(const chain_facts& f) {
   stage s = sum_of_chains({&f, 1});
   s.reads_output = f.reads_output;
   return s;
 }
 
-// Does it compute what its one part computes, so that it only says how that is trained?
+// Does it compute the same as its one part, so that it only says how that is trained?
 template <class T>
 inline constexpr bool is_transparent = [] {
   if constexpr (requires { made_of<T>::is_transparent; }) return made_of<T>::is_transparent;

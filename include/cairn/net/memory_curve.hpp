@@ -16,15 +16,15 @@
 
 namespace cairn {
 
-// What a training step of a network costs for every number of bytes that it may need, and the schedules behind that: the
-// whole curve from the least memory to store_all's time, from one solve. For budgets that are known only when the program
-// runs, and for costs measured on this machine; a budget that is known before can be checkpoint<budget<Bytes>, Net>.
+// The cost of a training step of a network for every number of bytes that it may need, with the schedules: the whole curve from
+// the least memory to store_all's time, from one solve. It is for budgets that are known only at run time, and for costs
+// measured on this machine; a budget known at compile time can be checkpoint<budget<Bytes>, Net>.
 //
 //   const memory_curve<Net, 64> curve;
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 1, .schedule = curve.within(3_MiB)}};
 //
-// Blocks inside the network (Residual, nested checkpoints) are stages here, and keep the schedules that were compiled. Of
-// a policy around the whole network nothing is used. With a fused_update the gradients in the arena count.
+// Blocks inside the network (Residual, nested checkpoints) are stages here, and keep the schedules that were compiled. A policy
+// around the whole network is ignored. With a fused_update the bytes include the gradients in the arena.
 template <class Model, std::size_t Batch, class T, class Update>
 class memory_curve {
 public:
@@ -33,12 +33,13 @@ public:
   using element = T;
   using step = detail::solved_step_of<Model, Batch, T, Update>;
 
-  // Costs in FLOPs, or those given, one for each stage: see measured_costs. progress(share) is called now and then with the
-  // share that is solved, from 0 to 1.
+  // Costs are in FLOPs, unless `costs` has one for each stage: see measured_costs. progress(share) is called now and then with
+  // the share that is solved, from 0 to 1.
   template <class Progress = detail::no_progress>
   explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
       : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {
-    // What lives at once fits into an arena that may be a little larger, so that of two schedules the dearer may need more.
+    // An arena may be a little larger than what lives at once, so that the dearer of two schedules may need more. Such points
+    // are left out.
     const std::size_t effort = detail::most_effort / (solved_.size() + 1);
     std::size_t least = limits.most;
     for (std::size_t i = solved_.size(); i-- > 0;) {
@@ -50,16 +51,16 @@ public:
     std::reverse(points_.begin(), points_.end());
   }
 
-  // The points from the least memory to the least cost: the bytes of an arena that within() takes, and the most that a step
+  // The points from the least memory to the least cost: the bytes of an arena, as within() takes them, and the most that a step
   // costs in it.
   std::size_t size() const { return points_.size(); }
   solver::point operator[](std::size_t i) const { return points_[i]; }
 
-  // The cheapest schedule whose arena is at most so many bytes. Throws an error if there is none, which says how many
-  // there must be.
+  // Returns the cheapest schedule whose arena is at most `bytes`. Throws an error if there is none, which says how many bytes
+  // are needed.
   step within(std::size_t bytes) const { return {plan_within(plan::whole, solved_, bytes)}; }
 
-  // What any schedule of this network costs, in the unit of the curve.
+  // The cost of any schedule of this network, in the unit of the curve.
   std::uint64_t cost_of(std::span<const detail::op> ops) const {
     if (costs_.empty()) return flops(plan::whole, ops);
     std::uint64_t sum = 0;

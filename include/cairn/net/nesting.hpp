@@ -10,11 +10,11 @@
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 
-// How the Sequentials of a network stand in one another. The chain that runs has lost this; names need it.
+// How the Sequentials of a network are nested. The flat chain that runs has lost this; names need it.
 namespace cairn::detail {
 
-// The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers: a Repeat as
-// many as its blocks, what takes no place there none, and a block that computes what its chain computes as many as that.
+// The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers. A Repeat takes
+// those of all its blocks, a type with takes_no_place none, and a block that computes the same as its chain those of the chain.
 template <class T>
 constexpr std::size_t places_of();
 template <class Parts>
@@ -37,7 +37,7 @@ constexpr std::size_t places_of() {
   else return 1;
 }
 
-// A part of a chain as a text: '.' is a stage, and a Sequential stands in brackets.
+// A part of a chain as a text: '.' is a stage, and a Sequential is in parentheses.
 template <class T>
 struct nesting_of {
   static constexpr std::size_t length = 1;
@@ -91,7 +91,7 @@ struct nesting_of<T> {
   }
 };
 
-// The text of the chain whose body this is, without the brackets of the body; empty if there are no others.
+// The text of the chain of a body, without the parentheses of the body; empty if there are no others.
 template <class Body>
 struct nesting_of_body : nesting_of<Body> {};
 template <class... Layers>

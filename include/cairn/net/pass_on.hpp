@@ -9,7 +9,7 @@
 
 namespace cairn::detail {
 
-// Copies tensor `from_index` of one list to a place in another, unless it lies there or one of the two is not there.
+// Copies tensor `from_index` of one list to a place in another, unless it is already there or one of the two has no memory.
 template <class Queue, class T, class From>
 void pass_on(Queue& queue, std::size_t rows, const tensor& what, const tensors<T>& to, std::size_t to_index, const From& from,
              std::size_t from_index) {

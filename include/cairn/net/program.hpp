@@ -21,10 +21,10 @@ struct frame;
 template <class T, class Queue>
 struct program;
 
-// Where the tensors of a value begin in its buffer, in bytes.
+// The offset of each tensor of a value in its buffer, in bytes.
 using value_offsets = std::array<std::size_t, most_tensors>;
 
-// A chain inside a block, and where its share begins of what the block has.
+// A chain inside a block, and where its part begins of the block's parameters, buffers, tape and layers.
 template <class T, class Queue>
 struct chain_of_block {
   const program<T, Queue>* code = nullptr;
@@ -33,18 +33,18 @@ struct chain_of_block {
   std::size_t tape_begin = 0;      // in bytes
   std::uint32_t leaf_begin = 0;
 
-  // What the chain works with, if the block works with this. The tape of a block begins with own_tape bytes of its own.
+  // Returns the frame of the chain, given that of the block. The tape of a block begins with own_tape bytes of its own.
   frame<T> enter(const frame<T>& block, std::size_t own_tape = 0) const;
 
-  // Elements of the first tensor that it makes of so many samples.
+  // Elements of the first tensor that it makes of `rows` samples.
   std::size_t output_elements(std::size_t rows) const { return (*code->outputs)[0].elements(rows); }
   // Bytes of the first tensor that it takes, and of the first that it makes, in a whole batch.
   std::size_t input_bytes() const { return align_up((*code->inputs)[0].elements(code->batch) * sizeof(T)); }
   std::size_t output_bytes() const { return align_up(output_elements(code->batch) * sizeof(T)); }
 };
 
-// Of an element whose T has its sums in another type: where its parameters and its buffers begin as those, in bytes. Their
-// places in T are the same in elements.
+// For a T of 16 bits, whose master copy has another type: the places of an element's parameters and buffers in that type, in
+// bytes. In elements they are the same as in T.
 template <class T, bool Narrow = is_narrow<T>>
 struct layouts_of_sums {};
 template <class T>
@@ -63,18 +63,18 @@ struct program {
     void (*forward)(Queue&, const forward_call<T>&) = nullptr;
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
-    std::string_view part_name{}; // of the chains, if they and not their stages have names
+    std::string_view part_name{}; // of the chains, where they have names instead of their stages
     std::size_t places = 1;       // in the Sequential around it, in names
-    bool is_transparent = false;  // a block that computes what its chain computes: in names it is not there
+    bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
     bool is_elementwise = false;  // see made_of.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
 
     arguments in{nullptr, 0, no_constants};
-    const value_list* arrives = nullptr; // the whole value, of which it takes `takes` tensors and gives `gives`
+    const value_list* arrives = nullptr; // the whole value: it takes `takes` of the tensors and makes `gives`
     std::uint8_t takes = 1;
     std::uint8_t gives = 1;
-    // Which tensors of the value before it have a gradient, by the set of those behind it.
+    // The tensors of the value before it that have a gradient, for each set of those of the value after it.
     std::array<tensor_set, 1U << most_tensors> uses{};
 
     tensor_list parameters{};
@@ -84,7 +84,7 @@ struct program {
     tensor_layout tape{}, forward_workspace{}, evaluation_workspace{}, backward_workspace{};
     activation as = activation::none;
 
-    // Of the gradients of the parameters, and of the buffers as they are kept.
+    // The layouts of the gradients of the parameters, and of the buffers as they are kept.
     const tensor_layout& gradient_layout() const {
       if constexpr (is_narrow<T>) return this->parameter_sums;
       else return parameter_layout;
@@ -103,8 +103,8 @@ struct program {
     bool lasting_output = false;
   };
 
-  // For the names of what stands in the chain (train/parameters.hpp): is it a Sequential itself, or one block that is not there
-  // in names? And how do other Sequentials stand in it (net/nesting.hpp)?
+  // For names (train/parameters.hpp): is the body a Sequential itself, or one block that names leave out? And how are other
+  // Sequentials nested in it (net/nesting.hpp)?
   bool is_sequential = true;
   bool is_transparent = false;
   std::string_view nesting{};
@@ -120,7 +120,7 @@ struct program {
   std::span<const std::size_t> state_begin{};
   std::span<const std::uint32_t> leaf_begin{};
   std::span<const stage> stages{};
-  // Of every value, and of its gradient as it was planned; `gradients` says which tensors of that there are.
+  // The places of every value, and of its gradient as planned; `gradients` says which tensors a gradient has.
   std::span<const value_offsets> value_at{};
   std::span<const value_offsets> gradient_at{};
   std::span<const tensor_set> gradients{};
@@ -136,8 +136,8 @@ struct program {
   const element& at(std::size_t position) const { return elements[order[position]]; }
 };
 
-// One pair of functions for each layer, whatever network, policy and batch it stands in: not lambdas below, of which
-// each blueprint would have its own.
+// One pair of functions for each layer, shared by all networks, policies and batches. Rejected: lambdas below, of which each
+// blueprint would have its own.
 template <class L, class T, class Queue>
 void layer_forward(Queue& queue, const forward_call<T>& call) {
   L::forward(queue, call);
@@ -160,7 +160,7 @@ template <class Blueprint, class T, class Queue, bool Trains = true, class Eleme
           class Indices = std::make_index_sequence<Elements::size>>
 struct compiled;
 
-// The chains of a block: of parameters the last chain's come first, of everything else the first chain's.
+// The chains of a block. Parameters begin with the last chain's, everything else with the first chain's.
 template <class T, class Queue, class Blueprints>
 struct compiled_chains;
 template <class T, class Queue, class... Blueprints>
@@ -290,7 +290,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   }();
 };
 
-// The walk of a schedule that was planned when the program runs, and stays where it is.
+// The walk of a schedule that was planned at run time. The plan must stay where it is.
 template <class T, class Queue>
 typename program<T, Queue>::walk walk_of_plan(const run_time_plan& p) {
   return {p.training.ops(), p.memory.at.data(), p.training.loss, p.training.lasting, p.training.lasting_output};

@@ -15,17 +15,17 @@
 
 namespace cairn {
 
-// y = x + f(x), where f is the layers one after another; f(x) must have the shape of x
-// (He, Zhang, Ren, Sun: Deep residual learning for image recognition, 2015). Of several tensors the first is added; the
-// others are what the layers make of them.
+// y = x + f(x), where f is the layers one after another; f(x) must have the shape of x (He, Zhang, Ren, Sun: Deep residual
+// learning for image recognition, 2015). If x has several tensors, only the first is added; the others are the results of the
+// layers.
 //
 // Residual<shortcut<P...>, Layers...> is y = p(x) + f(x), where p is the layers of the shortcut, usually a projection to
-// another number of channels at half the size (option B of the paper); p(x) and f(x) have the same shape. Each of the two
-// makes one tensor of the first one, which both take; parameters of p are chain 0 of the block, those of f chain 1.
+// another number of channels at half the size (option B of the paper); p(x) and f(x) have the same shape. Both take the first
+// tensor and make one tensor of it. Parameters of p are those of chain 0 of the block, those of f of chain 1.
 template <class... Layers>
 struct Residual {};
 
-// The layers that x takes past those of a Residual, whose first argument it is.
+// The layers on the path around those of a Residual; it is the Residual's first argument.
 template <class... Layers>
 struct shortcut {};
 
@@ -55,15 +55,15 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
     out.depends[0] |= 1U;
   }
 
-  // A last layer that can add does so in the write that makes the output; the first one likewise on the backward pass. Not
-  // where backward reads the output without the addend, or where the output lies on what it is made from.
+  // A last layer that can add does so in the write that makes the output; the first layer does the same in the backward pass.
+  // The last layer does not if backward reads the output without the addend, or if the output may lie on its input.
   static constexpr chain_ends ends(const element_facts& first, const element_facts& last) {
     return {.output = last.adds && !last.as_stage.reads_output && !last.as_stage.in_place_forward, .input_gradient = first.adds};
   }
 
   static constexpr stage as_stage(const chain_facts* chain) {
     stage s = stage_of_chain(*chain);
-    // It may write over its input in the very last write, when nothing reads it any more; and likewise backward.
+    // It may overwrite its input only in the very last write, when the input is no longer read. The same holds for backward.
     s.in_place_forward = !chain->ends.output || !chain->last_reads_input;
     s.in_place_backward = !chain->ends.input_gradient || chain->size > 1;
     if (!chain->ends.output) s.forward_flops += chain->output_elements;
@@ -107,7 +107,8 @@ private:
   }
 };
 
-// The shortcut is the first chain: its result comes first in the block's output, and its part of the input's gradient last.
+// The shortcut is the first chain: forward writes its result to the block's output first, and backward adds its part of the
+// input's gradient last.
 template <class... Shortcut, class... Layers>
 struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   using block_type = Residual<shortcut<Shortcut...>, Layers...>;
@@ -128,7 +129,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
     join_alike(value, {chains, 2}, out);
   }
 
-  // No chain reads its result again, so that it may become the sum; a layer that can add makes the sum itself.
+  // A result that its chain does not read again may become the sum; a last layer that can add makes the sum itself.
   static constexpr chain_ends ends(const element_facts& first, const element_facts& last) {
     const bool lent = !last.as_stage.reads_output;
     return {
@@ -166,7 +167,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   }
 
 private:
-  // Bytes beside the workspace of a chain: the second result, where no layer adds it to the first.
+  // Bytes of workspace besides a chain's own: the second result, if no layer adds it to the first.
   static constexpr std::size_t output_beside(const chain_ends& f, std::size_t bytes) {
     return f.output && !f.adds_output ? bytes : 0;
   }

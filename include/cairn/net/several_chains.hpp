@@ -8,14 +8,14 @@
 #include <cairn/net/made_of.hpp>
 #include <cairn/ops/add/add.hpp>
 
-// What blocks of several chains have in common: each chain takes the block's first tensor and makes one tensor.
+// The common part of blocks of several chains: each chain takes the first tensor of the block and makes one tensor.
 namespace cairn::detail {
 
 constexpr bool makes_one_tensor(const description& chain) {
   return chain.takes == 1 && chain.gives == 1 && contains(chain.depends[0], 0) && chain.after[0].is_real();
 }
 
-// Describes a block that makes this one tensor of the first one.
+// Describes a block that makes the tensor `made` of the first one.
 constexpr void describe_one_tensor(const value_list& value, const tensor& made, description& out) {
   out.accepts = true;
   out.after.push_back(made);
@@ -30,8 +30,8 @@ constexpr void join_alike(const value_list& value, std::span<const description> 
   describe_one_tensor(value, chains[0].after[0], out);
 }
 
-// Runs the backward of chain c, after those of the chains behind it. The last chain writes the gradient of the input; the first
-// layer of any other, or else the block, adds its own to that, as add_chain() counts it.
+// Runs the backward of chain c, after those of the later chains. The last chain writes the gradient of the input. The first
+// layer of any other chain adds to it, or else the block does, as add_chain() counts it.
 template <class Queue, class Chains, class Frame>
 void backward_in_turn(Queue& queue, const Chains& chains, std::size_t c, Frame inside) {
   const auto& chain = chains[c];

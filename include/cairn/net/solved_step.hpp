@@ -52,9 +52,8 @@ struct schedule_message {
 template <class Found>
 struct wrong_schedule : schedule_message {};
 
-// A schedule of one network, batch and element type that was solved when the program ran. A trainer of that network
-// takes it in place of the schedule that was compiled, and so need not know the solver. Update says where its gradients
-// lie.
+// A schedule of one network, batch and element type, solved at run time. A trainer of that network takes it in place of the
+// compiled schedule, and so need not know the solver. Update says where the gradients lie.
 template <class Net, std::size_t Batch, class T, class Update>
 struct solved_step {
   run_time_plan plan{};
@@ -68,7 +67,7 @@ struct solved_step {
   }
 };
 
-// What memory_curve<Model, Batch, T, Update>::within() returns.
+// The type that memory_curve<Model, Batch, T, Update>::within() returns.
 template <class Model, std::size_t Batch, class T = float, class Update = used_in_backward<1, 1>>
 using solved_step_of = solved_step<typename unplanned<Model>::type, Batch, T,
                                    typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;

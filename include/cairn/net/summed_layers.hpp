@@ -17,18 +17,18 @@
 
 namespace cairn::detail {
 
-// A layer that has sums over the ranks, if they are asked for (layer/layer_sums.hpp).
+// A layer with sums over the ranks, if they are asked for (layer/layer_sums.hpp).
 struct summed_layer {
   std::uint32_t leaf = 0;            // its index among all layers
-  std::size_t position = 0;          // of the network's stage that it is, or in which it stands
-  summed_numbers numbers{};          // those of backward are 0 if there is no input gradient to be made of them
+  std::size_t position = 0;          // of the network's stage that it is, or that contains it
+  summed_numbers numbers{};          // those of backward are 0 if no input gradient is computed from them
   std::size_t parameters_before = 0; // elements of the flat gradient buffer that are complete when its backward begins
 
   constexpr bool operator==(const summed_layer&) const = default;
 };
 
-// Those of a chain and of the chains inside its blocks, in the order of the first forwards; backward meets them in the opposite
-// order.
+// The summed layers of a chain and of the chains inside its blocks, in the order of the first forwards; backward reaches them
+// in the opposite order.
 template <class Blueprint, class Elements = typename Blueprint::elements,
           class Indices = std::make_index_sequence<Elements::size>>
 struct summed_in;
@@ -44,7 +44,7 @@ struct summed_in_chains<pack<Blueprints...>> {
     return sum;
   }();
 
-  // Of parameters the last chain's come first.
+  // Parameters begin with the last chain's.
   static constexpr summed_layer* write(summed_layer* out, summed_layer at, bool runs_backward) {
     constexpr std::array<std::size_t, sizeof...(Blueprints)> leaves{Blueprints::leaves...};
     constexpr std::array<std::size_t, sizeof...(Blueprints)> blocks{Blueprints::parameter_block...};
@@ -129,8 +129,8 @@ struct summed_in<Blueprint, pack<Elements...>, std::index_sequence<Index...>> {
   }
 };
 
-// Those of a whole network, and where the numbers of each lie: whole cache lines, and of the first layer one number more, by
-// which a trainer tells what is being run (train/ranks/rank_sums.hpp).
+// The summed layers of a whole network, and where the numbers of each lie: in whole cache lines. The first layer has one number
+// more, by which ranks compare what they run (train/ranks/rank_sums.hpp).
 template <class Blueprint>
 struct summed_layers {
   static constexpr bool all_can_be_summed = !summed_in<Blueprint>::any_keeps_apart;
@@ -147,7 +147,7 @@ struct summed_layers {
   }();
   static constexpr std::size_t elements = begin[count];
 
-  // What a step of one micro-batch sends.
+  // The calls and bytes of a step of one micro-batch.
   static constexpr std::size_t calls = [] {
     std::size_t sum = 0;
     for (std::size_t k = 0; k < count; ++k) sum += of[k].numbers.backward > 0 ? 2U : 1U;
@@ -159,7 +159,7 @@ struct summed_layers {
     return sum * sizeof(double);
   }();
 
-  // All that ranks must agree on.
+  // The hash of all that ranks must agree on.
   static constexpr std::uint64_t hash = [] {
     hash64 h;
     for (std::size_t k = 0; k < count; ++k) h.add(of[k].leaf).add(of[k].numbers.forward).add(of[k].numbers.backward);
@@ -179,7 +179,7 @@ struct statistics_message {
   }
 };
 
-// A model that has statistics which cannot be summed over ranks, and is asked to.
+// A model that is asked to sum statistics over the ranks, and has some that cannot be summed.
 template <class Model>
 struct statistics_apart : statistics_message {
   static constexpr bool is_right = false;

@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// A stage of a chain that has its first parameter from another stage below it: see layer/tied.hpp.
+// A stage of a chain that takes its first parameter from an earlier stage: see layer/tied.hpp.
 struct tie {
   std::uint32_t user = 0;
   std::uint32_t owner = 0;
@@ -22,7 +22,7 @@ template <std::size_t Count>
 struct ties_of_chain {
   std::array<tie, Count> of{};
   std::size_t elements = 0; // of the memory in which gradients wait
-  bool right = true;        // has each its owner below it, once?
+  bool right = true;        // has each exactly one owner, an earlier stage?
 };
 
 template <std::size_t Count, std::size_t Elements, std::size_t Stages, class Order>

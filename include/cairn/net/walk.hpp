@@ -12,7 +12,7 @@
 #include <cairn/net/elements.hpp>
 #include <cairn/net/made_of.hpp>
 
-// The values along a chain and which of their tensors have a gradient: found by one loop over the stages, and one back.
+// The values along a chain, and which of their tensors have a gradient: one loop over the stages forward, and one backward.
 namespace cairn::detail {
 
 inline constexpr std::size_t no_fault = static_cast<std::size_t>(-1);
@@ -21,10 +21,10 @@ template <std::size_t Elements, std::size_t Stages>
 struct walked {
   value_list in{};
   std::array<description, Elements + 1> of{};
-  std::array<std::uint32_t, Elements + 1> from{}; // the element that makes what this one takes; Elements: the input
+  std::array<std::uint32_t, Elements + 1> from{}; // the element that makes this one's input; Elements: the chain's input
   std::array<bool, Elements + 1> seen{};
   std::array<tensor_set, Stages + 1> gradients{};            // which tensors of value k have one in memory
-  std::array<tensor_set, Elements + 1> used{};               // of the outputs of an element, wherever it stands
+  std::array<tensor_set, Elements + 1> used{};               // of the outputs of an element, in any of its stages
   std::uint32_t last = static_cast<std::uint32_t>(Elements); // the element that makes the output
 
   std::size_t fault = no_fault; // the first stage that does not fit, and its element
@@ -46,14 +46,14 @@ using describer = void (*)(const value_list& value, const tensor_list& constants
 template <std::size_t Elements, std::size_t Stages>
 constexpr void walk_forward(const describer* ask, const std::uint32_t* order, std::size_t count, const tensor_list& constants,
                             const scale& to, walked<Elements, Stages>& out, element_facts* facts) {
-  std::array<std::size_t, Elements + 1> started{}; // where each ran last
+  std::array<std::size_t, Elements + 1> started{}; // the last stage of each
   auto before = static_cast<std::uint32_t>(Elements);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t e = order[i];
     const bool again = out.seen[e];
     if (again && out.made_by(before) == out.input(e)) {
-      // As it was when this element ran before; and as long as the same elements follow, so do the same values. A Repeat
-      // is walked once, however many blocks it has.
+      // The input is that of this element's last run. As long as the same elements follow, so do the same values: a Repeat is
+      // walked once, whatever its number of blocks.
       const std::size_t period = i - started[e];
       while (i + 1 < count && order[i + 1] == order[i + 1 - period]) ++i;
       for (std::size_t k = i + 1 - period; k <= i; ++k) started[order[k]] = k;
@@ -64,7 +64,7 @@ constexpr void walk_forward(const describer* ask, const std::uint32_t* order, st
       out.from[e] = before;
       ask[e](out.made_by(before), constants, to, out.of[e], facts == nullptr ? nullptr : facts + e);
     }
-    // A repeated element takes the same each time.
+    // A repeated element must take the same each time.
     if (again || !out.of[e].accepts) {
       out.fault = i;
       out.fault_element = e;
@@ -109,7 +109,7 @@ struct walk_of<Body, pack<Elements...>> {
   static constexpr std::size_t size = sizeof...(Elements);
   static constexpr std::size_t stages = flattened<Body>::stages;
 
-  // `count`: only the first so many stages, and only forward. `facts`: room for those of every element, or null.
+  // `count`: walk the first `count` stages only, and only forward. `facts`: room for those of every element, or null.
   static constexpr walked<size, stages> from(const value_list& in, const tensor_list& constants, tensor_set used,
                                              const scale& to = {}, element_facts* facts = nullptr, std::size_t count = no_fault) {
     constexpr std::array<describer, size + 1> ask{describer_of<Elements>()..., nullptr};
@@ -147,7 +147,7 @@ constexpr void describe_chain(const value_list& value, const tensor_list& consta
   }
 }
 
-// A block as a stage is made of its chains' blueprints later.
+// The stage of a block is made later, from the blueprints of its chains.
 template <class Block, class... Chains>
 constexpr void describe_block(const value_list& value, const tensor_list& constants, const scale&, description& out,
                               element_facts*) {
@@ -159,7 +159,7 @@ constexpr void describe_block(const value_list& value, const tensor_list& consta
     if (!chains[c].accepts) return;
   }
   made_of<Block>::join(value, chains.data(), out);
-  // Of several chains only the first tensors are used.
+  // If there are several chains, only their first tensors are used.
   for (std::size_t c = 0; sizeof...(Chains) > 1 && c < sizeof...(Chains); ++c)
     if (contains(chains[c].idle, 0)) out.idle = all_tensors;
 }
@@ -177,7 +177,7 @@ constexpr describer describer_of() {
   else return block_describer<Element, typename made_of<Element>::parts>::value;
 }
 
-// What a network takes, as its first layer knows it: a type with the lists `tensors` and `constants`.
+// The inputs of a network, as its first layer states them: a type with the lists `tensors` and `constants`.
 template <class Body>
 struct natural_input {
   using first = typename first_layer<Body>::type;

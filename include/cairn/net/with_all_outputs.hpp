@@ -8,13 +8,13 @@
 
 namespace cairn {
 
-// The same function as Model, of a network whose last value has several tensors: all of them are outputs, not the first alone.
-// trainer::step_by() judges them together, and evaluate() gives an array of them. So one body has several heads, each with a
-// loss of its own.
+// The same function as Model, for a network whose last value has several tensors: all of them are outputs, not the first alone.
+// trainer::step_by() computes a loss from all of them, and evaluate() returns an array of them. So one body can have several
+// heads, each with a loss of its own.
 //
-// It stands around a whole network, as in trainer<with_all_outputs<Net>, ...>, model<with_all_outputs<Net>, batch<64>> or
-// ddp<with_all_outputs<Net>, Communicator>, around a checkpoint of all of it, and on either side of a fused_update or
-// with_input_gradient. Every tensor of the last value has to be of numbers with a gradient, one for each sample.
+// It wraps a whole network, as in trainer<with_all_outputs<Net>, ...>, model<with_all_outputs<Net>, batch<64>> or
+// ddp<with_all_outputs<Net>, Communicator>. It goes around a checkpoint of all of it, and on either side of a fused_update or
+// with_input_gradient. Every tensor of the last value must be real and have a gradient, one for each sample.
 template <class Model>
 struct with_all_outputs {};
 

@@ -8,14 +8,14 @@
 
 namespace cairn {
 
-// The same function as Model, and the same training, bit for bit. Backward also makes the gradient of the loss by the
-// network's inputs, which a trainer then shows: train.input_gradient(). What requires_grad does for an input in torch:
-// adversarial examples, a generator that learns from its discriminator, one network in front of another.
+// The same function as Model and the same training, bit for bit. Backward also computes the gradient of the loss with respect
+// to the network's inputs, which the trainer returns: train.input_gradient(). It does what requires_grad does for an input in
+// torch: adversarial examples, a generator that learns from its discriminator, one network before another.
 //
-// It stands around a whole network, as in trainer<with_input_gradient<Net>, ...> or ddp<with_input_gradient<Net>,
-// Communicator>, around a checkpoint of all of it, and on either side of a fused_update. It costs the first layers' input
-// gradients, down to the input even below the first parameter, and memory of one batch of inputs beside the arena. Of a
-// frozen<Net> nothing else is computed in backward.
+// It wraps a whole network, as in trainer<with_input_gradient<Net>, ...> or ddp<with_input_gradient<Net>, Communicator>. It
+// goes around a checkpoint of all of it, and on either side of a fused_update. It costs the input gradients of the first
+// layers, down to the input even below the first parameter, and memory for one batch of inputs beside the arena. For a
+// frozen<Net> they are all that backward computes.
 template <class Model>
 struct with_input_gradient {};
 

@@ -5,7 +5,7 @@
 
 #include <cairn/core/explain.hpp>
 
-// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp); the most usual one, joint, is in
+// The ways in which a network can be wrong, as diagnostics of an error (core/explain.hpp). The most common one, joint, is in
 // net/joint.hpp.
 
 namespace cairn::detail {
@@ -179,13 +179,13 @@ struct empty_residual : empty_residual_message {};
 template <class Block>
 struct empty_repeat : empty_repeat_message {};
 
-// A Residual whose shortcut has no layer, or none behind the shortcut; one whose shortcut is not where it belongs.
+// A Residual whose shortcut has no layer, or that has none after the shortcut; one whose shortcut is misplaced.
 template <class Block>
 struct empty_shortcut : empty_shortcut_message {};
 template <class Block>
 struct misplaced_shortcut : misplaced_shortcut_message {};
 
-// The layer that a network begins with, when it does not say what it takes.
+// A first layer that does not say what it takes.
 template <class Layer>
 struct begins_with : begins_with_message {};
 template <class Layer>
@@ -210,15 +210,15 @@ struct misplaced_update : misplaced_update_message {};
 // A stage whose outputs are all unused: no gradient reaches it, so it can learn nothing.
 template <std::size_t Position, class Stage>
 struct unused : unused_message {};
-// The same of one that makes several.
+// The same for one tensor of a stage that makes several.
 template <std::size_t Position, std::size_t Tensor, class Stage>
 struct unused_tensor : unused_tensor_message {};
 
-// A network of which not every output can be judged, where all are to be.
+// A network under with_all_outputs with an output that cannot have a loss.
 template <class Net>
 struct output_without_gradient : output_without_gradient_message {};
 
-// The layer whose shapes the compiler cannot work out.
+// A layer whose shapes the compiler cannot evaluate.
 template <std::size_t Position, class Layer>
 struct shape_at_run_time : shape_at_run_time_message {};
 

@@ -7,8 +7,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Activations that a product can apply to its result while it is still in registers, and whose derivative
-// can be told from their output alone.
+// Activations that a product can apply to its result while it is still in registers, and whose derivative can be computed from
+// their output alone.
 enum class activation : unsigned char { none, relu };
 
 // The activation of one element. NaN stays NaN, as in torch, so a diverged network is seen and not hidden.

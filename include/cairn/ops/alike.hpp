@@ -10,7 +10,7 @@
 namespace cairn::detail {
 
 inline std::string extents(std::size_t rows, std::size_t columns) {
-  std::string text = "("; // "(" + std::string makes g++ 12 warn of an overlap that is none
+  std::string text = "("; // "(" + std::string makes g++ 12 warn of an overlap that does not exist
   return text.append(std::to_string(rows)).append(", ").append(std::to_string(columns)).append(")");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// With cairn::compiled a program has the ops on a cpu from a library, for every element type: ops/cpu.hpp ends with this file,
-// which declares them, and a source of the library, which says by CAIRN_COMPILES of which type, defines them. Ops that call a
-// function of the program's own (elementwise) stay in the program, and so do plain loops, as convert and checksum.
+// With cairn::compiled the ops on a cpu come from a library, for every element type. ops/cpu.hpp ends with this file, which
+// declares them; a source of the library that defines CAIRN_COMPILES as the type defines them. Ops that call a function of the
+// program (elementwise) are compiled in the program, and so are plain loops, such as convert and checksum.
 
 // EXTERN is empty where they are defined. One group of lines for each op, in the order of ops/cpu.hpp.
 #define CAIRN_COMPILED_OPS(EXTERN, T)                                                                                            \
@@ -66,7 +66,7 @@
                                                      const cross_entropy_options<T>&);                                           \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
-// Updates, of parameters as they are kept: as float where elements have 16 bits.
+// Updates work on parameters as they are stored: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
   EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);

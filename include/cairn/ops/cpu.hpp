@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and knows no device; the program that runs it
-// includes the ops of the device that it runs on. trainer.hpp includes these; a program that calls Linear<2, 3>::forward
-// by itself includes them by itself. They are apart because a network that is only planned needs no kernel, and the
-// compiler's own vector headers, which the kernels are written with, take it longer than all of Cairn's plan.
+// Every op on a cpu. A layer, a loss or an optimizer calls ops by name and does not depend on a device; the program that runs it
+// includes the ops of its device. trainer.hpp includes these; a program that calls Linear<2, 3>::forward directly includes them
+// itself. They are separate because a network that is only planned needs no kernels and should not wait for them to compile.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/avg_pool2d/cpu.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Every op on a GPU, for float and double. A network is compiled for one by including this, which cairn_cuda.cuh does: layers,
-// losses and optimizers find the ops by their queue, and know no device.
+// Every op on a GPU, for float and double. Include this to compile a network for a GPU (cairn_cuda.cuh does): layers, losses and
+// optimizers find the ops by the type of their queue and do not depend on a device.
 #include <cairn/ops/adam/cuda.cuh>
 #include <cairn/ops/add/cuda.cuh>
 #include <cairn/ops/avg_pool2d/cuda.cuh>

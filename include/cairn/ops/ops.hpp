@@ -35,14 +35,14 @@
 
 namespace cairn {
 
-// What a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its ops, on
-// elements of type T: an overload of each op whose first parameter is the device's queue. What an op computes is said where it is
-// declared, in ops/OP/OP.hpp.
+// The ops that a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its
+// ops, on elements of type T: an overload of each op whose first parameter is the device's queue. The declaration of an op, in
+// ops/OP/OP.hpp, says what it computes.
 //
-// A device's tests assert ops_for<its queue, float>, and the compiler then names the call that is missing. A trainer says
-// which of the four groups below is not complete.
+// A device's tests assert ops_for<its queue, float>; the compiler then names the call that is missing. A trainer reports which of
+// the four groups below (ops that move or convert elements, for layers, for losses, for updates) is not complete.
 //
-// Not required: that an op is a template, or that its bits are those of another device.
+// An op need not be a template, and its bits need not be those of another device.
 namespace detail {
 
 template <class Queue, class T>
@@ -118,7 +118,7 @@ concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const
   adam(queue, count, y, y, y, x, of_adam);
 };
 
-// Of elements whose sums are kept in another type alone.
+// Required only of 16-bit elements, whose sums are kept in another type.
 template <class Queue, class T>
 concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t count, T* y, const T* x, accumulated<T>* sum,
                                                       const accumulated<T>* sums) {
@@ -128,7 +128,7 @@ concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t 
 
 } // namespace detail
 
-// Updates, and sums of gradients, are made of accumulated<T>.
+// Updates and sums of gradients have elements of type accumulated<T>.
 template <class Queue, class T>
 concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::computes_layers<Queue, T> &&
                   detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&

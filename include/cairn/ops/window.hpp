@@ -7,23 +7,24 @@
 
 namespace cairn {
 
-// How a window goes along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if
-// there is one. `padding` stands before the first input and behind the last.
+// How a window moves along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if there is
+// one. There is `padding` before the first input and after the last.
 struct window_axis {
-  std::size_t in = 0, out = 0; // how many there are
+  std::size_t in = 0, out = 0; // the numbers of inputs and outputs
   std::size_t kernel = 1, stride = 1, padding = 0, dilation = 1;
 
-  // The input that a tap of an output reads. Where there is none it is not below `in`: it is behind the last, or wraps around.
+  // The input that a tap of an output reads. If there is none, this is at least `in`: past the last input, or wrapped around
+  // below 0.
   CAIRN_HOST_DEVICE constexpr std::size_t input(std::size_t output, std::size_t tap) const {
     return output * stride + tap * dilation - padding;
   }
-  // From the first input that a window reads to the last.
+  // The number of inputs from the first that a window reads to the last.
   CAIRN_HOST_DEVICE constexpr std::size_t extent() const { return (kernel - 1) * dilation + 1; }
 
   bool operator==(const window_axis&) const = default;
 };
 
-// A window over images that lie as (batch, height, width, channels).
+// A window over images that are laid out as (batch, height, width, channels).
 struct window {
   window_axis y{}, x{};
 
@@ -34,8 +35,8 @@ struct window {
   bool operator==(const window&) const = default;
 };
 
-// The axis with as many outputs as fit, as torch counts them; 0 where not even one does. With `ceil` the last window may
-// reach beyond the padding behind the image, if it begins before that.
+// The axis with as many outputs as fit, counted as in torch; 0 if not even one does. With `ceil` the last window may reach beyond
+// the padding after the image, if it begins before that padding.
 constexpr window_axis fitted(window_axis a, bool ceil = false) {
   const std::size_t padded = a.in + 2 * a.padding, extent = a.extent();
   if (padded < extent) return a.out = 0, a;

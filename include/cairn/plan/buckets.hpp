@@ -47,7 +47,7 @@ struct bucket_plan {
   constexpr const bucket& operator[](std::size_t i) const { return storage[i]; }
 };
 
-// The bucket that leaves last is the only one whose journey nothing can hide: it is small.
+// The last bucket is small: it is the only one whose transfer no computation can hide.
 inline constexpr std::size_t last_bucket_bytes = std::size_t{1} << 20;
 
 // Cuts the flat gradient buffer into buckets of at most `most` bytes with elements of `element` bytes. The gradients

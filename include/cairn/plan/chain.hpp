@@ -23,7 +23,7 @@ struct bytes {
 
 } // namespace detail
 
-// What the plan knows of one stage: sizes and costs. What it computes does not matter; only its name is kept, for errors
+// One stage as the plan sees it: sizes and costs. The plan does not know what a stage computes; it keeps the name for errors
 // and for policies that choose stages by it.
 //
 // Stage i makes value i + 1 from value i; value 0 is the input of the chain. In backward it makes gradient i from
@@ -31,12 +31,13 @@ struct bytes {
 // schedule stores between forward and backward, its workspaces are what its own schedule needs besides.
 struct stage {
   detail::bytes output{};
-  std::size_t without_gradient = 0;     // so many bytes of the output at this batch have no gradient in memory
+  std::size_t without_gradient = 0;     // bytes of the output at this batch that have no gradient in memory
   detail::bytes tape{};                 // own bytes, stored from a forward to its backward
   detail::bytes forward_workspace{};    // own bytes during a forward that stores the tape
   detail::bytes evaluation_workspace{}; // ... during a forward that stores nothing
   detail::bytes backward_workspace{};   // ... during backward
-  // Bytes more during backward at this batch where the gradient of its output must stay as it is: elsewhere it writes over it.
+  // Additional bytes of backward at this batch if the gradient of its output must be preserved; otherwise backward overwrites
+  // it.
   std::size_t kept_gradient_workspace = 0;
   bool reads_input = false;         // backward reads value i
   bool reads_output = false;        // backward reads value i + 1
@@ -47,14 +48,14 @@ struct stage {
 
   // Can it apply an activation to its result, and the derivative of one to its input gradient?
   bool fuses = false;
-  // What it is to a stage that fuses: then it has no tape and no parameters. 0: nothing.
+  // The activation that a preceding stage can fuse; 0 if none. Such a stage has no tape and no parameters.
   unsigned char as_activation = 0;
 
   const char* type = "";           // spelling of what was typed; see core/explain.hpp
   std::size_t leaves = 1;          // layers inside
   std::size_t parameters = 0;      // elements, padding left out
   std::size_t parameter_block = 0; // elements, each tensor padded to the alignment
-  // Likewise, of state that is no parameter: written once a step, in the first forward.
+  // The same for buffers: written once a step, in the first forward.
   std::size_t state_block = 0;
 
   // Floating-point operations for one sample.
@@ -68,8 +69,8 @@ struct stage {
 
 namespace detail {
 
-// Memory for gradients inside the arena, for a training that uses them up during the backward pass: it is there from the
-// backward of stage `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
+// Memory for gradients inside the arena, if training uses them up during the backward pass. It lives from the backward of stage
+// `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
 struct gradient_window {
   std::size_t bytes = 0;
   std::uint32_t from = 0;
@@ -80,8 +81,8 @@ struct gradient_window {
 
 } // namespace detail
 
-// A chain of stages at one batch. The root owns everything but its input. A composite's chain gets its ends from the
-// chain around it: the input and the output's gradient always, the other two unless it has to add to them.
+// A chain of stages at one batch. The root owns everything but its input. A composite's chain borrows its ends from the
+// enclosing chain: always the input and the output's gradient, and the other two unless it has to add to them.
 struct chain {
   std::span<const stage> stages{};
   std::size_t batch = 1;
@@ -89,10 +90,10 @@ struct chain {
   std::size_t input_without_gradient = 0;
   bool lent = false;        // it is a composite's chain: the gradient of its input may be read outside
   bool lent_output = false; // the last value is the composite's output itself
-  // Gradient 0 is the composite's input gradient itself; of the root: it is wanted, and others own it.
+  // Gradient 0 is the composite's input gradient itself. At the root: it is wanted, and others own it.
   bool lent_input_gradient = false;
   bool keeps_output_gradient = false; // the last gradient is read once more at the end: nothing may lie on it
-  // Of the root, if its arena has the gradients; in the order of `from`.
+  // At the root, if its arena holds the gradients; in the order of `from`.
   std::span<const detail::gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
@@ -108,12 +109,12 @@ struct chain {
   }
   constexpr std::size_t tape_bytes(std::size_t position) const { return stages[position].tape.at(batch); }
 
-  // May the result of this stage lie on what it is made from?
+  // May the result of this stage lie on its input?
   constexpr bool in_place_forward(std::size_t position) const {
     return stages[position].in_place_forward && value_bytes(position) == value_bytes(position + 1);
   }
-  // So many stages at the front only reshape what the chain is given: it stays where it is, and is read there. The last
-  // value is always the chain's own.
+  // The number of stages at the front that only reshape the chain's input: it stays in place, and is read there. The last value
+  // is always the chain's own.
   constexpr std::size_t reshaped_inputs() const {
     std::size_t position = 0;
     while (position + 1 < size() && stages[position].reshapes && in_place_forward(position)) ++position;

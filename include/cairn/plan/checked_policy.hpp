@@ -15,7 +15,7 @@
 
 namespace cairn::detail {
 
-// What keeps a policy from being one, or from planning one chain.
+// The reason why a type is not a policy, or cannot plan a chain.
 enum class policy_fault : unsigned char {
   none,
   no_plan,      // Policy::plan(chain, route) cannot be called
@@ -26,8 +26,8 @@ enum class policy_fault : unsigned char {
   too_long,     // its route is longer than this compiler evaluates in one constant
 };
 
-// Is a route the forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the
-// last to the first? Looked at before anything is made of it, as what follows has room for such routes only.
+// Is a route a forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the last to
+// the first? This is checked first, as the later steps have room for such routes only.
 constexpr bool walks_up_and_back(const chain& c, std::span<const route_step> moves) {
   std::size_t up = 0;
   std::size_t below = c.size();
@@ -45,8 +45,8 @@ constexpr bool walks_up_and_back(const chain& c, std::span<const route_step> mov
   return up == c.size() && below <= c.lowest_backward();
 }
 
-// Can the compiler run the policy? A chain of one stage tells in no time; a policy that has nothing to say to that one
-// is asked about the chain itself, so that no solver runs twice.
+// Can the compiler run the policy? It is tried on a chain of one stage, which is quick and runs no solver twice. Only a policy
+// that cannot plan that chain is tried on the chain itself.
 struct shortest {
   static constexpr std::array<stage, 1> only{};
   static constexpr chain value{.stages = only};
@@ -68,8 +68,8 @@ constexpr bool accepted() {
   else return true;
 }
 
-// Can the compiler make the plan's constants? Of a long chain the two that take the most steps are tried first, as a
-// constant that is not finished is an error for everything that is made of it.
+// Can the compiler make the plan's constants? For a long chain the two that take the most steps are tried first, as an
+// unfinished constant is an error in everything that uses it.
 template <class Plan>
 concept ends_within_limits =
     Plan::stages <= 1000 || (requires {
@@ -79,7 +79,7 @@ concept ends_within_limits =
           trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(Plan::whole, Plan::schedule.ops()).count>;
     });
 
-// What is wrong with a policy on the chain Source::value.
+// The fault of a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
   if constexpr (!checkpoint_policy<Policy>) {
@@ -121,7 +121,7 @@ struct policy_message {
   }
 };
 
-// A policy on a chain of so many stages, as the diagnostic of an error (core/explain.hpp) if it cannot plan it.
+// A policy that cannot plan a chain of `Stages` stages: the diagnostic of an error (core/explain.hpp).
 template <class Policy, std::size_t Stages, policy_fault Fault>
 struct checked_policy : policy_message {
   static constexpr policy_fault fault = Fault;
@@ -158,7 +158,7 @@ template <keeps_a_budget Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
   using tightest = typename Policy::template tightest<Source, given>;
-  // Where the least bytes leave gaps, store_all's arena may be the smaller one.
+  // If the layout of the fewest bytes has gaps, store_all's arena may be smaller.
   static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
   using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
 };
@@ -167,7 +167,7 @@ struct policy_diagnostic<Policy, Source, policy_fault::none> {
   using type = nothing_wrong;
 };
 
-// The policy, if it can plan the chain. Else there is an error, and store_all goes on so that it stays the only one.
+// The policy, if it can plan the chain. Otherwise there is an error, and store_all replaces it so that no other error follows.
 template <class Policy, class Source, class Diagnostic = typename policy_diagnostic<Policy, Source>::type>
 using sound_policy = std::conditional_t<Diagnostic::template right<Diagnostic>(), Policy, store_all>;
 

@@ -8,26 +8,27 @@
 
 namespace cairn {
 
-// How machines take the sum of their gradients, as far as its time goes.
+// The algorithm by which machines sum their gradients, as far as its time is concerned.
 enum class all_reduce_algorithm : unsigned char {
-  // What mpi does: the span is cut into one part for each owner, every machine sends each owner its part, and the owner sends
-  // the sum back. Two latencies, but messages as many as machines.
+  // The algorithm of mpi: the span is cut into one part for each owner, every machine sends each owner its part, and the owner
+  // sends the sum back. It has two latencies, but as many messages as machines.
   parts,
-  // What MPI_Iallreduce does with many bytes: recursive halving, then recursive doubling. Few messages one after another.
+  // The algorithm of MPI_Iallreduce for many bytes: recursive halving, then recursive doubling. Few messages, one after
+  // another.
   halving,
 };
 
 // Machines with one rank each, and the network between them. All times are seconds, bandwidths bytes per second.
 struct cluster {
   std::size_t machines = 1;
-  double latency = 0;     // from a send to its arrival, of a message of no bytes
+  double latency = 0;     // of an empty message, from sending to arrival
   double bandwidth = 1e9; // of each machine, in each direction at the same time
-  double per_message = 0; // of the processor, for each message that is sent
+  double per_message = 0; // processor time for each message that is sent
   all_reduce_algorithm sums = all_reduce_algorithm::parts;
-  std::size_t least_part = 4096; // bytes; calls so small that their parts would be smaller have fewer owners
-  std::size_t calls_at_once = 2; // so many of a rank's calls may be on their way; the next one waits
-  // While a call fills the link, the share of the work that stands still: 0 where sums and copies are made by cores of their
-  // own, 1 where the only core makes them.
+  std::size_t least_part = 4096; // bytes; a call whose parts would be smaller has fewer owners
+  std::size_t calls_at_once = 2; // calls of a rank that may be in flight; the next one waits
+  // The share of the work that stops while a call fills the link: 0 if other cores make sums and copies, 1 if the only core
+  // makes them.
   double taken = 0;
 };
 
@@ -55,8 +56,8 @@ constexpr std::size_t owners_of(const cluster& on, std::size_t bytes) {
 }
 
 // The owner of a part receives it from N - 1 machines, and sends as many sums back. It sends its own span to the other owners
-// too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; where N is no power of two the round
-// that folds the rest in is counted for all.
+// too, which is less. Halving sends B/2, B/4, … bytes in log2 N rounds, and the same back; if N is not a power of two, the
+// round that folds in the rest is counted for all.
 constexpr call_time all_reduce_time(const cluster& on, std::size_t bytes) {
   if (on.machines < 2) return {};
   const double others = static_cast<double>(on.machines - 1);
@@ -70,8 +71,8 @@ constexpr call_time all_reduce_time(const cluster& on, std::size_t bytes) {
           2 * rounds * on.latency};
 }
 
-// One call of a step. It leaves when op `leaves_after` is done; the step waits for it when op `awaited_after` is done, and then
-// works for `used_for` seconds with what came back.
+// One call of a step. It leaves when op `leaves_after` is done. The step waits for it when op `awaited_after` is done, and then
+// works on the result for `used_for` seconds.
 struct planned_call {
   std::size_t bytes = 0;
   std::size_t leaves_after = 0;
@@ -81,7 +82,8 @@ struct planned_call {
 
 } // namespace detail
 
-// When a bucket leaves its machine, when it is its turn on the link, and when its sum is there, in seconds since the step began.
+// The times of a bucket, in seconds since the step began: when it is ready to leave, when the link begins with it, and when its
+// sum arrives.
 struct bucket_times {
   double leaves = 0;
   double begins = 0;
@@ -92,14 +94,14 @@ struct bucket_times {
 
 namespace detail {
 
-// What of a step is work, and what is not.
+// The seconds of a step, divided into computation and communication.
 struct step_time {
   double compute = 0;
-  double taken = 0;   // by communication, of the time of the cores that work
-  double exposed = 0; // communication that no work hides: the step waits
+  double taken = 0;   // time of the computing cores that communication takes
+  double exposed = 0; // communication that no computation hides: the step waits
 };
 
-// A step on one machine, run through.
+// A simulation of a step on one machine.
 class timed_walk {
 public:
   constexpr timed_walk(std::span<const planned_call> calls, const cluster& on, bucket_times* times)
@@ -113,8 +115,9 @@ public:
     if (now_ > undisturbed) out_.taken += now_ - undisturbed;
   }
 
-  // The calls that leave after this op. The machine's link serves calls in order, one at a time: two that share it are together
-  // no sooner over. What a second one gains is the latency of the first, while at most `calls_at_once` are on their way.
+  // Sends the calls that leave after this op. The machine's link serves calls in order, one at a time: two that share it would
+  // not both be over sooner. A second call in flight only hides the latency of the first; at most `calls_at_once` are in
+  // flight.
   constexpr void send(std::size_t op) {
     for (; left_ < calls_.size() && calls_[left_].leaves_after == op; ++left_) {
       const call_time takes = all_reduce_time(on_, calls_[left_].bytes);
@@ -126,7 +129,7 @@ public:
     }
   }
 
-  // Of several calls that are awaited after one op the first comes first.
+  // Waits for the calls that are awaited after this op, the first one first.
   constexpr void await(std::size_t op) {
     for (std::size_t i = 0; i < left_; ++i) {
       if (calls_[i].awaited_after != op) continue;
@@ -141,7 +144,7 @@ public:
   constexpr const step_time& out() const { return out_; }
 
 private:
-  // What left after the op that is at work now cannot slow it, so the intervals on the link are known.
+  // Calls that leave after the running op cannot slow it, so the intervals on the link are known.
   constexpr void work_beside_calls(double seconds) {
     const double rate = 1 - on_.taken;
     for (std::size_t i = done_; i < left_ && times_[i].begins < now_ + seconds; ++i) {
@@ -175,7 +178,8 @@ private:
   std::size_t done_ = 0; // of these, calls that the link has served
 };
 
-// `ops[t]` are the seconds of op t, calls are in the order in which they leave. Writes the times of call i to times[i].
+// Simulates a step. `ops[t]` are the seconds of op t; calls are in the order in which they leave. Writes the times of call i to
+// times[i].
 constexpr step_time run_step(std::span<const double> ops, std::span<const planned_call> calls, const cluster& on,
                              bucket_times* times) {
   timed_walk walk(calls, on, times);

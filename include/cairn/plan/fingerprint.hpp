@@ -30,15 +30,15 @@ private:
   std::uint64_t state_ = 0xCBF29CE484222325U;
 };
 
-// Adds what a schedule does: every op, where it is and what of it is wanted.
+// Adds the ops of a schedule: the kind, the position and the wanted results of each.
 constexpr void add_ops(hash64& h, std::span<const op> ops) {
   for (const op& o : ops)
     h.add(static_cast<std::uint64_t>(o.kind) | std::uint64_t{o.wants_output} << 8 | std::uint64_t{o.wants_tape} << 9 |
           std::uint64_t{o.position} << 16);
 }
 
-// What all ranks of a job must have in common, one number for each thing, so that a refusal can say what differs. What
-// follows from something else comes after it: buckets are cut in elements.
+// Everything that the ranks of a job must have in common, one hash for each item, so that an error can name the item that
+// differs. An item comes after those that it depends on: buckets are cut in elements.
 struct fingerprint {
   static constexpr std::size_t parts = 8;
   static constexpr std::array<const char*, parts> names{"network",          "checkpoint policy",   "element type",

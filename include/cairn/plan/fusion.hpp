@@ -43,8 +43,8 @@ constexpr bool takes_backward(const chain& c, std::span<const op> ops, std::size
          !c[next.position].keeps_tape() && next.wants_input_gradient && !(c.lent_input_gradient && next.position == 0);
 }
 
-// Lets a product do the activation after it, and the derivative of the activation before it, where that one is the
-// very next op and works in place.
+// Lets a product also do the activation after it, and the derivative of the activation before it, if that is the very next op
+// and works in place.
 constexpr void fuse(const chain& c, std::span<op> ops) {
   op* const all = ops.data();
   const std::size_t count = ops.size();

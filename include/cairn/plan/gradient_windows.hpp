@@ -11,12 +11,12 @@
 
 namespace cairn::detail {
 
-// When a training uses its gradients: all of them after backward, or each bucket of at most Bytes inside of it, where
-// InFlight says how many are there at a time.
+// When training uses its gradients: all of them after the backward pass, or each bucket of at most Bytes during it, with
+// InFlight buckets there at a time.
 struct used_after_backward {
   static constexpr bool fused = false;
 };
-// Of a frozen part of a network: there are none.
+// For a frozen part of a network, which has no gradients.
 struct never_used {
   static constexpr bool fused = false;
 };
@@ -27,8 +27,8 @@ struct used_in_backward {
   static constexpr std::size_t in_flight = InFlight;
 };
 
-// The windows in which the gradients of a network lie when each bucket is used up in the backward pass, and which of them
-// each bucket lies in. Both in the order in which backward gets there.
+// The windows that hold the gradients of a network when each bucket is used up in the backward pass, and the window of each
+// bucket. Both are in the order of the backward pass.
 template <std::size_t Buckets>
 struct window_plan {
   std::array<gradient_window, Buckets + 1> storage{};
@@ -38,13 +38,13 @@ struct window_plan {
   constexpr std::span<const gradient_window> windows() const { return {storage.data(), count}; }
 };
 
-// A window for each bucket, which is cut between layers. `stage_begin[i]` is where the gradients of stage i begin in the
-// flat order; `element` is the size of one. A bucket is used as soon as it is complete with `in_flight` = 1; with 2 as
-// soon as the one after it is complete, so that its sum over the ranks has a bucket's backward to arrive; the last one
-// at the end.
+// Makes a window for each bucket; buckets are cut between layers. `stage_begin[i]` is where the gradients of stage i begin in
+// the flat order; `element` is the size of one element. With `in_flight` = 1 a bucket is used as soon as it is complete. With 2
+// it is used as soon as the next one is complete, so that its sum over the ranks has the backward of one bucket to arrive; the
+// last one is used at the end.
 //
-// A window lives for whole ops of the root, and one op may be the backward of a block of many layers. Of the buckets
-// that begin and end in it no more than `in_flight` are there at a time, so every `in_flight`-th has the same window.
+// A window lives for whole ops of the root, and one op may be the backward of a block of many layers. At most `in_flight` of
+// the buckets that begin and end in that op are there at a time, so every `in_flight`-th of them has the same window.
 template <std::size_t Buckets>
 constexpr window_plan<Buckets> make_windows(std::span<const bucket> buckets, std::span<const std::size_t> stage_begin,
                                             std::size_t stages, std::size_t element, std::size_t in_flight) {

@@ -9,16 +9,16 @@
 
 namespace cairn::detail {
 
-// What is stored between the forward pass and the backward pass: value k, the tape of stage i. Not what others own: the
-// input of the chain, and a composite's output.
+// The items that are stored between the forward pass and the backward pass: value k, the tape of stage i. Items of others are
+// not included: the input of the chain, and a composite's output.
 template <std::size_t Stages>
 struct kept_items {
   std::array<bool, Stages + 1> value{};
   std::array<bool, Stages + 1> tape{};
 };
 
-// Of a training schedule; `Stages` is an upper bound. What the loss itself is the last to read is not stored: its discard
-// stands right behind.
+// Returns these items for a training schedule; `Stages` is an upper bound. A value that the loss is the last to read is not
+// stored: its discard directly follows the loss.
 template <std::size_t Stages>
 constexpr kept_items<Stages> kept_over_loss(const chain& c, std::span<const op> ops) {
   kept_items<Stages> out{};

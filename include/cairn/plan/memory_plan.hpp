@@ -14,7 +14,7 @@
 
 namespace cairn::detail {
 
-// Every buffer of a schedule, laid out.
+// The layout of every buffer of a schedule.
 template <std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 struct memory_plan {
   plain_array<operands, plus(Ops, 1)> at{};      // for each op
@@ -24,13 +24,13 @@ struct memory_plan {
   std::size_t forward_workspace = 0;             // bytes during the forward pass, besides the tape; at the root the whole arena
   std::size_t backward_workspace = 0;            // bytes during the backward pass, besides the tape
   std::size_t arena = 0;                         // the most bytes at once, as laid out
-  std::size_t bound = 0;                         // the most bytes at once that live: no plan can be smaller
+  std::size_t bound = 0;                         // the most bytes alive at once: no plan can be smaller
 };
 
-// Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two
-// such parts, the forward pass and the backward pass. What it stores between them belongs to both, and is pinned, one
-// beside the other, in a slice of its own below a fence: that is its tape. Where the tape is not yet, or no longer, in use,
-// others may lie.
+// Buffers that are arranged together, in the order of their births. At the root these are all. A composite has two such parts,
+// the forward pass and the backward pass. Buffers that it stores between them belong to both; they are pinned, one after
+// another, in a slice of their own below a fence: the tape. Other buffers may lie in the tape where it is not yet, or no
+// longer, in use.
 template <std::size_t Capacity>
 struct arrangement {
   static constexpr std::size_t capacity = Capacity;
@@ -80,7 +80,7 @@ constexpr auto select(const lifetimes<Ops, Buffers, Windows>& lives, std::size_t
   return out;
 }
 
-// Writes down where every operand is. At the root the backward pass is part of `up`, and `back` is empty.
+// Writes the place of every operand. At the root the backward pass is part of `up`, and `back` is empty.
 template <std::size_t Ops, std::size_t Buffers, std::size_t Windows>
 constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::span<const op> ops,
                             const arrangement<Buffers>& up, const arrangement<Buffers>& back) {
@@ -106,8 +106,8 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   }
   if (lives.output_buffer != 0) places[lives.output_buffer].where = region::output;
 
-  // A discard frees a buffer that lives no longer under another name. What a composite's loss was the last to read is
-  // gone with the workspace of the forward pass.
+  // A discard frees a buffer unless it lives on under another name. A buffer that a composite's loss was the last to read is
+  // already gone with the workspace of the forward pass.
   const auto frees = [&](std::size_t t, holder h) {
     if (!is_own(h) || h == lives.output_buffer) return false;
     const std::uint32_t death = lives.buffers[h - regions].death;
@@ -133,9 +133,8 @@ constexpr auto write_places(const lifetimes<Ops, Buffers, Windows>& lives, std::
   return out;
 }
 
-// All of that in one function, for a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose
-// loss is at op `loss`. The three are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant
-// expression of its own.
+// Lays out a schedule of `Ops` ops on a chain of `Stages` stages with `Windows` windows, whose loss is at op `loss`. The three
+// are upper bounds, or at_run_time. plan_of takes the same steps, each in a constant expression of its own.
 template <std::size_t Stages, std::size_t Ops, std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss, std::size_t effort = 50'000) {
   constexpr std::size_t most = Ops == at_run_time ? at_run_time : 2 * Ops + 4 + Windows;

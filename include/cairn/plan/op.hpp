@@ -12,9 +12,9 @@ namespace cairn {
 
 namespace detail {
 
-// What happens at one place of a schedule. `loss` stands once, between the forward pass and the backward pass: there the
-// output is handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they say that
-// something is not read any more.
+// The kinds of ops in a schedule. There is one `loss`, between the forward pass and the backward pass: there the output is
+// handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they mark that something is
+// not read any more.
 enum class op_kind : unsigned char { forward, loss, backward, discard_value, discard_tape, discard_gradient };
 
 // One op. For a discard, `position` is the index of the value or the gradient, or the stage of the tape.

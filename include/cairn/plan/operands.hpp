@@ -8,12 +8,12 @@
 
 namespace cairn::detail {
 
-// Which memory a place is in. The root has one arena, `workspace`. A composite has two slices of the arena around
-// it: `tape` is its own from its forward to its backward, `workspace` during one call; the others belong to the chain around it.
+// The memory that a place is in. The root has one arena, `workspace`. A composite has two slices of the enclosing arena: `tape`
+// is its own from its forward to its backward, `workspace` during one call. The other regions belong to the enclosing chain.
 enum class region : std::uint32_t { none, input, output, output_gradient, input_gradient, tape, workspace };
 inline constexpr std::size_t regions = 7;
 
-// Where something lies: a region and how many times the alignment from its start.
+// A place in memory: a region, and the distance from its start in units of the alignment.
 struct place {
   static constexpr std::size_t most_bytes = alignment << 32; // 256 GiB in one region
 
@@ -24,9 +24,9 @@ struct place {
   constexpr bool operator==(const place&) const = default;
 };
 
-// One item for each thing that an op reads or makes. The loss has its value as `input` and the value's gradient as
-// `output_gradient`. A discard has as `input` what is free from now on; nothing if it lives on under another name,
-// or if others own it.
+// One item for each operand that an op reads or makes. The loss has its value as `input` and the value's gradient as
+// `output_gradient`. A discard has as `input` the memory that is free from now on: none if it lives on under another name, or
+// if others own it.
 template <class Item>
 struct operands_of {
   Item input{}, output{}, tape{}, workspace{}, output_gradient{}, input_gradient{};

@@ -97,11 +97,11 @@ struct route_of {
   static constexpr auto moves = make_moves<Policy, move_count>(Source::value);
 };
 
-// Everything that is decided about one chain under one policy. `Source::value` is the chain, a static constant; the
-// policy forward_pass gives the plan of an evaluation. Every member is a constant from an evaluation of its own, so that
-// a thousand stages stay inside every compiler's default limits; that is why this and plan_route do the same steps. And
-// each has its type written out, none is `auto`: so it is made when it is first used, and `arena` alone does not wait
-// for the place of every operand. An arena of at most `Enough` bytes need not be made smaller.
+// The whole plan of one chain under one policy. `Source::value` is the chain, a static constant; the policy forward_pass gives
+// the plan of an evaluation. Every member is a constant of its own evaluation, so that a thousand stages stay inside every
+// compiler's default limits; that is why this repeats the steps of plan_route. The types of members are written out, except
+// that of `moves`: so a member is evaluated when it is first used, and `arena` alone does not wait for the place of every
+// operand. An arena of at most `Enough` bytes need not be made smaller.
 template <class Source, checkpoint_policy Policy, std::size_t Enough = 0>
 struct plan_of {
   static constexpr std::size_t enough = Enough;
@@ -123,15 +123,15 @@ struct plan_of {
   static constexpr memory_plan<schedule.count, windows> memory = plan_memory<plan_of>();
 };
 
-// The most bytes that a policy gives the arena of a chain.
+// The most bytes that a policy allows for the arena of a chain.
 template <class Source, keeps_a_budget Policy>
 constexpr std::size_t most_bytes() {
   if constexpr (requires { Policy::bytes; }) return Policy::bytes;
   else return plan_of<Source, store_all>::arena * Policy::percent / 100;
 }
 
-// The first of some candidates whose arena keeps a budget; void if none does. What lives is nearly always packed without
-// a gap, and then the first does.
+// The first candidate whose arena keeps a budget; void if none does. Live buffers are nearly always packed without a gap, and
+// then it is the very first.
 template <class Source, std::size_t Bytes, class Candidate>
 struct first_that_fits {
   template <class Next>

@@ -16,11 +16,11 @@
 
 namespace cairn::detail {
 
-// Looks at a buffer that one layout may take: those of a fifth of a second at most.
+// The most looks at a buffer in one layout: at most a fifth of a second.
 inline constexpr std::size_t most_effort = 20'000'000;
 
-// Plans a route when the program runs, by the code that plan_of runs in the compiler, in an arena of any size. With less effort
-// the arena is as large or larger. Throws an error if the route is no forward pass along the chain and no backward pass.
+// Plans a route at run time, with the code that plan_of runs in the compiler, in an arena of any size. With less effort the
+// arena is as large or larger. Throws an error if the route is not a forward pass along the chain and a backward pass.
 inline run_time_plan lay_out_route(const chain& c, std::span<const route_step> moves, std::size_t effort) {
   for (std::size_t k = 0; k < moves.size(); ++k)
     if (moves[k].position >= c.size())
@@ -36,7 +36,7 @@ inline run_time_plan lay_out_route(const chain& c, std::span<const route_step> m
   return out;
 }
 
-// The same for a trainer.
+// The same for a trainer, whose arena has at most 256 GiB.
 inline run_time_plan plan_route(const chain& c, std::span<const route_step> moves) {
   run_time_plan out = lay_out_route(c, moves, most_effort);
   if (out.memory.arena > place::most_bytes)

@@ -12,8 +12,9 @@ namespace cairn {
 
 namespace detail {
 
-// A forward pass that stores the input of each segment; then segment by segment from the last: make it again, run its
-// backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count` begins.
+// Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
+// segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
+// begins.
 template <class Begin>
 constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
   out.forward(0, c.size());
@@ -35,7 +36,7 @@ constexpr std::size_t ceil_sqrt(std::size_t n) {
 
 } // namespace detail
 
-// Stores everything that backward reads: the most memory, no forward twice. What other libraries always do.
+// Stores everything that the backward pass reads: the most memory, and no forward runs twice. Other libraries always do this.
 struct store_all {
   static constexpr void plan(const chain& c, route& out) {
     out.forward(0, c.size());
@@ -43,8 +44,8 @@ struct store_all {
   }
 };
 
-// Stores nothing but the input: the least memory that does not grow with the length of the chain, about n^2 / 2
-// forwards. For short chains.
+// Stores only the input: the least memory, which does not grow with the length of the chain, for about n^2 / 2 forwards. For
+// short chains.
 struct recompute_all {
   static constexpr void plan(const chain& c, route& out) {
     out.forward(0, c.size());
@@ -78,9 +79,9 @@ struct every : detail::every_message {
   }
 };
 
-// As many segments as stages in each: O(sqrt n) memory for at most one more forward (Chen, Xu, Zhang, Guestrin:
-// Training deep nets with sublinear memory cost, 2016). The lengths differ by at most one; the longer segments come
-// first, because fewer inputs are stored by the time that backward reaches them.
+// Cuts the chain into about as many segments as each has stages: O(sqrt n) memory for at most one more forward of each stage
+// (Chen, Xu, Zhang, Guestrin: Training deep nets with sublinear memory cost, 2016). The lengths differ by at most one; the
+// longer segments come first, because fewer inputs are stored by the time that the backward pass reaches them.
 struct sqrt_n {
   static constexpr void plan(const chain& c, route& out) {
     const std::size_t n = c.size();
@@ -93,10 +94,10 @@ struct sqrt_n {
   }
 };
 
-// Stores what products and other costly stages make, and makes again what element-wise and normalising stages do: less
-// memory for hardly more time wherever several cheap stages follow each other. A stage is cheap if its forward does at
-// most eight operations for each byte that it makes: a normalisation or a GELU of float does five, a product of any
-// useful size a hundred.
+// Stores the results of products and other costly stages, and recomputes those of element-wise and normalising stages: less
+// memory for hardly more time wherever several cheap stages follow each other. A stage is cheap if its forward does at most
+// eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
+// hundred.
 struct recompute_cheap {
   static constexpr bool is_cheap(const stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
 
@@ -116,15 +117,14 @@ struct recompute_cheap {
 
 namespace detail {
 
-// Stands for a type: an object of its own, with the type's name in an error. (Template arguments of class type crash
-// g++ 12.)
+// Represents a type by an object, whose name in an error shows the type. (Template arguments of class type crash g++ 12.)
 struct type_mark {
   const char* type = "";
 };
 template <class Stage>
 inline constexpr type_mark mark{spelling<Stage>()};
 
-// What at<...> is given: a position, or what stands for a type.
+// An argument of at<...>: a position, or the mark of a type.
 struct chosen_stage {
   std::size_t position = static_cast<std::size_t>(-1);
   const char* type = "";
@@ -147,18 +147,18 @@ struct outside_message {
   }
 };
 
-// Stages of which a network of so many has not all: the diagnostic of an error (core/explain.hpp).
+// A policy that names stages which a network of `Count` stages does not have: the diagnostic of an error (core/explain.hpp).
 template <class Policy, std::size_t Count>
 struct outside_network : outside_message {};
 
 } // namespace detail
 
-// Stands in at<...> for every stage of a type: at<named<Linear<512, 10>>>.
+// Names every stage of a type in at<...>: at<named<Linear<512, 10>>>.
 template <class Stage>
 inline constexpr const detail::type_mark* named = &detail::mark<Stage>;
 
-// Stores the inputs of these stages, and of the first: what you know about your network. A stage is named by its
-// position, or all of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
+// Stores the inputs of these stages and of the first, for users who know their network. Name a stage by its position, or all
+// stages of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
 template <auto... Stages>
 struct at {
   static constexpr void plan(const chain& c, route& out) {
@@ -171,7 +171,7 @@ struct at {
       last = first;
     }
   }
-  // Every position is one of the chain, and every type is there.
+  // Returns whether every position is in the chain and every type occurs in it.
   static constexpr bool accepts(const chain& c) {
     for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...}) {
       bool found = false;

@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// What is wrong with a schedule, if anything, and at which op.
+// The fault of a schedule, if it has one, and the op at which it is.
 struct verdict {
   const char* fault = nullptr;
   std::size_t at = 0;
@@ -21,7 +21,7 @@ struct verdict {
 
 enum class journey : unsigned char { training, evaluation };
 
-// Something that is made, read and dropped. A number, not a class: see plain_array.hpp.
+// The state of something that is made, read and dropped. A number, not a class: see plain_array.hpp.
 enum item : unsigned char {
   is_absent,
   is_spent,  // overwritten by the one op that might still read it
@@ -87,7 +87,7 @@ private:
     return loss(o);
   }
 
-  // An op that takes the next is followed by one that is absorbed, of the stage beside it and in the same direction.
+  // An op that takes the next one's work is followed by an absorbed op, of the neighbouring stage and in the same direction.
   constexpr const char* pair(const op& o) const {
     if (o.absorbed != previous_->takes_next) return "an op takes the work of one that does it too, or of none";
     if (!o.absorbed) return o.takes_next && !stages_[o.position].fuses ? "an op takes another's work and cannot" : nullptr;
@@ -195,10 +195,10 @@ private:
   plain_array<char, plus(Stages, 1)> ran_; // 1: a forward of this stage came before
 };
 
-// Proves a schedule by walking it: every value, tape and gradient is there when it is read; each stage that has a
-// backward has it once, from the last to the first; work is taken over only where that is the same; nothing is made
-// that is not read; at the end nothing is left over. It shares no code with what makes schedules, and knows nothing
-// of how one was made.
+// Proves a schedule by walking it. Every value, tape and gradient is there when it is read; each stage that has a backward runs
+// it once, from the last to the first; work is absorbed only where the result is the same; everything that is made is read; at
+// the end nothing is left over. The proof shares no code with the functions that make schedules, and does not depend on how one
+// was made.
 template <std::size_t Stages>
 constexpr verdict prove(const chain& c, std::span<const op> ops, journey kind = journey::training) {
   return walker<Stages>(c, ops).walk(kind);

@@ -9,8 +9,8 @@ namespace cairn {
 
 namespace detail {
 
-// How often the stages of a chain of `length` have to run forward, at most, before each runs for its own backward, if
-// `inputs` are stored: the least r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
+// The most forwards of any stage in a chain of `length`, before the one for its own backward, if `inputs` are stored: the least
+// r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
 struct sweeps {
   std::size_t r = 0;
   std::size_t reach = 1;
@@ -24,9 +24,9 @@ constexpr sweeps sweeps_for(std::size_t length, std::size_t inputs) {
   return out;
 }
 
-// How many forwards a chain of `length` equal stages needs with `inputs` stored stage inputs, its own included, besides
-// the one that each stage runs for its backward: r * length - C(inputs + r, inputs + 1), which no schedule undercuts
-// (Griewank, Walther: Algorithm 799: Revolve. ACM TOMS 26, 2000).
+// The forwards that a chain of `length` equal stages needs with `inputs` stored stage inputs, its own included, besides the one
+// that each stage runs for its backward: r * length - C(inputs + r, inputs + 1). No schedule needs fewer (Griewank, Walther:
+// Algorithm 799: Revolve. ACM TOMS 26, 2000).
 constexpr std::size_t revolve_forwards(std::size_t length, std::size_t inputs) {
   const auto [r, reach] = sweeps_for(length, inputs);
   if (r == 0) return 0;
@@ -43,14 +43,14 @@ struct revolve_message {
 
 } // namespace detail
 
-// Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows
-// when all stages cost the same: about C(S + r, S) stages with r forwards more of each, so a chain whose length is a
-// power of S needs a number of them that does not grow with it. Between the places that it stores it works as
-// recompute_all does; revolve<1> is recompute_all.
+// Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows when all
+// stages cost the same. With r more forwards of each stage it handles about C(S + r, S) stages, so if the length of a chain is
+// a fixed power of S, r does not grow with it. Between the stored inputs it works as recompute_all does; revolve<1> is
+// recompute_all.
 //
-// It counts stages, whatever their bytes and costs: where those differ, S stored inputs may be the S largest values of the
-// network, and need more than store_all does (50 stages of products of different widths do with revolve<32>). A budget<>
-// weighs both.
+// It counts stages, whatever their bytes and costs. Where those differ, the S stored inputs may be the S largest values of the
+// network, and need more than store_all does (50 stages of products of different widths do with revolve<32>). A budget<> weighs
+// both.
 template <std::size_t S>
 struct revolve : detail::revolve_message {
   static constexpr const char* remark = "counts stages, whatever their bytes";
@@ -70,7 +70,7 @@ private:
         --last;
         continue;
       }
-      // The upper part gets one place less; it is as long as it can be without one more repetition.
+      // The upper part may store one input less; it is as long as it can be without one more repetition.
       const auto [r, reach] = detail::sweeps_for(length, inputs);
       const std::size_t upper = reach * inputs / (inputs + r);                  // C(inputs - 1 + r, inputs - 1)
       const std::size_t below = reach - upper;                                  // C(inputs + r - 1, inputs)

@@ -17,15 +17,15 @@ struct route_step {
   constexpr bool operator==(const route_step&) const = default;
 };
 
-// The forward pass and the backward pass that a policy chooses: forwards and backwards in order, nothing else. What is
-// stored follows from it: a value is stored from the forward that makes it to the last step that reads it, and a later
-// forward of the same stage makes it anew. A forward whose results are not read is left out of the schedule, so a policy
-// may ask for more than is needed.
+// The forward pass and the backward pass that a policy chooses, as a list of forwards and backwards in order. It determines
+// what is stored: a value is stored from the forward that makes it to the last step that reads it, and a later forward of the
+// same stage makes it anew. A forward whose results are not read is left out of the schedule, so a policy may ask for more than
+// is needed.
 //
-// The first forward of every stage comes before the first backward, in order; backwards run from the last stage to
-// the first, once each. Where the last stage has run for the first time, a composite's forward pass ends: forwards
-// between there and the first backward belong to its backward pass, so that it stores nothing of theirs in between. Not
-// so at the root, where they are better done while there is no gradient yet.
+// The first forwards of all stages come before the first backward, in order; backwards run from the last stage to the first,
+// once each. A composite's forward pass ends when its last stage has run for the first time. Forwards between that one and the
+// first backward belong to its backward pass, so that none of their results are stored in between. At the root they belong to
+// the forward pass: they are better done while there is no gradient yet.
 class route {
 public:
   constexpr explicit route(const chain& c, route_step* moves = nullptr) : chain_(&c), moves_(moves) {}
@@ -41,8 +41,8 @@ public:
   constexpr void backward(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) backward(i);
   }
-  // Makes again, from value `first`, what the backwards of [first, last) read. If the output of the last stage is read,
-  // it is still there, because the stage after it has just read it.
+  // Recomputes, from value `first`, everything that the backwards of [first, last) read. If the output of the last stage is
+  // read, it is still there, because the stage after it has just read it.
   constexpr void recompute(std::size_t first, std::size_t last) {
     if (first == last) return;
     forward(first, last - 1);
@@ -52,7 +52,7 @@ public:
   constexpr std::size_t size() const { return size_; }
 
 private:
-  // What is too large for a position is one that no chain has.
+  // A number that is too large becomes a position that no chain has.
   static constexpr std::uint32_t narrow(std::size_t position) {
     constexpr std::uint32_t most = ~std::uint32_t{0};
     return position < most ? static_cast<std::uint32_t>(position) : most;
@@ -74,7 +74,7 @@ concept plans_a_chain = requires(const chain& c, route& r) {
   { Policy::plan(c, r) } -> std::same_as<void>;
 };
 
-// A chain of nothing, to ask a type what it has.
+// An empty chain, to test which members a type has.
 struct no_chain {
   static constexpr chain value{};
 };
@@ -83,21 +83,21 @@ concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain,
 
 } // namespace detail
 
-// A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is
-// recomputed, and can change no value that is computed: it has no access to any. A type P is a policy if
+// A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is recomputed.
+// It cannot change a computed value, as it has no access to any. A type P is a policy if
 //   1. P::plan(chain, route) writes a route of this chain, in a constant expression, and the same one for equal chains.
 // It may also have
 //   accepts(chain)     can it plan this chain? [yes]
 //   refusal<Source>    the type that an error shows if it does not accept the chain Source::value [checked_policy]
-//   remark             what a reader of summary() should know of its plans, as text [nothing]
-// Not required: that its route is right. checked_policy.hpp proves it, and refuses it in a sentence.
+//   remark             a text about its plans for readers of summary() [nothing]
+// Its route need not be right: checked_policy.hpp proves it, and refuses a wrong one with a diagnostic.
 //
-// A policy that keeps a budget (plan/solve/budget.hpp) has no plan. It has candidates, and the planner, which alone knows
+// A policy that keeps a budget (plan/solve/budget.hpp) has no plan(). It has candidates, and the planner, which alone knows
 // where buffers lie, takes the first whose arena fits (plan_of.hpp):
-//   bytes or percent          the most bytes of the arena: so many, or so many hundredths of what store_all needs;
+//   bytes or percent          the most bytes of the arena: their number, or hundredths of what store_all needs;
 //   cheapest<Source, Bytes>   the first candidate for Source::value: a policy with a member `next`, the candidate to try
 //                             after it, void after the last; fewer bytes live from candidate to candidate;
-//   tightest<Source, Bytes>   the candidate from which on the least possible budget is looked for.
+//   tightest<Source, Bytes>   the candidate at which the search for the least possible budget begins.
 template <class Policy>
 concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::keeps_a_budget<Policy>;
 

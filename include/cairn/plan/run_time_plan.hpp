@@ -7,7 +7,7 @@
 
 namespace cairn::detail {
 
-// What plan_of is for a constant, for a route that is known only when the program runs: see plan_route.
+// The counterpart of plan_of for a route that is known only at run time: see plan_route.
 struct run_time_plan {
   schedule<at_run_time> training{};
   memory_plan<at_run_time> memory{};

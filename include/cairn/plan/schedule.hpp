@@ -13,8 +13,8 @@
 
 namespace cairn::detail {
 
-// What the rest of the route wants of one step, and what this step is the last to read: a sum of these. 0: the step is
-// left out.
+// The results of one step that the rest of the route reads, and the items that this step is the last to read: a sum of these. A
+// step with 0 is left out.
 enum demand : unsigned {
   wants_output = 1,
   wants_tape = 2,
@@ -32,11 +32,11 @@ struct demands {
   std::size_t up = 0;            // steps before the loss
   bool loss_ends_output = false; // the loss is the last to read the last value
   std::size_t lasting = 0;       // the stages below this one make something that the backward pass reads
-  bool lasting_output = false;   // ... and of the last of them the value
+  bool lasting_output = false;   // ... and of the last of them the backward pass reads the value
 };
 
-// Follows a route from its end to its beginning: the first reader that it meets is the last to read, and what has no
-// reader when it meets the forward that makes it is not read at all.
+// Follows a route from its end to its beginning. The first reader that it meets is the last to read an item; an item without a
+// reader at the forward that makes it is never read.
 template <std::size_t Stages, std::size_t Moves>
 constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> route) {
   demands<Moves> out{};
@@ -102,7 +102,7 @@ constexpr demands<Moves> look_back(const chain& c, std::span<const route_step> r
   return out;
 }
 
-// Writes the ops down, each with the discards of what it is the last to read. Values of others are never discarded.
+// Writes the ops, each followed by the discards of the items that it is the last to read. Values of others are never discarded.
 template <std::size_t Capacity, std::size_t Stages, std::size_t Moves>
 constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_step> route, const demands<Moves>& wanted) {
   const std::size_t n = c.size();
@@ -167,8 +167,8 @@ constexpr schedule<Capacity> write_ops(const chain& c, std::span<const route_ste
   return out;
 }
 
-// From a route to the schedule: leaves out what is not read, says of each op what of its results is wanted, and puts
-// a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
+// Makes a schedule from a route: leaves out steps whose results are not read, marks which results of each op are wanted, and
+// puts a discard right after the last op that reads a value, a tape or a gradient. `Stages` and `Moves` are upper bounds, or
 // at_run_time.
 template <std::size_t Stages, std::size_t Moves>
 constexpr auto complete(const chain& c, std::span<const route_step> moves) {
@@ -178,7 +178,7 @@ constexpr auto complete(const chain& c, std::span<const route_step> moves) {
   return write_ops<most, Stages>(c, moves, wanted);
 }
 
-// Only the forward pass, storing nothing: evaluation, and a forward whose backward will come from a recomputation.
+// The forward pass alone, storing nothing: for evaluation, and for a forward whose backward starts from a recomputation.
 struct forward_pass {
   static constexpr void plan(const chain& c, route& out) { out.forward(0, c.size()); }
 };

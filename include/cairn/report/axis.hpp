@@ -17,23 +17,23 @@
 
 namespace cairn {
 
-// What the numbers along an axis are.
+// The kind of the numbers along an axis.
 enum class chart_unit : unsigned char { plain, bytes, seconds };
 
-// One axis of a chart, as its user describes it. What is left out is found from the data: the ends, of which the lower
-// is 0 on a linear axis, and the ticks.
+// One axis of a chart, as its user describes it. Ends and ticks that are left out are found from the data; the lower end of a
+// linear axis is then 0, or below if the data is.
 struct chart_axis {
   std::string title{};
   chart_unit unit = chart_unit::plain;
   bool logarithmic = false;
   std::optional<double> least{};
   std::optional<double> most{};
-  std::vector<double> ticks{}; // where the data stands at few places, these are the best ticks
+  std::vector<double> ticks{}; // if the data has few places, these are the best ticks
 };
 
 namespace detail {
 
-// Between values and pixels: `least` is drawn at `from`, `most` at `to`. An axis may run either way.
+// Maps values to pixels: `least` is drawn at `from`, `most` at `to`. An axis may run either way.
 struct axis_scale {
   double from = 0;
   double to = 0;
@@ -101,7 +101,7 @@ inline std::vector<double> log_ticks(double least, double most, std::size_t tick
   return out;
 }
 
-// At most `ticks` of them, where the axis does not name its own.
+// The ticks of an axis: its own, or at most `ticks` others.
 inline std::vector<double> ticks_of(const chart_axis& axis, const axis_scale& scale, std::size_t ticks) {
   std::vector<double> out;
   if (!axis.ticks.empty()) {
@@ -117,8 +117,8 @@ inline std::vector<double> ticks_of(const chart_axis& axis, const axis_scale& sc
   return out;
 }
 
-// A tick as people say it: "20 MiB", "5 ms", "1,000". On a linear axis all are in the unit of its end, on a logarithmic
-// one each is in the unit that it fills.
+// The text of a tick: "20 MiB", "5 ms", "1,000". On a linear axis all are in the unit of its end, on a logarithmic one each
+// is in the unit that it fills.
 inline std::string tick_text(double value, const chart_axis& axis, const axis_scale& scale) {
   if (value == 0) return "0";
   if (axis.unit != chart_unit::plain) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Charts, and steps on machines that are not here. They are apart from cairn.hpp, as most programs draw none: curves of a run, of
-// time against memory and of any numbers, and how long a step would take on many machines.
+// Charts: curves of a run, of time against memory and of any numbers; and predictions of how long a step would take on many
+// machines. They are not part of cairn.hpp, as most programs draw none.
 #include <cairn/plan/exposed_time.hpp>
 #include <cairn/report/curve_picture.hpp>
 #include <cairn/report/line_chart.hpp>

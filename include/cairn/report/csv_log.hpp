@@ -39,8 +39,8 @@ inline std::string csv_number(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// And back; false if the whole cell is no number. Not std::from_chars, of which libc++ has none for double before version 20,
-// and not strtod, which reads as the program's locale says.
+// Parses such a text; false unless the whole cell is a number. Not std::from_chars, which libc++ does not have for double
+// before version 20, and not strtod, which depends on the program's locale.
 inline bool read_csv_number(const std::string& cell, double& value) {
   static const locale_t numbers = ::newlocale(LC_ALL_MASK, "C", nullptr);
   char* end = nullptr;
@@ -49,7 +49,7 @@ inline bool read_csv_number(const std::string& cell, double& value) {
   return begins_right && end == cell.c_str() + cell.size();
 }
 
-// A cell as RFC 4180 has it: in quotes where it holds something that ends a cell.
+// A cell as in RFC 4180: in quotes if it contains a character that ends a cell.
 inline std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
   std::string out = "\"";
@@ -57,9 +57,9 @@ inline std::string csv_cell(std::string_view text) {
   return out + '"';
 }
 
-// (What follows is templates so that a program that logs nothing does not compile it.)
+// (The rest is templates, so that a program that logs nothing does not compile it.)
 //
-// The records of a table, each without its line break. A line break in quotes is part of a cell. What follows the last line
+// The records of a table, each without its line break. A line break in quotes is part of a cell. Text after the last line
 // break is left out: a program was stopped while it wrote it.
 template <class Text>
 std::vector<std::string_view> csv_records(const Text& whole) {
@@ -91,7 +91,7 @@ std::vector<std::string> csv_cells(const Record& record) {
   return out;
 }
 
-// All of a small file. Throws file_error.
+// The contents of a small file. Throws file_error.
 template <class File = open_file>
 std::string text_of_file(const std::string& path) {
   File file(path, O_RDONLY);
@@ -142,8 +142,8 @@ public:
 private:
   static constexpr std::string_view first_columns = "step,epoch";
 
-  // Continues the table that is there, without the rows from `step` on. A run begins behind the step of its state; if its
-  // first row is of that step itself (the epoch that ended with it), the rows of that step go too.
+  // Continues an existing table, without the rows from `step` on. A run begins after the step of its state; if its first row
+  // is of that step itself (the epoch that ended with it), the rows of that step are dropped too.
   void begin(std::uint64_t step) {
     if (step >= first_step_) return;
     first_step_ = step;
@@ -171,7 +171,8 @@ private:
     is_there_ = true;
   }
 
-  // Cells of new columns, empty in the rows so far. The table is small, or its columns are known after its first rows.
+  // Adds columns, with empty cells in the rows so far, by writing the file again. That is cheap: the table is small, or its
+  // columns are known after its first rows.
   void add_columns(std::size_t count) {
     if (!is_there_) return rewrite({});
     const std::string text = text_of_file(path_);
@@ -189,7 +190,7 @@ private:
     is_there_ = true;
   }
 
-  // Opened for each row: a file that stays open would be lost where another program puts a new one in its place.
+  // Opens the file for each row: if it stayed open, rows would be lost when another program replaces the file.
   void append(const std::string& row) {
     if (!is_there_) rewrite({});
     File file(path_, O_WRONLY | O_APPEND);
@@ -204,7 +205,7 @@ private:
   }
 
   std::string path_;
-  std::vector<std::string> names_; // of the columns behind the step and the epoch
+  std::vector<std::string> names_; // of the columns after the step and the epoch
   std::uint64_t first_step_ = std::numeric_limits<std::uint64_t>::max();
   bool is_there_ = false;
   bool writes_ = false;
@@ -217,13 +218,13 @@ private:
 //   csv_log log{"runs/a/metrics.csv"};
 //   log.write(step, epoch, {{"train_loss", loss}});
 //
-// Where a name is new, the file is written again with one column more; a row has an empty cell where it has no value. The
-// folder is made if it is not there. A table that is there is continued, as a resumed run does it: the rows of steps that
-// come again are dropped with the first write, so that none is there twice. Of a new run in the same folder these are all.
+// For a new name the file is written again with one more column; a row has an empty cell where it has no value. The folder is
+// made if needed. An existing table is continued, as a resumed run does it: the first write drops the rows of steps that come
+// again, so that none is there twice. In a new run in the same folder these are all rows.
 //
-// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Each row is in the file when write() returns. It
-// may be lost with the machine, but not with the program. Throws file_error where a file cannot be written, and where the
-// table that is there is none of this kind.
+// As a callback of fit it writes the metrics of on_log and on_epoch, on rank 0. Each row is in the file when write() returns:
+// it survives a crash of the program, but maybe not one of the machine. Throws file_error if a file cannot be written, or if
+// an existing file is not such a table.
 using csv_log = detail::csv_table<detail::open_file>;
 
 } // namespace cairn

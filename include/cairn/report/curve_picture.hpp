@@ -30,15 +30,15 @@ struct curve_settings {
 
 namespace detail {
 
-// The curve and what stands beside it: bytes to the right, costs relative to store_all upwards.
+// The curve, with policies and budgets beside it: bytes to the right, costs relative to store_all upwards.
 template <class Curve>
 class curve_chart {
 public:
   explicit curve_chart(const Curve& curve) : curve_(curve) {}
 
-  // Between two points of the curve it is the left one that fits, with memory to spare: so the line is a stair. It ends at
-  // store_all; the solver may say of that, as of any schedule, that it needs a value more than it does. Its name stands
-  // where the least memory is, because the other end is full of policies.
+  // Between two points of the curve the left one fits, with memory to spare: so the line is a stair. It ends at store_all,
+  // for which the solver may ask for one value more than needed, as for any schedule. Its name is at the least memory,
+  // because the other end is full of policies.
   void add_curve() {
     const chart_point last = point_of(plain::trained::memory.arena, curve_.cost_of(plain::training.ops()));
     chart_line stair{.colour = curve_colour, .markers = false};
@@ -57,7 +57,7 @@ public:
     chart_.lines.back().note = "least memory: " + chart_.lines.back().note;
   }
 
-  // Policies that stand at nearly the same place share a point.
+  // Policies at nearly the same place share a point.
   template <class Policy>
   void add_policy() {
     using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
@@ -70,11 +70,11 @@ public:
         return;
       }
     add_point(name, policy_colour, at);
-    chart_.lines.back().note.clear(); // many stand close to each other, and the axes say it too
+    chart_.lines.back().note.clear(); // many are close to each other, and the axes show it too
   }
 
-  // The schedules that keep the budgets, and a line where each budget is, with its name on top. Of several the lines to
-  // the right are lower, so that they pass below the names of those to the left.
+  // Adds the schedules that keep the budgets, and a line at each budget, with its name on top. Lines further to the right are
+  // lower, so that they pass below the names of those to the left.
   void add_budgets(std::span<const std::size_t> budgets) {
     std::vector<std::size_t> sorted(budgets.begin(), budgets.end());
     for (std::size_t i = 1; i < sorted.size(); ++i)
@@ -94,8 +94,8 @@ public:
     }
   }
 
-  // Where little memory takes many times as long, the axis of time is logarithmic: else the part that people use would
-  // be a line at the bottom.
+  // The axis of time is logarithmic if little memory takes many times as long: else the part that people use would be a line
+  // at the bottom.
   line_chart take() && {
     chart_.y.logarithmic = is_steep();
     return std::move(chart_);
@@ -126,7 +126,7 @@ private:
   const Curve& curve_;
   double store_all_ = static_cast<double>(curve_.cost_of(plain::training.ops()));
   double highest_ = 1;
-  // The axis of bytes begins at nothing; that of time right below store_all's, below which nothing is.
+  // The axis of bytes begins at 0, that of time just below store_all's, which is the least.
   line_chart chart_{{},
                     {"activations of a training step", chart_unit::bytes},
                     {"predicted time of a training step, relative to store_all", chart_unit::plain, false, 0.9},

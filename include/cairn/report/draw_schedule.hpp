@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-// The stages after whose backward the buckets of a step leave, in that order: of a model with ddp<>, as its list of ops says.
+// The buckets of a step, each with the stage after whose backward it leaves, in that order; none without ddp<>.
 template <class Model, class Batch, class T = float>
 std::vector<bucket_departure> departures() {
   using lists = detail::step_lists<Model, Batch::size, T>;
@@ -29,8 +29,8 @@ std::vector<bucket_departure> departures() {
 
 //   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
 //
-// Draws one training step of a model, before anything has run, and writes the picture to a file: which stage runs when,
-// what is stored, the bytes that live meanwhile, and with ddp<> when each bucket leaves. Model is whatever a trainer takes.
+// Draws one training step of a model, before anything has run, and writes the picture to a file: which stage runs when, what
+// is stored, the live bytes, and with ddp<> when each bucket leaves. Model is whatever a trainer takes.
 template <class Model, class Batch, class T = float>
 void draw_schedule(const std::string& file) {
   using distribution = detail::distribution<Model>;

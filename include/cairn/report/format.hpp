@@ -16,10 +16,11 @@
 
 namespace cairn {
 
-// With a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in some.
+// Formats a number with a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in
+// some.
 inline std::string format_fixed(double value, int decimals) {
   std::array<char, 64> text{};
-  // 1e15 needs 16 digits, a sign, a point and the decimals; what is larger is written with an exponent.
+  // 1e15 needs 16 digits, a sign, a point and the decimals; larger numbers are written with an exponent.
   const auto form = std::abs(value) < 1e15 ? std::chars_format::fixed : std::chars_format::scientific;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, form, std::min(decimals, 30)).ptr;
   return {text.data(), end};
@@ -63,15 +64,15 @@ inline std::string format_bytes(std::size_t bytes) {
   return detail::in_unit(static_cast<double>(bytes), detail::byte_units);
 }
 
-// The bytes that people type: "4096", "800KiB", "1.5 MiB", "512 B". What format_bytes writes can be read back. A fraction
-// of a byte is left out. Throws input_error for anything else: KB or M could mean two numbers each.
+// Parses bytes as people type them: "4096", "800KiB", "1.5 MiB", "512 B". It reads what format_bytes writes. A fraction of a
+// byte is left out. Throws input_error for anything else: KB and M have two meanings each.
 inline std::size_t parse_bytes(std::string_view text) {
   const auto refuse = [&] {
     return input_error("parse_bytes: expected a number of bytes such as 4096, 800KiB or 1.5 MiB, found '" + std::string(text) +
                        "'; the units are B, KiB, MiB, GiB and TiB");
   };
-  // By hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double holds
-  // up to 2^53, and it is divided once.
+  // Parsed by hand: libc++ has no std::from_chars for double before version 20. All digits make one integer, which a double
+  // holds up to 2^53, and it is divided once.
   double digits = 0, divisor = 1;
   std::string_view name = text;
   const auto read_digits = [&](double each) {
@@ -105,8 +106,7 @@ inline std::string format_clock(double seconds) {
   return total < 3600 ? tail : std::to_string(total / 3600) + ":" + tail;
 }
 
-// A measured time in the unit that suits it: "85.0 ns", "12.3 us", "4.56 ms", "1.23 s", from two minutes on
-// "02:05".
+// A measured time in the unit that suits it: "85.0 ns", "12.3 us", "4.56 ms", "1.23 s", from two minutes on "02:05".
 inline std::string format_duration(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (std::abs(seconds) >= 119.5) return format_clock(seconds + 0.5);

@@ -15,15 +15,15 @@
 
 namespace cairn::detail {
 
-// Watches training steps, one after another: looks at the device's clock before and behind every call of a layer, wherever in
-// blocks it stands. It takes the place of unwatched_step (train/step/training_step.hpp). What is computed is what an unwatched
-// step computes, bit for bit.
+// Watches training steps, one after another: reads the device's clock before and after every call of a layer, at any depth of
+// blocks. It takes the place of unwatched_step (train/step/training_step.hpp). The results are those of an unwatched step,
+// bit for bit.
 template <class T, class Queue>
 class layer_watch : public watched_layers<T, Queue> {
   using base = watched_layers<T, Queue>;
 
 public:
-  // What belongs to no layer.
+  // The parts of a step that belong to no layer.
   enum part : unsigned char { loss_part, gradients_part, update_part };
   struct layer_sums {
     std::int64_t nanoseconds[3] = {0, 0, 0}; // of each layer_pass
@@ -33,7 +33,7 @@ public:
   // A step of one rank has no sums over ranks to wait for. With a fused update gradients are summed and used layer by layer.
   layer_watch(bool is_alone, bool is_fused) : base(false), waits_(!is_alone && !is_fused), is_fused_(is_fused) {}
 
-  // Of the last step what each layer took, and the other parts.
+  // The times of each layer in the last step, and of the other parts.
   const std::vector<layer_sums>& sums() const { return sums_; }
   std::int64_t nanoseconds(part p) const { return others_[p]; }
 
@@ -88,15 +88,15 @@ private:
   std::size_t mark() override { return clock_->mark(); }
   void ran(const layer_run& r) override { runs_.push_back(r); }
 
-  // The loss, and inside of backward what belongs to other ranks, or the update.
+  // The loss and, inside backward, the communication with other ranks or the update.
   bool is_timed(const step_op& o) const {
     return o.kind == step_op_kind::loss || (o.is_inside && o.kind != step_op_kind::statistics && (waits_ || is_fused_));
   }
-  // Behind backward all of it is one part, or two: what is waited for, and from the comparison on the update.
+  // After backward there is one part, or two: the wait for gradients and, from the comparison on, the update.
   static bool is_behind(const step_op& o) { return o.kind >= step_op_kind::reduce && !o.is_inside; }
   bool ends_wait(const step_op& o) const { return waits_ && o.kind == step_op_kind::compare; }
 
-  // When the device is done with the step.
+  // Adds up the times of a step; to be called when the device is done with it.
   void add_up() {
     const auto took = [this](const auto& r) { return clock_->nanoseconds(r.end) - clock_->nanoseconds(r.begin); };
     for (const layer_run& r : runs_) {

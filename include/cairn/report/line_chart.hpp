@@ -22,8 +22,8 @@ struct chart_point {
   double y = 0;
 };
 
-// One line of a chart, with its points from the left to the right. Its name stands at its end, in its colour, with the
-// note below: there is no legend to look up. A line of one point is a labelled point; one without a name has no label.
+// One line of a chart, with its points from the left to the right. Its name is at its end, in its colour, with the note
+// below: there is no legend. A line of one point is a labelled point; a line without a name has no label.
 struct chart_line {
   std::string name{};
   std::string note{}; // such as the value at the end
@@ -50,8 +50,8 @@ struct chart_settings {
 
 namespace detail {
 
-// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (What draws is a
-// template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
+// One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (Everything that draws
+// is a template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
 // does not compile them.)
 template <class Writer>
 class line_chart_drawing {
@@ -71,7 +71,7 @@ public:
     for (const double tick : ticks_of(chart.y, y_, y_ticks))
       ticks = std::max(ticks, Writer::width_of(tick_text(tick, chart.y, y_), tick_style.size));
     x_ = scale_of(chart.x, left + ticks + 10, 0, x0, x1);
-    // Names stand to the right of their line's last point. A line that ends early has room for its own in the chart.
+    // Names are to the right of their line's last point. A line that ends early has room for its name in the chart.
     double end = left + width;
     for (int round = 0; round < 3; ++round) {
       x_.to = end;
@@ -93,7 +93,7 @@ public:
     for (const chart_line& line : chart_.lines) draw_points(to, line);
   }
 
-  // The chart's title, if it has one, and that of the y axis on top of it.
+  // The height of the chart's title, if it has one, and of the y axis's title.
   static double title_height(const line_chart& chart) { return chart.title.empty() ? 28 : 48; }
   static constexpr double foot_height = 44; // ticks and title of the x axis
 
@@ -175,8 +175,8 @@ private:
     }
   };
 
-  // Right of its line's end, at the same height. A line that ends early may have others on its right: then the name
-  // stands above or below them, on the side where least is in its way.
+  // Places a label right of its line's end, at the same height. A line that ends early may have others on its right: then the
+  // label is above or below them, on the side where least is in its way.
   label place_of(const chart_line& line) const {
     const double x = x_(line.points.back().x);
     const double y = y_(line.points.back().y);
@@ -194,8 +194,8 @@ private:
     return best;
   }
 
-  // How many places of lines lie in a label's box; they are taken densely enough that no line slips through. A guide
-  // behind a name is no great harm; a point is worse than a line.
+  // A weighted count of the points of lines in a label's box, sampled densely enough that no line slips through. A guide
+  // weighs less than a line, a marker more.
   std::size_t crossings(const label& box) const {
     std::size_t count = 0;
     for (const chart_line& line : chart_.lines) {
@@ -216,8 +216,8 @@ private:
     return count;
   }
 
-  // From the highest to the lowest. Labels that would lie on one another give way up and down, by half of what lacks
-  // each; a few dozen rounds settle any chart that can be read.
+  // All labels, from the highest to the lowest. Labels that would overlap move up and down, each by half of the overlap; a
+  // few dozen rounds settle any chart that can be read.
   std::vector<label> placed_labels() const {
     std::vector<label> labels;
     for (const chart_line& line : chart_.lines) {
@@ -240,7 +240,7 @@ private:
     return labels;
   }
 
-  // A label that had to move far is tied to its line's end by a hair.
+  // A label that had to move far is connected to its line's end by a thin line.
   void draw_labels(Writer& to) const {
     for (const label& l : placed_labels()) {
       const bool guide = l.line->guide;

@@ -15,7 +15,7 @@
 
 namespace cairn::detail {
 
-// The lower half of a picture: the bytes alive during each op, with the most of them marked.
+// The lower half of a picture: the bytes alive during each op, with the peak marked.
 struct memory_plot {
   std::span<const std::size_t> live;
   const timeline* times = nullptr;
@@ -24,7 +24,7 @@ struct memory_plot {
   std::size_t reference = 0;
   std::string_view reference_name{};
   std::size_t budget = 0; // bytes that a schedule may use; 0: there is no limit
-  bool labelled = true;   // beside another plot with the same scale its numbers serve for both
+  bool labelled = true;   // false beside another plot with the same scale, whose numbers serve for both
 
   // The op with the most live bytes; the first of several.
   std::size_t peak_op() const {
@@ -56,7 +56,7 @@ struct memory_plot {
     to.path("M" + curve.substr(1), "fill=\"none\" stroke=\"#46515e\" stroke-width=\"1.25\" stroke-linejoin=\"round\"");
   }
 
-  // After the curve and the mark of the loss, which would cross it.
+  // Draws the name; to be called after the curve and the mark of the loss, which would cross it.
   template <class Writer>
   void draw_name(Writer& to) const {
     to.text(x.from + 6, y.to - 6, "live bytes", {.halo = 3});
@@ -91,8 +91,8 @@ struct memory_plot {
   }
 
 private:
-  // Steps, "L x y L x y …". Where many ops share half a pixel, the highest of them stands for all: a peak is
-  // never smoothed away.
+  // Steps, "L x y L x y …". If many ops share half a pixel, the highest of them is drawn for all: a peak is never smoothed
+  // away.
   std::string points() const {
     std::string out;
     constexpr std::size_t none = static_cast<std::size_t>(-1);

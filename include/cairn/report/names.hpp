@@ -15,7 +15,7 @@ namespace cairn {
 
 namespace detail {
 
-// How many characters of a name are a fraction, as compilers show it at its start: {10, 100}.
+// The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
   constexpr std::string_view digits = "0123456789";
   if (name.substr(0, 1) != "{") return 0;
@@ -25,7 +25,7 @@ inline std::size_t fraction_length(std::string_view name) {
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
 
-// An option whose second number is that of the first by default: stride<2, 2> was typed stride<2>.
+// Shortens options whose second number is the first by default: stride<2, 2> was typed stride<2>.
 inline void shorten_squares(std::string& name) {
   for (const std::string_view option : {"stride<", "padding<", "dilation<"})
     for (std::size_t at = 0; (at = name.find(option, at)) != std::string::npos;) {

@@ -26,7 +26,7 @@ struct gradient_span {
   std::size_t end = 0;
 };
 
-// "(64, 512)", "(64, 8) (64, 8)": of some tensors at this batch.
+// The extents of some tensors at this batch: "(64, 512)", "(64, 8) (64, 8)".
 inline std::string text_of_extents(const tensor* first, std::size_t count, std::size_t batch) {
   std::string out;
   for (std::size_t k = 0; k < count; ++k) {
@@ -39,15 +39,15 @@ inline std::string text_of_extents(const tensor* first, std::size_t count, std::
   return out;
 }
 
-// What one line of a network's type does in one training step. A line that stands in a Repeat speaks for all its
-// repetitions: its numbers are sums over `times` stages, so that the lines of one level add up.
+// The work of one line of a network's type in one training step. A line in a Repeat covers all its repetitions: its numbers
+// are sums over `times` stages, so that the lines of one level add up.
 struct network_line {
-  std::string name;      // as it was typed; a block by its kind, as what it is made of are the next lines
-  std::size_t level = 0; // in how many blocks and repetitions it stands
+  std::string name;      // as it was typed; a block by its kind, as its parts are the next lines
+  std::size_t level = 0; // how many blocks and repetitions it is in
   bool group = false;    // a repetition or a branch of several stages: no stage itself, the sum of the lines below it
-  std::size_t times = 0; // so many stages; of a group: repetitions
-  value_list outputs{};  // that it makes; what goes past it is left out
-  std::vector<std::size_t> positions{};   // in the chain in which it stands, the same for each repetition of that chain
+  std::size_t times = 0; // how many stages; of a group: repetitions
+  value_list outputs{};  // that it makes, without those that pass by
+  std::vector<std::size_t> positions{};   // in its own chain, the same for each repetition of that chain
   std::size_t parameters = 0;             // that are learnt
   std::size_t frozen = 0;                 // parameters that are not
   std::size_t forwards = 0;               // how many run in one step
@@ -58,7 +58,7 @@ struct network_line {
   std::vector<gradient_span> gradients{}; // of each stage
 };
 
-// How a step makes use of one stage. A block's chain is used as the block is.
+// How a step uses one stage. A block's chain is used as the block is.
 struct stage_use {
   std::size_t forwards = 0;   // that make no tape
   std::size_t taped = 0;      // that make the tape and the output
@@ -76,7 +76,7 @@ struct stage_use {
   }
 };
 
-// A chain, its schedules, and what they keep over the loss: all that uses of its stages follow from.
+// A chain, its schedules, and what they keep over the loss: the uses of its stages follow from these.
 struct followed_chain {
   std::span<const stage> stages;
   std::span<const op> evaluation, training; // schedules
@@ -88,8 +88,8 @@ struct followed_chain {
   bool lent_output;
 };
 
-// How each stage of a chain is used, if the chain is used as `whole` says. It follows the executor: what runs in the
-// forward pass, and what is left out when the output is not wanted.
+// How each stage of a chain is used, if the chain is used as `whole` says. It does as the executor: what runs in the forward
+// pass, and what is left out if the output is not wanted.
 inline std::vector<stage_use> uses_inside(const followed_chain& chain, const stage_use& whole) {
   std::vector<stage_use> out(chain.stages.size());
   const auto forward = [&](const op& o, std::size_t times, bool tape_only) {
@@ -127,7 +127,7 @@ inline std::vector<stage_use> uses_inside(const followed_chain& chain, const sta
 // Several copies of one chain, and how each uses its stages.
 using chain_uses = std::vector<std::vector<stage_use>>;
 
-// The line of a layer or a block that stands at these places of its chain.
+// The line of a layer or a block at these positions of its chain.
 inline network_line line_of(std::string name, const stage& s, std::size_t batch, std::size_t frozen,
                             std::span<const stage_use> uses, const std::vector<std::size_t>& starts, std::size_t level) {
   network_line line{.name = std::move(name), .level = level, .times = uses.size(), .positions = starts};
@@ -144,7 +144,7 @@ inline network_line line_of(std::string name, const stage& s, std::size_t batch,
   return line;
 }
 
-// What the lines right below line `here`, the last of its level, have that are not learnt.
+// Adds to line `here`, the last of its level, the frozen parameters of the lines right below it.
 inline void add_frozen_below(std::vector<network_line>& lines, std::size_t here) {
   for (std::size_t i = here + 1; i < lines.size(); ++i)
     if (lines[i].level == lines[here].level + 1) lines[here].frozen += lines[i].frozen;
@@ -155,7 +155,7 @@ inline void add_up_below(std::vector<network_line>& lines, std::size_t here) {
   network_line sum = std::move(lines[here]);
   for (std::size_t i = here + 1; i < lines.size(); ++i) {
     const network_line& part = lines[i];
-    if (part.level != sum.level + 1) continue; // what is deeper is in these already
+    if (part.level != sum.level + 1) continue; // deeper lines are in these already
     sum.outputs = part.outputs;
     sum.parameters += part.parameters;
     sum.frozen += part.frozen;
@@ -167,16 +167,16 @@ inline void add_up_below(std::vector<network_line>& lines, std::size_t here) {
   lines[here] = std::move(sum);
 }
 
-// A part of a network's type, wherever it stands and however it is planned.
+// A part of a network's type, independent of its place and plan.
 struct type_part {
   part_kind as = part_kind::layer;
   std::string_view type{};   // of a layer, as compilers spell it
-  std::string_view kind{};   // of what is no layer: its name
-  std::string_view policy{}; // of a block that adds a schedule and nothing else, as compilers spell it
+  std::string_view kind{};   // the name of a part that is no layer
+  std::string_view policy{}; // of a block that adds only a schedule, as compilers spell it
   std::string_view part_name{};
-  std::size_t times = 1;                                 // a sequence is repeated
+  std::size_t times = 1;                                 // repetitions of a sequence
   std::size_t stages = 1;                                // of all repetitions
-  std::size_t elements = 1;                              // of one, those that are equal counted once
+  std::size_t elements = 1;                              // of one repetition, equal ones counted once
   tensor_list (*parameters)(const arguments&) = nullptr; // of a layer that has some
   std::span<const type_part* const> parts{};
 };
@@ -211,7 +211,7 @@ struct planned_chain {
   std::size_t batch = 0, parameter_block = 0;
   bool is_frozen = false;
   const tensor_list* constants = nullptr;
-  // Of each element:
+  // For each element:
   std::span<const stage> elements{};
   const description* made = nullptr;
   std::span<const value_list* const> arrives{};
@@ -262,7 +262,7 @@ class line_writer {
   using places = std::vector<std::size_t>;
 
 public:
-  // The part begins at element `first` of the chain. `starts`: at which stages, once for each time that it is repeated there.
+  // The part begins at element `first` of the chain. `starts`: the stages at which it begins, one for each repetition.
   static void write(Lines& out, const planned_chain& chain, std::size_t first, const type_part& part, const chain_uses& copies,
                     const places& starts, std::size_t level) {
     if (part.as == part_kind::sequence) write_sequence(out, chain, first, part, copies, starts, level);
@@ -285,15 +285,15 @@ private:
     add_frozen_below(out, here);
   }
 
-  // Parameters of a layer that stands in a frozen block, where they are buffers.
+  // The number of parameters of a layer in a frozen block, where they are buffers.
   static std::size_t frozen(const planned_chain& chain, std::size_t first, const type_part& part) {
     if (!chain.is_frozen || part.parameters == nullptr) return 0;
     const value_list& before = *chain.arrives[first];
     return part.parameters({before.items.data(), chain.made[first].takes, *chain.constants}).elements();
   }
 
-  // The chains of a block; where there are several, each with a line above its own if that is not one stage. Of the
-  // gradients the last chain's come first.
+  // Writes the chains of a block. If there are several, each of more than one stage gets a line above its own lines. The
+  // gradients of the last chain come first.
   static void write_chains(Lines& out, std::span<const planned_chain* const> chains, const type_part& block,
                            const std::vector<stage_use>& uses, std::size_t level) {
     std::vector<std::size_t> begin(chains.size());
@@ -320,7 +320,7 @@ private:
     }
   }
 
-  // What stands in a chain as several stages, once or again and again.
+  // Writes a sequence, which is several stages of a chain, once or repeated.
   static void write_sequence(Lines& out, const planned_chain& chain, std::size_t first, const type_part& part,
                              const chain_uses& copies, const places& starts, std::size_t level) {
     const std::size_t stages = part.stages / part.times;
@@ -345,15 +345,15 @@ private:
     }
   }
 
-  // A block goes by its kind, and by its policy if that is all it adds.
+  // A block has the name of its kind, and of its policy if that is all it adds.
   static std::string name_of(const type_part& part) {
     if (part.as == part_kind::layer) return typed_name(part.type);
     return std::string(part.kind) + (part.policy.empty() ? "" : "<" + typed_name(part.policy) + ">");
   }
 };
 
-// The lines of a whole network, in the order in which its type names them. Plan is its blueprint, Body what stands in
-// it: lines_of<blueprint_of<Model, Batch>, Body>().
+// The lines of a whole network, in the order in which its type names them. Plan is its blueprint, Body its contents:
+// lines_of<blueprint_of<Model, Batch>, Body>().
 template <class Plan, class Body>
 std::vector<network_line> lines_of() {
   const stage_use step{.taped = 1, .backwards = 1, .tape_stored = true};

@@ -36,8 +36,8 @@ inline std::string named_number(std::string_view name, double value) {
 
 } // namespace detail
 
-// A number that a progress bar shows: one that is there, or the loss of a step that may still be going on, which is asked only
-// when a line is drawn.
+// A number that a progress bar shows: a value, or the loss of a step that may still be running, which is read only when a
+// line is drawn.
 class shown_number {
 public:
   shown_number() = default;
@@ -52,8 +52,8 @@ private:
   std::optional<step_loss> loss_{};
 };
 
-// How a progress bar looks and where it goes. What is left empty is found out: whether `out` is a terminal,
-// how wide it is, and whether it shows UTF-8.
+// How a progress bar looks and where it goes. Options that are left empty are detected: whether `out` is a terminal, how wide
+// it is, and whether it shows UTF-8.
 struct progress_settings {
   std::string label{};          // before everything else, such as "epoch 3/5"
   std::string unit = "samples"; // what is counted
@@ -61,26 +61,25 @@ struct progress_settings {
   std::optional<bool> terminal{};
   std::optional<std::size_t> columns{};
   std::optional<bool> utf8{};
-  std::size_t done = 0;        // before this bar began, of a total that counts it: no part of the rate
-  double redraw_seconds = 0.1; // on a terminal at most so often
-  double line_seconds = 5;     // elsewhere a new line at most so often, and one at the end
+  std::size_t done = 0;        // before this bar began; the total includes it, the rate does not
+  double redraw_seconds = 0.1; // least time between two redraws on a terminal
+  double line_seconds = 5;     // elsewhere the least time between two lines; one more at the end
 };
 
-// Shows how far long work has come, laid out as people know it from tqdm:
+// Shows the progress of long work, in the layout that people know from tqdm:
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
 //
-// On a terminal the line is drawn again in place, with a carriage return and nothing else: there are no colours and no
-// escape sequences that NO_COLOR or a simple terminal would have to turn off. Where it is narrow the bar is left out first,
-// then the end of the line. Elsewhere (a file, a pipe, a log) it is printed as a plain line every few seconds. The rate, and
-// with it the time left, is that of the last ten seconds or so; in the last line it is that of the whole. An advance that
-// draws nothing reads the clock and adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock;
-// tests bring one of their own.
+// On a terminal the line is redrawn in place by a carriage return only: there are no colours and no escape sequences that
+// NO_COLOR or a simple terminal would have to turn off. If it is narrow, the bar is left out first, then the end of the line.
+// Elsewhere (a file, a pipe, a log) a plain line is printed every few seconds. The rate, and with it the time left, is that
+// of about the last ten seconds; in the last line it is that of the whole. An advance that draws nothing reads the clock and
+// adds: no allocation, no system call. For one thread. `Clock` is a std::chrono clock; tests bring one of their own.
 template <class Clock = std::chrono::steady_clock>
 class progress {
 public:
-  // A number to show behind the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
-  // trainer of a loss that is not there yet.
+  // A number to show after the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
+  // trainer of a loss that is not known yet.
   using postfix = std::pair<std::string_view, shown_number>;
   static constexpr std::size_t max_postfixes = 4;
 
@@ -100,7 +99,7 @@ public:
   //   progress bar(data.size(), {.label = "epoch 1/5"});
   //   for (…) bar.advance(rows, {{"loss", loss}});
   //
-  // `count` more are done. The postfixes are shown until others come; those past the fourth are left out.
+  // Adds `count` to what is done. The postfixes are shown until others come; those past the fourth are left out.
   void advance(std::size_t count, std::initializer_list<postfix> postfixes = {}) {
     done_ += count;
     if (settings_.out == nullptr || finished_) return;
@@ -131,7 +130,7 @@ private:
 
   static double seconds(typename Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-  // Of these variables the first that is set decides; std::setlocale would change the whole process.
+  // The first of these variables that is set decides; std::setlocale would change the whole process.
   static bool locale_is_utf8() {
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
       const char* value = std::getenv(name);
@@ -149,8 +148,8 @@ private:
     return known ? size.ws_col : 80;
   }
 
-  // Both sums fade at the same pace, so their quotient is a mean in which what is recent weighs more, and
-  // from the first observation on it is right.
+  // Both sums fade at the same pace, so their quotient is a mean in which recent work weighs more. It is right from the first
+  // observation on.
   void observe(moment now) {
     const double passed = seconds(now - drawn_at_);
     const double fade = std::exp(-passed / remembered_seconds);
@@ -179,7 +178,7 @@ private:
   std::string tail(double elapsed) const {
     const std::string done = format_count(done_);
     std::string out;
-    // On a terminal as wide as at the end, so that the bar keeps its length.
+    // On a terminal it is as wide as at the end, so that the bar keeps its length.
     if (total_ > 0) out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
     else out = done + " " + settings_.unit;
     out += " [" + format_clock(elapsed);
@@ -209,7 +208,7 @@ private:
     return out + "|";
   }
 
-  // The bar takes what the two ends leave. One write a line, so that lines of several processes do not mix.
+  // The bar takes the room that the two ends leave. One write per line, so that lines of several processes do not mix.
   void draw(bool last) {
     const std::string behind = tail(seconds(drawn_at_ - start_));
     std::string line = head();
@@ -242,7 +241,7 @@ private:
   double recent_seconds_ = 0;
   std::array<postfix, max_postfixes> postfix_{};
   std::size_t postfixes_ = 0;
-  std::size_t shown_width_ = 0; // of the line that stands on the terminal
+  std::size_t shown_width_ = 0; // of the line on the terminal
   bool terminal_ = false;
   bool utf8_ = false;
   bool finished_ = false;

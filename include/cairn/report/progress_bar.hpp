@@ -18,9 +18,9 @@ namespace cairn {
 //   epoch 3/20:  45%|#####9      | 27,000/60,000 [00:02<00:03, 12.1k samples/s, loss=0.123, lr=0.1]
 //   epoch 3/20: train_loss=0.1104, val_loss=0.0981, val_accuracy=0.9712
 //
-// A run that ends with a step, before its last epoch does, is counted in steps up to that one. Rank 0 shows the samples of all
-// ranks, the other ranks nothing. Of the settings the label, the unit, and what was done before, are set for each bar. `Clock` is
-// as in progress.
+// A run that ends at a step, before its last epoch does, is counted in steps up to that one. Rank 0 shows the samples of all
+// ranks, the other ranks show nothing. Each bar sets the label and the count done before, and the unit if it counts steps.
+// `Clock` is as in progress.
 template <class Clock = std::chrono::steady_clock>
 class progress_bar {
 public:
@@ -31,8 +31,8 @@ public:
     begun_ = Clock::now();
   }
 
-  // A bar begins with the first step of its epoch, so that none is begun for an epoch that does not come. Where a run was
-  // resumed within an epoch, the steps before count as done.
+  // A bar begins with the first step of its epoch, so that an epoch that does not come has none. If a run was resumed within
+  // an epoch, the steps before count as done.
   template <class Run>
   void on_step(const Run& run) {
     if (run.rank() != 0 || settings_.out == nullptr) return;
@@ -49,7 +49,7 @@ public:
       bar_.emplace(total(run), std::move(settings), begun_);
     }
     bar_->advance(run.last_step() > 0 ? 1 : run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
-    if (bar_->done() >= total(run)) bar_->finish(); // what the validation takes is no part of its time
+    if (bar_->done() >= total(run)) bar_->finish(); // its time does not include the validation
   }
 
   template <class Run>
@@ -65,7 +65,7 @@ public:
     std::fflush(settings_.out);
   }
 
-  // Where it ends in the middle of an epoch, the bar stays as it is.
+  // If the run ends in the middle of an epoch, the bar stays as it is.
   template <class Run>
   void on_end(const Run&) {
     bar_.reset();
@@ -77,7 +77,7 @@ private:
     const std::string epoch = "epoch " + std::to_string(run.epoch() + 1);
     return run.last_step() > 0 ? epoch : epoch + "/" + std::to_string(run.epochs());
   }
-  // What a bar counts up to: samples of an epoch, or steps of a run that ends with a step.
+  // The total of a bar: samples of an epoch, or steps of a run that ends at a step.
   template <class Run>
   static std::size_t total(const Run& run) {
     return run.last_step() > 0 ? static_cast<std::size_t>(run.last_step()) : run.samples_of_epoch();

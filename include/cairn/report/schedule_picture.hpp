@@ -31,7 +31,7 @@ struct picture_panel {
   std::size_t budget = 0; // bytes, as a line; 0: that of the picture
 };
 
-// What is common to all panels of a picture.
+// Settings that all panels of a picture share.
 struct picture_settings {
   std::string title = "One training step";
   std::vector<std::string> stage_names{}; // shown where rows are high enough
@@ -44,8 +44,7 @@ struct picture_settings {
 
 namespace detail {
 
-// Where everything lies. All panels share the scales of time and of bytes, so that they can be compared by
-// eye.
+// The layout of a picture. All panels share the scales of time and of bytes, so that they can be compared by eye.
 template <class Writer>
 class schedule_picture {
 public:
@@ -153,7 +152,7 @@ private:
     return false;
   }
 
-  // Only what occurs is explained.
+  // Explains only the kinds that occur.
   void draw_legend(Writer& to, double base) const {
     double at = 20;
     for (std::size_t k = 0; k < picture_colours.size(); ++k) {
@@ -165,8 +164,8 @@ private:
     }
   }
 
-  // One line, or two where it is narrow: the policy and what it costs. The time is the model's, made of operations
-  // only; what is measured belongs in a table.
+  // One line, or two in a narrow panel: the policy and its costs. The time is the model's, from counts of operations only;
+  // measured times belong in a table.
   void draw_facts(Writer& to, std::size_t p, std::size_t peak, double base) const {
     const picture_panel& panel = panels_[p];
     const std::string chain_facts = format_count(panel.stages.size()) + " stages · batch " + format_count(panel.stages.batch);
@@ -191,13 +190,12 @@ private:
     }
   }
 
-  // From the back to the front: grid, what is stored, ops, buckets, curve, and last the marks that people
-  // look for.
+  // From the back to the front: grid, stored tensors, ops, buckets, curve, and last the marks that people look for.
   void draw_panel(Writer& to, std::size_t p, double top) const {
     const picture_panel& panel = panels_[p];
     const timeline& times = times_[p];
     const axis_scale& x = x_of(p);
-    // Panels side by side stand on one line, however many stages they have.
+    // Panels side by side have a common base line, however many stages they have.
     const double missing = stages_height(p) - row_ * static_cast<double>(panel.stages.size());
     const stage_plot stages = rows(p, top + facts_room() + missing);
     const double lane = stages.bottom() + 6;
@@ -212,7 +210,7 @@ private:
                              is_labelled(p)};
     draw_facts(to, p, memory.peak(), top + 14);
 
-    // Time runs through both halves.
+    // The axis of time is common to both halves.
     for (const double t : ticks_of({}, x, is_narrow() ? 5 : 8)) {
       to.line(x(t), stages.top, x(t), memory.y.from, "stroke=\"#eceff2\"");
       to.text(x(t), memory.y.from + 17, svg_writer::number(t), {.at = text_anchor::middle});
@@ -237,7 +235,7 @@ private:
     memory.draw_peak(to);
   }
 
-  // Where the forward pass ends and the backward pass begins.
+  // Marks the loss, where the forward pass ends and the backward pass begins.
   void draw_loss(Writer& to, std::size_t p, double top, double bottom) const {
     const std::span<const op> ops = panels_[p].ops;
     std::size_t loss = 0;

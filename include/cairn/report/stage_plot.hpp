@@ -17,8 +17,8 @@
 
 namespace cairn::detail {
 
-// What the colours of a schedule's picture mean. They differ in lightness as well as in hue, and keep apart
-// for people who see red and green alike.
+// The meanings of the colours in a schedule's picture. They differ in lightness as well as in hue, so that people who see red
+// and green alike can distinguish them.
 enum class picture_kind : std::size_t { forward, recompute, backward, communication, stored };
 inline constexpr std::array<const char*, 5> picture_colours{"#2f6db3", "#f0a830", "#a02c6b", "#1d8a5b", "#dbe2ea"};
 inline constexpr std::array<const char*, 5> picture_words{"forward", "recompute", "backward", "gradients on their way", "stored"};
@@ -28,8 +28,7 @@ inline std::string paint(const char* attribute, picture_kind kind) {
   return std::string(attribute) + "=\"" + picture_colours[static_cast<std::size_t>(kind)] + "\"";
 }
 
-// Every how many rows a row can have its number, if a number needs `room` and a row is `row` high: 1, 2 or 5
-// times a power of ten.
+// The distance between rows with a number, if a number needs `room` and a row is `row` high: 1, 2 or 5 times a power of ten.
 inline std::size_t label_every(double row, double room) {
   for (std::size_t power = 1;; power *= 10)
     for (const std::size_t factor : {1U, 2U, 5U})
@@ -38,8 +37,8 @@ inline std::size_t label_every(double row, double room) {
 
 // The upper half of a picture: time to the right, one row a stage, the first at the bottom.
 //
-// What a network does reads as a shape: a forward climbs, a backward comes down twice as slowly, and the tint
-// between them is memory that is held; a policy that recomputes trades its area for further, smaller hills.
+// The shape shows what a network does: the forward pass climbs, the backward pass comes down twice as slowly, and the tint
+// between them is memory that is held. A policy that recomputes trades the tinted area for further, smaller hills.
 struct stage_plot {
   chain stages;
   std::span<const op> ops;
@@ -48,9 +47,9 @@ struct stage_plot {
   double top = 0;
   double row = 1; // height of a row
   std::span<const std::string> names{};
-  bool labelled = true; // beside another plot of the same stages its labels serve for both
+  bool labelled = true; // false beside another plot of the same stages, whose labels serve for both
 
-  // Rows this low are lines; one rectangle an op would be a large file and no better picture.
+  // Rows this low are drawn as lines: one rectangle per op would be a large file and no better picture.
   bool is_fine() const { return row < 1; }
   bool is_named() const { return row >= 12 && !names.empty(); }
   double bottom() const { return top + row * static_cast<double>(stages.size()); }
@@ -63,9 +62,9 @@ struct stage_plot {
     return o.kind == op_kind::forward && kind == (o.recomputes ? picture_kind::recompute : picture_kind::forward);
   }
 
-  // What is stored for later: an output or a tape, from the end of its forward to its discard. What only the
-  // very next op reads is passed on, not stored, and left out. A row is one span as long as its output or its
-  // tape is held, so that the two are not drawn over one another.
+  // Draws the stored tensors: an output or a tape, from the end of its forward to its discard. A tensor that only the very
+  // next op reads is passed on, not stored, and left out. A row is one span as long as its output or its tape is held, so
+  // that the two are not drawn over one another.
   template <class Writer>
   void draw_stored(Writer& to) const {
     struct row_state {
@@ -115,7 +114,7 @@ struct stage_plot {
     to.open_group("class=\"" + name + "\" " + paint("fill", kind));
     for (std::size_t t = 0; t < ops.size(); ++t) {
       if (!is(ops[t], kind)) continue;
-      // What takes next to no time is drawn a hair wide, so that every op can be seen.
+      // An op that takes next to no time is drawn as a thin line, so that every op can be seen.
       const double length = x.length(times->ops[t].length());
       const double width = std::max(length > 5 ? length - 0.75 : length, 1.25);
       const std::size_t i = ops[t].position;
@@ -125,8 +124,8 @@ struct stage_plot {
     to.close_group();
   }
 
-  // A bucket: a line down from the end of the backward that completes it, and the time of its reduction in a lane of
-  // its own.
+  // Draws the buckets: a line down from the end of the backward that completes each, and the time of its reduction in a lane
+  // below.
   template <class Writer>
   void draw_buckets(Writer& to, std::span<const bucket_departure> leaving, double lane, double height) const {
     constexpr std::size_t max_lines = 64;
@@ -187,7 +186,7 @@ private:
   // Between two rows: enough to tell them apart, never more than a small part of the row.
   double gap() const { return is_fine() ? 0 : std::min(3.0, row * 0.15); }
 
-  // When the backward of a stage ends; a stage without one has nothing to wait for but the end.
+  // The end of a stage's backward; the end of all ops for a stage without one.
   double finished(std::size_t position) const {
     for (std::size_t t = ops.size(); t-- > 0;)
       if (ops[t].kind == op_kind::backward && ops[t].position == position) return times->ops[t].end;

@@ -22,7 +22,7 @@ namespace cairn {
 
 namespace detail {
 
-// What multiplies matrices on the cpu of this machine: see ops/matmul/cpu.hpp, which asks the same.
+// The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
   std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
@@ -42,13 +42,13 @@ inline std::string product_kernels(instruction_set isa) {
 
 } // namespace detail
 
-// What runs, and where, in two lines: what one wants to know of a log a year later.
+// Describes a run in two lines: what runs, and where. With them a log can be understood a year later.
 //
 //   Cairn 0.1.0 | AVX-512, own kernels | cpu, 2 threads | 4 ranks by threads
 //   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations | CrossEntropyLoss, SGD
 //
-// As a callback of fit it prints them on rank 0 when a run begins; start_line{}.print(train) does where there is no fit. The
-// bytes are those of the arena, which is all that a step needs besides parameters, gradients and the optimizer's state.
+// As a callback of fit it prints them on rank 0 when a run begins; without fit, start_line{}.print(train) does. The bytes are
+// those of the arena: all memory of a step besides parameters, gradients and the optimizer's state.
 class start_line {
 public:
   explicit start_line(std::FILE* out = stderr) : out_(out) {}

@@ -28,8 +28,8 @@ namespace cairn {
 
 namespace detail {
 
-// The trace of a step that was watched. `live` are the bytes alive during each op, `names` those of the stages; times count
-// from `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
+// The trace of a watched step. `live` are the bytes alive during each op, `names` the names of the stages; times count from
+// `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
 template <class Watch>
 rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::span<const std::string> names,
                     const typename Watch::moments& whole, std::int64_t origin, bool alone,
@@ -94,8 +94,8 @@ rank_trace trace_of(const Watch& seen, std::span<const std::size_t> live, std::s
   return out;
 }
 
-// From when on times are counted: rank 0's clock says it where the clocks are one, as they are on one machine; elsewhere it
-// is when rank 0's word arrives. Called by all ranks.
+// The moment from which times count. If the ranks have a common clock, as on one machine, rank 0 chooses it; else it is when
+// rank 0's broadcast arrives. Called by all ranks.
 template <class Clock, class Communicator, class Queue>
 std::int64_t common_origin(Communicator& comm, Queue& queue) {
   std::int64_t first = nanoseconds_of<Clock>();
@@ -105,7 +105,7 @@ std::int64_t common_origin(Communicator& comm, Queue& queue) {
   return own - first >= 0 && own - first < longest ? first : own;
 }
 
-// The texts of all ranks, one behind the other. Called by all ranks.
+// The texts of all ranks, one after another. Called by all ranks.
 template <class Communicator, class Queue>
 std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& own) {
   std::string all;
@@ -120,19 +120,19 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 
 } // namespace detail
 
-// Makes one step as train.step(inputs, targets) does, bit for bit, and tells when each of its ops ran: a slice for each op of
-// the schedule, named by its stage and pass, in the order of draw_schedule's picture; in that of a block one for each call of a
-// layer; the loss, the wait for gradients and the update; the buckets on their way; and the bytes of activations that live during
-// each op, as they were planned. With several ranks every rank makes this call.
+// Makes one step as train.step(inputs, targets) does, bit for bit, and returns when each of its ops ran. It has a slice for
+// each op of the schedule, named by its stage and pass, in the order of draw_schedule's picture, and inside the op of a block
+// one for each call of a layer; further the loss, the wait for gradients and the update; the buckets in flight; and the bytes
+// of activations that live during each op, as they were planned. With several ranks every rank must make this call.
 //
-// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops() has
-// them (train/predicted_step.hpp): they stand in a row of their own, and beside each measured time.
+// `predicted` are the seconds of each op of the schedule, as op_times<Model, Batch>::of_stages(measured_costs<...>()).ops()
+// gives them (train/predicted_step.hpp): they are shown in a row of their own, and beside each measured time.
 //
-// On a device whose work is done later times are the device's own; the update of a bucket ends, and a bucket is back, when the
+// On an asynchronous device, times come from the device's clock; the update of a bucket ends, and a bucket is back, when the
 // host sees it.
 //
-// A program that traces nothing has no code for it: a step that is watched is another instance of the same function, made op
-// by op. Two looks at the clock around each op, and around each layer in a block, take some 50 ns.
+// A program that traces nothing has no code for it: a watched step is another instance of the same function, run op by op.
+// Reading the clock twice, around each op and each layer in a block, takes some 50 ns.
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using plan = typename Trainer::plan;
@@ -170,7 +170,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 //
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
-// step's loss. Throws what a step throws, and file_error where the file cannot be written; the step is made then.
+// step's loss. Throws what a step throws, and file_error if the file cannot be written; the step has been made then.
 template <class Trainer, step_inputs Inputs, numbers Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {

@@ -23,10 +23,10 @@ std::int64_t nanoseconds_of() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-// Watches one training step: marks the places between its ops in the queue, and around the calls of the layers that stand in
-// blocks, at which the device's clock is looked at (device/device.hpp: a stopwatch). What is computed is what an unwatched step
-// computes, bit for bit: it is the same list, and walked in the same way. It takes the place of unwatched_step
-// (train/step/training_step.hpp), for one step, and waits for the device before the step and behind it.
+// Watches one training step. It puts marks into the queue, between the ops of the step and around the calls of layers in
+// blocks; the device's clock is read at the marks (device/device.hpp: a stopwatch). The results are those of an unwatched
+// step, bit for bit: it runs the same list in the same way. It takes the place of unwatched_step
+// (train/step/training_step.hpp) for one step, and waits for the device before and after the step.
 template <class Clock, class T, class Queue>
 class step_watch : public watched_layers<T, Queue> {
   using base = watched_layers<T, Queue>;
@@ -36,21 +36,21 @@ public:
     std::int64_t begin = 0; // nanoseconds of the clock
     std::int64_t end = 0;
   };
-  // A bucket on its way: from when its gradients were complete until this rank saw that it was back. Whether it is, is looked at
-  // after every op, where the communicator can tell; else it is known when the rank has waited for it.
+  // A bucket in flight: from when its gradients were complete until this rank saw that it was back. This is checked after
+  // every op if the communicator can say it; otherwise it is known after the rank has waited for it.
   struct way {
     std::int64_t sent = 0;
     std::int64_t back = 0;
     std::size_t bytes = 0;
-    std::size_t op = 0; // of the schedule, during which it was sent; one behind the last: afterwards
+    std::size_t op = 0; // of the schedule, during which it was sent; one past the last: afterwards
   };
-  // A call of a layer in a block, inside of an op.
+  // A call of a layer in a block, inside an op.
   struct layer_call {
     std::uint32_t leaf;
     layer_pass what;
     moments at;
   };
-  // What happened inside an op, or inside the update.
+  // An event inside an op, or inside the update.
   struct inner {
     enum class kind : unsigned char { send, use, wait } what;
     std::size_t bucket;
@@ -59,7 +59,7 @@ public:
 
   step_watch() : base(true) {}
 
-  // Until the step is over, times of the device are numbers of marks.
+  // Until the step is over, times of the device are indices of marks.
   std::vector<op> ops;         // of the schedule
   std::vector<moments> took{}; // by each
   moments waiting{};           // for gradients, after the last op
@@ -76,7 +76,7 @@ public:
     took.assign(ops.size(), {});
     buckets_on_the_way_ = std::make_unique<buckets_of<Reduction>>(reduction);
     clock_.emplace(queue, 4 * (ops.size() + base::layers().size()));
-    finish_on_host(queue); // what was there before
+    finish_on_host(queue); // earlier work
     put_mark();
     finish_on_host(queue);
     start_ = nanoseconds_of<Clock>();
@@ -110,7 +110,7 @@ public:
     buckets_on_the_way_.reset();
   }
 
-  // The trainer's gradients are used bucket by bucket, during the backward pass.
+  // To be called for a fused update: gradients are used bucket by bucket, during the backward pass.
   void is_fused() { fused_ = true; }
   bool fused() const { return fused_; }
 
@@ -134,7 +134,7 @@ private:
     calls.push_back({r.leaf, r.what, {static_cast<std::int64_t>(r.begin), static_cast<std::int64_t>(r.end)}});
   }
   std::int64_t put_mark() { return last_ = static_cast<std::int64_t>(mark()); }
-  // The step is over: times in place of marks.
+  // Replaces marks by times, once the step is over.
   void tell_times() {
     const auto tell = [this](std::int64_t& mark) { mark = start_ + clock_->nanoseconds(static_cast<std::size_t>(mark)); };
     const auto tell_both = [&](moments& m) { tell(m.begin), tell(m.end); };
@@ -154,7 +154,7 @@ private:
   std::size_t at_ = 0;     // op of the schedule
   std::int64_t start_ = 0; // nanoseconds of the host's clock, at the first mark
   std::int64_t last_ = 0;  // mark
-  std::int64_t begin_ = 0; // mark, at which a bucket was sent, or begins to be waited for
+  std::int64_t begin_ = 0; // mark at which a bucket was sent, or the wait for it began
   bool fused_ = false;
 };
 

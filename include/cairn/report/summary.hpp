@@ -19,15 +19,14 @@
 
 namespace cairn {
 
-// What one training step of a whole network costs, at most Batch samples.
+// The costs of one training step of a whole network, for at most Batch samples.
 struct step_costs {
   std::size_t peak = 0;       // bytes of the arena
   std::size_t tape_bytes = 0; // stored between the forward and the backward pass
   std::uint64_t flops = 0;
 };
 
-// A network as a table, a line for each stage; see summary(). Its members are there for programs, text() and markdown()
-// for people.
+// A network as a table, a line for each stage; see summary(). Its members are for programs, text() and markdown() for people.
 struct network_summary {
   std::string policy; // its name, and its remark if it has one
   std::string element;
@@ -41,9 +40,10 @@ struct network_summary {
   std::size_t statistics_bytes = 0;      // of all of them
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
-  bool checkpointed = false; // is there one?
+  bool checkpointed = false; // whether there is one
 
-  // FLOPs of a step relative to those without checkpointing: all that a model of time knows before anything has run.
+  // FLOPs of a step relative to those without checkpointing: the ratio of times, as far as it is known before anything has
+  // run.
   double time_ratio() const { return ratio(costs.flops, without.flops); }
 
   // For a terminal.
@@ -96,11 +96,10 @@ private:
     to.row(std::move(cells));
   }
 
-  // The last line of the table is no line of the network.
+  // Whether this is the last line of the table, which is no line of the network.
   static bool is_sum(const detail::network_line& line) { return line.positions.empty(); }
 
-  // "3", "3-8", "1, 3", "1, 3 .. 11": where the stages stand in the whole network. Inside a block they have no place
-  // there of their own.
+  // The positions of the stages in the whole network: "3", "3-8", "1, 3", "1, 3 .. 11". Stages inside a block have none.
   std::string place(const detail::network_line& line) const {
     const auto& at = line.positions;
     if (is_sum(line) || inside_block(line)) return "";
@@ -127,7 +126,7 @@ private:
     return line.parameters == 0 ? frozen : learnt + " + " + frozen;
   }
 
-  // "stored", "stored 3 of 10, recomputed 8 of 10"; what is neither is only passed on to the next stage.
+  // "stored", "stored 3 of 10, recomputed 8 of 10"; an activation that is neither is only passed on to the next stage.
   static std::string activation(const detail::network_line& line) {
     std::string out;
     for (const auto& [count, word] : {std::pair{line.stored, "stored"}, {line.recomputed, "recomputed"}}) {
@@ -138,7 +137,7 @@ private:
     return out.empty() ? "passed on" : out;
   }
 
-  // "2", "1-4": the buckets that the line's gradients are in, counted as they leave.
+  // The buckets of the line's gradients, counted as they leave: "2", "1-4".
   std::string leaves_in(const detail::network_line& line) const {
     std::size_t first = buckets.size();
     std::size_t last = 0;
@@ -176,7 +175,7 @@ private:
 
 namespace detail {
 
-// The same network with every checkpoint<> taken away, at the root and inside: every block that adds nothing but a schedule.
+// The same network with every checkpoint<> taken away, at the root and inside: every block that adds only a schedule.
 template <class T, class Parts = typename made_of<T>::parts>
 struct without_checkpoint;
 template <class T, class... Parts>
@@ -211,10 +210,10 @@ step_costs costs_of() {
 
 //   std::fputs(summary<Model, 64>().text().c_str(), stdout);
 //
-// What a step of Model does with each of its stages, for at most Batch samples of T, before anything has run: output,
-// parameters, whether its activation is stored or recomputed, the bytes that are stored between forward and backward
-// because of it, the FLOPs of a step, all that runs again included, and in which bucket its gradients leave. Model is
-// whatever a trainer takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
+// Describes each stage in a step of Model, for at most Batch samples of T, before anything has run: its output and
+// parameters, whether its activation is stored or recomputed, the bytes that are stored for it between forward and backward,
+// the FLOPs of a step, recomputation included, and the bucket in which its gradients leave. Model is whatever a trainer
+// takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
 network_summary summary() {
   using distribution = detail::distribution<Model>;
@@ -228,7 +227,7 @@ network_summary summary() {
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
-  out.parameter_bytes = plan::parameter_block * sizeof(accumulated<T>); // as they are learnt
+  out.parameter_bytes = plan::parameter_block * sizeof(accumulated<T>); // of the master copy
   out.lines = detail::lines_of<plan, typename detail::whole<model>::body>();
   for (const detail::network_line& line : out.lines)
     if (line.level == 0) out.frozen += line.frozen;

@@ -13,14 +13,14 @@ namespace cairn {
 
 namespace detail {
 
-// How many characters a UTF-8 text has: all its bytes but those that go on with a character.
+// The number of characters in a UTF-8 text: all its bytes except continuation bytes.
 inline std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
   return count;
 }
 
-// Where a text stands relative to its point.
+// The position of a text relative to its point.
 enum class text_anchor : unsigned char { start, middle, end };
 
 // How a text looks. A halo keeps it readable where a line runs behind it.
@@ -32,9 +32,9 @@ struct text_style {
   int halo = 0; // pixels
 };
 
-// Writes an SVG drawing, element by element, as text. No tree is kept: what is written later lies in front.
-// Lengths are pixels, y grows downwards. Attributes are given as they stand in the file (`fill="#444"
-// opacity="0.5"`); texts and titles are any UTF-8 and escaped here.
+// Writes an SVG drawing, element by element, as text. No tree is kept: later elements are in front. Lengths are pixels, y
+// grows downwards. Attributes are passed as they are in the file (`fill="#444" opacity="0.5"`); texts and titles are any
+// UTF-8 and are escaped here.
 class svg_writer {
 public:
   // An empty white sheet.

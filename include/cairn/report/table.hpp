@@ -81,7 +81,7 @@ private:
     std::vector<std::size_t> right; // 1: aligned to the right
   };
 
-  // Begins as a number does, after a sign or a "~": what follows is taken for its unit.
+  // Whether a cell begins as a number does, after a sign or a "~": the rest is taken for its unit.
   static bool is_number(std::string_view cell) {
     cell.remove_prefix(std::min(cell.size(), cell.find_first_not_of("+-.~<>")));
     return !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
@@ -104,7 +104,7 @@ private:
     return out;
   }
 
-  // A cell that is empty or a dash says that there is no number: it decides nothing.
+  // An empty cell or a dash means that there is no number: it does not decide the alignment.
   columns_form measure(std::size_t least) const {
     columns_form out;
     out.width.resize(columns_, least);

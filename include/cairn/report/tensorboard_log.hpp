@@ -27,8 +27,8 @@ namespace cairn {
 
 namespace detail {
 
-// Fields of Protocol Buffers, as far as an event needs them, one behind the other: a number and a kind, then the value, the
-// lowest byte first on every machine.
+// Fields of Protocol Buffers, as far as an event needs them, one after another: a number and a kind, then the value,
+// little-endian on every machine.
 class proto_fields {
 public:
   proto_fields& number(unsigned field, std::uint64_t value) {
@@ -79,7 +79,7 @@ inline std::string event_record(std::string_view payload) {
 
 // tensorflow.Event, by the numbers of its fields: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
 inline std::string first_event(double time) { return proto_fields().real(1, time).bytes(3, "brain.Event:2").str(); }
-// What is known of this step and of later ones comes again: readers forget it (SessionLog.status = START).
+// A resumed run: TensorBoard discards what it has of this step and later ones (SessionLog.status = START).
 inline std::string start_event(double time, std::uint64_t step) {
   return proto_fields().real(1, time).number(2, step).bytes(7, proto_fields().number(1, 1).str()).str();
 }
@@ -99,7 +99,7 @@ public:
   event_log(event_log&&) = default;
   event_log& operator=(event_log&&) = default;
   ~event_log() {
-    if (file_ != nullptr) file_->sync(); // what fails here was said by write(), or is not known before it is lost
+    if (file_ != nullptr) file_->sync(); // errors are dropped here: write() has thrown, or nothing more can be done
   }
 
   void write(std::uint64_t step, std::span<const std::pair<std::string, double>> metrics) {
@@ -136,7 +136,7 @@ private:
     const double time = now();
     const std::string stem = folder_ + "/events.out.tfevents." + std::to_string(static_cast<std::uint64_t>(time)) + "." +
                              host.data() + "." + std::to_string(::getpid()) + ".";
-    // The number counts what this process opens in a second: a name that is taken is never written over.
+    // The number counts the files that this process opens in a second: an existing file is never overwritten.
     unsigned number = 0;
     do {
       path_ = stem + std::to_string(number++);
@@ -168,13 +168,12 @@ private:
 //   tensorboard_log log{"runs/a"};
 //   log.write(step, {{"train_loss", loss}});
 //
-// With the first write a file events.out.tfevents.<seconds>.<host>.<process>.<number> is made in the folder, and the folder
-// if need be. A resumed run adds a file of its own, which tells TensorBoard to forget the steps that come again. Values are
-// floats there.
+// The first write makes a file events.out.tfevents.<seconds>.<host>.<process>.<number> in the folder, and the folder if
+// needed. A resumed run adds a file of its own, which lets TensorBoard discard the steps that come again. Values are floats
+// there.
 //
-// As a callback of fit it writes what on_log and on_epoch show, on rank 0. Every write goes to the file at once, so that it
-// is seen at once and stays when the program is killed; the disk is asked to keep it (fsync) only when the log is closed.
-// Throws file_error.
+// As a callback of fit it writes the metrics of on_log and on_epoch, on rank 0. Every write goes to the file at once: it is
+// seen at once and stays if the program is killed. The file is synced (fsync) only when the log is closed. Throws file_error.
 using tensorboard_log = detail::event_log<detail::open_file>;
 
 } // namespace cairn

@@ -30,37 +30,37 @@ namespace cairn {
 
 // How much timed_summary measures.
 struct timing_options {
-  std::size_t steps = 20;  // whose median is told; between them as many that nothing watches
-  std::size_t warm_up = 3; // of each kind before them: memory is touched first, libraries choose how they compute
+  std::size_t steps = 20;  // whose median is reported; between them as many that are not watched
+  std::size_t warm_up = 3; // of each kind before them, so that memory is touched and libraries have chosen how they compute
 };
 
-// What one layer takes of a training step.
+// The times of one layer in a training step.
 struct layer_times {
-  std::string path{};         // as the names of its parameters begin: "3.0"
+  std::string path{};         // the prefix of its parameters' names: "3.0"
   std::string layer{};        // as it was typed
   std::size_t index = 0;      // among all layers, in the order in which they first run
   std::string output{};       // "(64, 512)"
   std::size_t parameters = 0; // that are learnt
   std::size_t frozen = 0;     // parameters that are not
   double forward = 0;         // seconds of its first forward pass
-  double recompute = 0;       // ... of those that make again what a policy did not store
+  double recompute = 0;       // ... of those that recompute what a policy did not store
   double backward = 0;
-  std::uint64_t flops = 0; // of a step of these samples, all that runs again included
+  std::uint64_t flops = 0; // of a step of these samples, recomputation included
 
   double seconds() const { return forward + recompute + backward; }
   double flops_per_second() const { return seconds() > 0 ? static_cast<double>(flops) / seconds() : 0; }
 };
 
-// Where the time of a training step goes; see timed_summary(). Its members are there for programs, text() and markdown() for
+// The times of the parts of a training step; see timed_summary(). Its members are for programs, text() and markdown() for
 // people. All times are seconds, medians over the steps.
 struct step_times {
   std::vector<layer_times> layers{}; // every one once, the slowest first
   double loss = 0;
-  double gradients = 0; // sends them to the other ranks and waits for theirs, where that is not part of the update
-  double update = 0;    // a fused one with its sums over the ranks
-  double rest = 0;      // in none of these: inputs on their way, what blocks do between their layers, checks, looks at the clock
+  double gradients = 0; // sending them to the other ranks and waiting for theirs, unless that is part of the update
+  double update = 0;    // a fused one includes the sums over the ranks
+  double rest = 0;      // in none of these: transfers of inputs, work of blocks between their layers, checks, reading the clock
   double step = 0;      // as a whole, while its layers were measured
-  double unwatched = 0; // the same where nothing looked at a clock but at its ends
+  double unwatched = 0; // the same, with the clock read only at its ends
   std::size_t samples = 0;
   std::size_t steps = 0;
   std::string element{};
@@ -72,8 +72,8 @@ struct step_times {
     for (const layer_times& l : layers) sum += l.seconds();
     return sum;
   }
-  // What the median of the whole has above those of its parts: interruptions, which hit another part in each step. Where that is
-  // more than little the machine is busy with something else; it may be a bit below 0.
+  // The median of the whole step minus those of its parts: interruptions, which hit another part in each step. If it is more
+  // than a little, the machine is busy with something else; it may be slightly below 0.
   double interruptions() const { return step - of_layers() - loss - gradients - update - rest; }
 
   static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
@@ -138,7 +138,7 @@ private:
     out.rule().row(cells(sum, "", "all layers", recomputes));
     return out;
   }
-  // Names of layers take the room that is left. Where that is little, of several outputs the first is shown.
+  // The names of layers get the room that is left. If that is little, only the first of several outputs is shown.
   static void shorten_names(const std::vector<std::string>& header, std::vector<std::vector<std::string>>& rows) {
     constexpr std::size_t least = 10, name = 1, output = 2;
     std::size_t room = room_for(name, header, rows);
@@ -185,7 +185,7 @@ inline double median(std::vector<double>& of) {
   return of.size() % 2 == 1 ? *middle : (*middle + *std::max_element(of.begin(), middle)) / 2;
 }
 
-// The times of many steps; `each` numbers of one.
+// The times of many steps, under a number for each part of a step.
 class many_times {
 public:
   void add(std::size_t number, double seconds) {
@@ -198,7 +198,7 @@ private:
   std::vector<std::vector<double>> of_;
 };
 
-// What is known of the layers before anything is measured, in the order in which they first run.
+// The layers before anything is measured, in the order in which they first run.
 template <class T, class Queue>
 std::vector<layer_times> untimed_layers(const std::vector<layer_place<T, Queue>>& places, std::size_t samples) {
   std::vector<layer_times> out;
@@ -213,7 +213,7 @@ std::vector<layer_times> untimed_layers(const std::vector<layer_place<T, Queue>>
   return out;
 }
 
-// Throws input_error on every rank unless all are given the same: they would wait for each other's steps.
+// Throws input_error on every rank unless all have the same options: else they would wait for each other's steps.
 template <class Communicator, class Queue>
 void check_timing(Communicator& comm, Queue& queue, const timing_options& given) {
   const auto all = of_all_ranks(comm, queue, given);
@@ -230,17 +230,17 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
 
 //   std::fputs(timed_summary(train, images, labels).text().c_str(), stdout);
 //
-// Measures training steps on these samples, and tells what each layer takes of one, the slowest first, also those inside of
-// blocks: forward, what a policy makes again, and backward; then the loss, what belongs to other ranks, the update, and the rest.
-// The steps are real ones, at a learning rate of 0, and they are undone: afterwards the trainer has every bit that it had before,
-// with micro-batches that wait for their step and what it tells of the last one. A copy of parameters, buffers, states and
-// gradients is in memory of the host meanwhile. With several ranks every rank makes this call, with equal
-// options, and each sees its own times: rank 0 prints.
+// Measures training steps on these samples. It reports the times of each layer in a step, the slowest first, also inside
+// blocks: forward, recompute and backward; then those of the loss, the communication with other ranks, the update, and the
+// rest. The steps are real ones, at a learning rate of 0, and they are undone: afterwards the trainer has every bit that it
+// had before, including micro-batches that wait for their step and the results of the last one. Meanwhile a copy of
+// parameters, buffers, states and gradients is in the host's memory. With several ranks every rank must make this call, with
+// equal options, and gets its own times: let rank 0 print.
 //
-// Every second step is one that nothing watches: `unwatched` beside `step` says what watching costs, some 50 ns a layer and pass.
-// Each step is waited for, so that a device whose work is done later begins none before the last is over. An activation that a
-// product applies to its own result has no time of its own, and the product a little more; layers that sum statistics over the
-// ranks wait for the others. Throws what a step throws; also then the trainer is as it was, but for a failure that needs
+// Every second step is not watched: `unwatched` beside `step` shows what watching costs, some 50 ns per layer and pass. Each
+// step is waited for, so that an asynchronous device begins none before the last is over. An activation that a product
+// applies to its own result has no time of its own, and the product takes a little more; layers that sum statistics over the
+// ranks wait for the others. Throws what a step throws. Even then the trainer is as it was, except after a failure that needs
 // synchronize().
 template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
 step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
@@ -254,7 +254,7 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
     auto& comm = train.inside().comm();
     detail::check_timing(comm, train.device().compute(), options);
     detail::kept_training before(train.inside());
-    const struct unheard { // to who listens to discards these steps do not exist
+    const struct unheard { // hides these steps from the listener of discards
       Trainer& train;
       decltype(train.inside().discarded) listener = train.inside().discarded;
       explicit unheard(Trainer& t) : train(t) { train.on_discard({}); }

@@ -23,7 +23,7 @@ struct bucket_departure {
 
 namespace detail {
 
-// The stages after whose backward the buckets of a step leave. `element` is the size of a gradient in bytes.
+// The buckets of a step, each with the stage after whose backward it leaves. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures_of(std::span<const step_op> step, std::span<const bucket> buckets,
                                                    std::size_t element) {
   std::vector<bucket_departure> out;
@@ -43,10 +43,10 @@ struct time_span {
   constexpr double length() const { return end - begin; }
 };
 
-// When everything in a schedule happens, as far as counts of operations tell. The unit is one forward of the
-// whole chain with nothing left out: store_all of a deep chain of products ends near 3.
+// The predicted times of a schedule, from counts of operations. The unit is one forward of the whole chain: store_all of a
+// deep chain of products ends near 3.
 struct timeline {
-  std::vector<time_span> ops;     // for each op; what computes nothing takes no time
+  std::vector<time_span> ops;     // for each op; one that computes nothing takes no time
   std::vector<time_span> buckets; // in flight, one after another, in the order in which they leave
   double work = 0;                // the end of the last op
   double end = 0;                 // of everything

@@ -13,25 +13,25 @@
 
 namespace cairn {
 
-// Something that took a while on one row of a rank. Times are nanoseconds from the same moment on all ranks.
+// A span of time on one row of a rank. Times are nanoseconds from the same moment on all ranks.
 struct trace_slice {
   std::string name;
   std::string kind; // "forward", "recompute", "backward", "loss", "update", "communication", "layer"
   std::size_t row = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::vector<std::pair<std::string, double>> facts{}; // shown where it is clicked
+  std::vector<std::pair<std::string, double>> facts{}; // shown when it is clicked
 
   std::int64_t length() const { return end - begin; }
 };
 
-// A quantity from this moment on.
+// The value of a quantity from this moment on.
 struct trace_count {
   std::int64_t time = 0;
   double value = 0;
 };
 
-// What one rank did: its rows with their names, what happened on them, and one quantity over time.
+// The trace of one rank: the names of its rows, the slices on them, and one quantity over time.
 struct rank_trace {
   int rank = 0;
   std::vector<std::string> rows{};
@@ -53,7 +53,7 @@ inline std::string json_text(std::string_view text) {
   }
   return out + '"';
 }
-// JSON has no inf and no nan; they are texts.
+// JSON has no inf and no nan; they are written as texts.
 inline std::string json_number(double value) {
   return value - value == 0 ? shortest_text(value) : json_text(shortest_text(value));
 }
@@ -92,8 +92,8 @@ std::string chrome_events(const Trace& trace) {
   return out;
 }
 
-// New rows for slices that may overlap, given in the order in which they begin: each goes to the first row that is free by
-// then, as viewers show a row's slices only where they nest.
+// Adds rows for slices that may overlap, given in the order in which they begin. Each slice goes to the first row that is
+// free by then, because viewers show the slices of a row only if they nest.
 template <class Trace, class Slices>
 void add_side_by_side(Trace& trace, Slices slices, const std::string& name) {
   const std::size_t first = trace.rows.size();
@@ -111,7 +111,7 @@ void add_side_by_side(Trace& trace, Slices slices, const std::string& name) {
   }
 }
 
-// A whole file, of the events of all ranks.
+// A whole file with the events of all ranks.
 inline std::string chrome_file(std::string events) {
   const std::size_t last = events.find_last_of(',');
   if (last != events.npos) events.erase(last, 1);

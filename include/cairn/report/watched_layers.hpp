@@ -18,17 +18,17 @@
 
 namespace cairn::detail {
 
-// A layer of a network that runs, wherever it stands.
+// A layer of a network that runs, at any depth of blocks.
 template <class T, class Queue>
 struct layer_place {
-  std::string path; // as the names of its parameters begin: "2.0"
+  std::string path; // the prefix of its parameters' names: "2.0"
   const typename program<T, Queue>::element* code = nullptr;
   const stage* facts = nullptr;
-  const value_list* behind = nullptr; // the whole value, of which the layer makes the first tensors
+  const value_list* behind = nullptr; // the whole value after the layer, which makes its first tensors
   bool is_frozen = false;
   bool in_block = false;
 
-  // As it was typed. All that compilers add to a spelling is as long behind every type.
+  // The type as it was typed. The text that compilers add after a type has the same length for every type.
   std::string name() const {
     std::string_view all = facts->type;
     all.remove_suffix(std::min(all.size(), spelled_after));
@@ -57,7 +57,7 @@ void find_layers(const program<T, Queue>& p, std::vector<layer_place<T, Queue>>&
 
 enum class layer_pass : unsigned char { forward, recompute, backward };
 
-// One call of a layer. A layer that applies the activation beside it does that one's work.
+// One call of a layer. A layer that applies the activation beside it also does the activation's work.
 struct layer_run {
   std::uint32_t leaf = 0;
   layer_pass what = layer_pass::forward;
@@ -67,12 +67,12 @@ struct layer_run {
   std::uint64_t beside_flops = 0;
 };
 
-// Has the layers of a network called by functions of its own, wherever in blocks they stand, and tells of each call. What is
-// computed is what the network's own functions compute, as they call those: they stand in a copy of the program.
+// Calls the layers of a network, at any depth of blocks, by functions of its own and reports each call. These functions are
+// in a copy of the program and call the network's own, so the results are the same.
 template <class T, class Queue>
 class watched_layers {
 public:
-  // All of them, or those that stand in blocks.
+  // Watches all layers, or only those in blocks.
   explicit watched_layers(bool in_blocks_only) : in_blocks_only_(in_blocks_only) {}
   watched_layers(const watched_layers&) = delete;
   watched_layers& operator=(const watched_layers&) = delete;
@@ -80,7 +80,7 @@ public:
   // The layers of the network, from the first watched step on.
   const std::vector<layer_place<T, Queue>>& layers() const { return layers_; }
 
-  // Layers have no place for the one who watches them: a thread makes one step at a time.
+  // Makes `w` the watcher of this thread. The calls of layers have no argument for it, and a thread makes one step at a time.
   struct at_work {
     explicit at_work(watched_layers& w) : before(std::exchange(watching(), &w)) {}
     at_work(const at_work&) = delete;
@@ -91,12 +91,12 @@ public:
 
 protected:
   ~watched_layers() = default;
-  // Puts a mark into the queue; and what is told of a call between two of them.
+  // Puts a mark into the queue. The two functions after it report a call of a layer, before and after it runs.
   virtual std::size_t mark() = 0;
   virtual void about_to_run(const layer_run&) {}
   virtual void ran(const layer_run&) = 0;
 
-  // The copy of the program that a step is to run.
+  // The copy of the program that a watched step runs.
   const program<T, Queue>& watched(const program<T, Queue>& own) {
     if (layers_.empty()) {
       find_layers(own, layers_);
@@ -105,7 +105,7 @@ protected:
     code_->training = own.training;
     return *code_;
   }
-  // Before a step with this frame.
+  // To be called before a step with this frame.
   void begin_layers(const frame<T>& lent) { first_leaf_ = lent.random.position; }
 
 private:
@@ -163,7 +163,7 @@ private:
 
   bool in_blocks_only_;
   std::vector<layer_place<T, Queue>> layers_{};
-  std::deque<program<T, Queue>> programs_{}; // copies: they stay where they are
+  std::deque<program<T, Queue>> programs_{}; // copies, whose addresses do not change
   std::deque<std::vector<element>> elements_{};
   std::deque<std::vector<chain_of_block<T, Queue>>> chains_{};
   std::map<const program<T, Queue>*, program<T, Queue>*> copies_{};

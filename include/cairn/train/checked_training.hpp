@@ -19,8 +19,8 @@
 #include <cairn/train/optimizers/checked_optimizer.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
-// What a trainer is told is looked at before there is a trainer: each argument by itself, then whether they fit. The first
-// fault is one error, in a sentence; what would have been the trainer is then made of stand-ins, so that it stays the only.
+// Checks of a trainer's arguments before there is a trainer: each argument by itself, then whether they fit together. The
+// first fault is reported as one error, in a sentence. The trainer is then made of stand-ins, so that no other follows.
 
 namespace cairn::detail {
 
@@ -117,7 +117,7 @@ struct nothing_learnt_message {
   }
 };
 
-// Does no block of a network freeze what is inside?
+// Holds for a network in which no block freezes what is inside.
 struct nothing_frozen {
   template <class>
   static constexpr bool layer = true;
@@ -125,7 +125,7 @@ struct nothing_frozen {
   static constexpr bool group = !freezes<Part>;
 };
 
-// Arguments of a trainer that cannot be there, as diagnostics of an error (core/explain.hpp).
+// Invalid arguments of a trainer, as diagnostics in an error message (core/explain.hpp).
 template <class Model>
 struct replicated_again : replica_message {};
 template <class Model>
@@ -145,7 +145,7 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
-// Which group of ops a device lacks; 0: none. A cpu has all, which its own tests say.
+// The first group of ops that a device lacks; 0 if it has all. A cpu has all of them, which its own tests check.
 template <class Queue, class T>
 constexpr int missing_ops() {
   if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
@@ -173,7 +173,7 @@ struct callable {
   static constexpr bool group = true;
 };
 
-// What is wrong with the arguments of a trainer, if anything: the first, in the order in which one reads them.
+// The first fault in the arguments of a trainer, in reading order; nothing_wrong if there is none.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 struct training_diagnostic {
   using distribution = detail::distribution<Model>;
@@ -220,7 +220,7 @@ struct training_diagnostic {
   using type = typename decltype(diagnostic<Model>())::type;
 };
 
-// Do they all fit? If not, there has been an error.
+// Whether all arguments fit. If not, an error has been reported.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device,
           class Diagnostic = typename training_diagnostic<Model, Loss, Optimizer, Batch, T, Device>::type>
 inline constexpr bool right_training = Diagnostic::template right<Diagnostic>();

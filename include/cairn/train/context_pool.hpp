@@ -9,17 +9,17 @@
 
 namespace cairn::detail {
 
-// The execution contexts of a model: one for each evaluation that goes on at the same time, made when there is none to give
-// and kept for the next. Any thread may take one.
+// The execution contexts of a model, one for each concurrent evaluation. A context is made when none is free, and kept for
+// later calls. Any thread may take one.
 //
-// A context on several threads is the first one alone, and only a call that finds no other under way has it: many calls at
-// once keep the cores busy, and more threads than cores would make each of them late. One lock is held for a few
-// instructions when a context is taken and when it comes back; the one that came back last is taken first, as its memory is
-// in the cache. It costs some 10 ns a call.
+// Only the first context may have several threads, and a call gets it only if no other call is running: concurrent calls keep
+// the cores busy by themselves, and more threads than cores would delay each of them. A lock is held for a few instructions
+// when a context is taken and when it is returned. This costs about 10 ns a call. The context that was returned last is taken
+// first, as its memory is in the cache.
 template <class Context>
 class context_pool {
 public:
-  // first_is_wide: it has several threads.
+  // `first_is_wide`: the first context has several threads.
   context_pool(std::unique_ptr<Context> first, bool first_is_wide) : first_is_wide_(first_is_wide) {
     all_.push_back(std::move(first));
     free_.reserve(all_.capacity());
@@ -28,7 +28,7 @@ public:
   context_pool(const context_pool&) = delete;
   context_pool& operator=(const context_pool&) = delete;
 
-  // A context until the end of the scope, whatever is thrown there.
+  // Holds a context until the end of the scope, also if an exception is thrown there.
   class [[nodiscard]] lease {
   public:
     lease(context_pool& pool, Context& own) : pool_(pool), own_(own) {}
@@ -44,7 +44,7 @@ public:
     Context& own_;
   };
 
-  // make() gives a std::unique_ptr<Context> with one thread. It is called without the lock: other calls go on meanwhile.
+  // make() returns a std::unique_ptr<Context> with one thread. It is called without the lock, so that other calls go on.
   template <class Make>
   lease take(const Make& make) {
     if (Context* const own = take_free()) return {*this, *own};
@@ -90,7 +90,7 @@ private:
   const bool first_is_wide_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> all_;
-  std::vector<Context*> free_; // but for a wide one
+  std::vector<Context*> free_; // without the first one if that is wide
   std::size_t in_use_ = 0;
 };
 

@@ -14,22 +14,23 @@
 
 namespace cairn {
 
-// When a bucket leaves: as soon as the backward that completes it is done, while the backwards below it still run
-// (the default), or after the whole backward, which is only good for comparing.
+// When a bucket is sent: as soon as the backward that completes it is done, while the backwards below it still run (the
+// default), or after the whole backward pass, which is useful for comparisons only.
 struct overlapped {};
 struct after_backward {};
 
-// BatchNorm's statistics are those of the rows of all ranks, as torch.nn.SyncBatchNorm's: N ranks are one rank with the whole
-// batch, within rounding, and all ranks have the same running statistics, bit for bit. Without it each rank has statistics of
-// its own rows. Each micro-batch has its own; ranks may have different numbers of rows, and join() as without it.
+// Computes BatchNorm's statistics over the rows of all ranks, like torch.nn.SyncBatchNorm: N ranks are equal to one rank with
+// the whole batch, within rounding, and all ranks have the same running statistics, bit for bit. Without it each rank has the
+// statistics of its own rows. Each micro-batch has its own statistics. Ranks may have different numbers of rows, and may
+// join() as without this option.
 //
-// It costs a small all_reduce for each such layer in forward, 16 bytes for each feature and 8, and one in a backward that makes
-// an input gradient, 16 bytes for each feature. Nothing hides them: the layer waits. A recompute and an evaluation make none. The
-// sums stay from forward to backward: so many bytes for each layer, which trainer::bytes_on_device() counts. A network without
-// such layers, and one rank alone, are left as they are.
+// It costs a small all_reduce for each such layer in forward, of 16 bytes for each feature and 8, and one in each backward
+// that makes an input gradient, of 16 bytes for each feature. They are not overlapped with work: the layer waits. A recompute
+// and an evaluation make none. The sums are stored from forward to backward, which takes the same number of bytes for each
+// layer; trainer::bytes_on_device() counts them. A network without such layers and a single rank are not changed.
 //
-// The other ranks see a step from its first such call on: what fails behind it is final until synchronize(). trainer::forward()
-// makes these calls too, so all ranks call it.
+// The other ranks see a step from its first such call on, so a failure after that call is final until synchronize().
+// trainer::forward() makes these calls too, so all ranks must call it.
 struct sync_batch_norm {};
 
 namespace detail {
@@ -50,7 +51,7 @@ struct ddp_options {
                  ...),
                 "ddp: an option is bucket_bytes<N>, overlapped, after_backward or sync_batch_norm");
 
-  // 25 MiB is what PyTorch's users know.
+  // The default of 25 MiB is PyTorch's.
   static constexpr std::size_t bytes = [] {
     std::size_t chosen = 25_MiB;
     for (const std::size_t given : {std::size_t{0}, is_bucket_bytes<Options>::bytes...})
@@ -63,13 +64,12 @@ struct ddp_options {
 
 } // namespace detail
 
-// A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their
-// gradients are summed over Communicator in buckets before each update. It computes what Model computes, but for
-// sync_batch_norm.
+// A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their gradients are
+// summed over Communicator in buckets before each update. It computes the same function as Model, except with sync_batch_norm.
 //
-// It owns the model: a trainer of ddp<Model, ...> is the only thing that can run it, and that one reduces. The options
-// are bucket_bytes<N>, overlapped or after_backward, and sync_batch_norm. Of a fused_update the next bucket has to be
-// complete before one is waited for, so that two are in memory at a time.
+// It owns the model: only a trainer of ddp<Model, ...> can run it, and that trainer reduces the gradients. The options are
+// bucket_bytes<N>, overlapped or after_backward, and sync_batch_norm. With a fused_update a bucket is waited for only when the
+// next one is complete, so that two are in memory at a time.
 template <class Model, class Communicator, class... Options>
 struct ddp {
   using model = Model;
@@ -79,13 +79,13 @@ struct ddp {
 
 namespace detail {
 
-// How a trainer sees its model: a plain one is the only rank of a job of its own.
+// A trainer's view of its model. A plain model is the only rank of a job of its own.
 template <class Model>
 struct distribution {
   using model = Model;
   using communicator_type = loopback::rank;
   using options = ddp_options<>;
-  using update = used_in_backward<1, 1>; // of a fused_update: layer by layer
+  using update = used_in_backward<1, 1>; // with a fused_update: layer by layer
   static constexpr bool distributed = false;
   static constexpr bool way_outside = false;
   static constexpr bool checkpointed_outside = false;

@@ -40,7 +40,7 @@ private:
   Device* device_;
 };
 
-// The device of a trainer: of this rank, where there are several.
+// The device of a trainer; with several ranks, that of this rank.
 template <class Device, class Options, class Communicator>
 held_device<Device> device_of(const Options& given, const Communicator* comm) {
   given.check();
@@ -50,7 +50,7 @@ held_device<Device> device_of(const Options& given, const Communicator* comm) {
   return held_device<Device>(on);
 }
 
-// Waits for a device where nothing else has to be looked at.
+// Waits for a device, without checking anything else meanwhile.
 template <class Device>
 struct plain_wait {
   Device& device;
@@ -60,18 +60,18 @@ struct plain_wait {
   }
 };
 
-// Everything that the passes of one caller write: the arena, and inputs and outputs on their way. The weights are no part of
-// it. A trainer has one context, a model one for each evaluation that goes on at the same time.
+// All memory that the passes of one caller write: the arena, and inputs and outputs in transit. The weights are not part of
+// it. A trainer has one context, a model has one for each concurrent evaluation.
 //
-// One thread at a time uses a context and the queue of its device. Where the host cannot read the device's memory, inputs go
-// there through slots, each with `more` bytes behind them for what else a step has to tell.
+// One thread at a time uses a context and the queue of its device. Where the host cannot access the device's memory, inputs go
+// there through slots. Each slot has `more` bytes after the inputs, for other data of a step such as targets.
 //
-// `lend(rows)` below gives a frame with the weights, made by blank().
+// `lend(rows)` below returns a frame with the weights, made by blank().
 template <class Plan, class T, class Device>
 class execution_context {
 public:
   using plan = Plan;
-  using sum = accumulated<T>; // of inputs and outputs as they are shown
+  using sum = accumulated<T>; // of inputs and outputs as the program sees them
   using queue = typename Device::queue;
   using memory = typename Device::memory;
   static constexpr bool is_apart = !shares_memory<Device>;
@@ -87,7 +87,7 @@ public:
   static constexpr std::size_t arena_of(std::size_t asked) {
     return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
   }
-  // Everything that it allocates on the device.
+  // The number of bytes that it allocates on the device.
   static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
     std::size_t all = arena_of(arena) + working_type::bytes;
     if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
@@ -119,8 +119,9 @@ public:
     f.why = why;
     return f;
   }
-  // f(frame) with inputs too. Where ops cannot read them from where the program has them they go through a slot, whose rest
-  // write(bytes) fills; what f puts on the queue may read all of it. `wait` waits for an event.
+  // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
+  // through a slot, and write(bytes) fills the rest of that slot. Ops that f puts on the queue may read the whole slot. `wait`
+  // waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {
@@ -138,7 +139,7 @@ public:
     }
   }
 
-  // The first output of these samples in evaluation mode, on the device, until the next pass; `where` is for errors.
+  // Returns the first output of these samples in evaluation mode, on the device until the next pass; `where` is for errors.
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate(const Code& code, const Inputs& inputs, const Lend& lend, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
@@ -148,7 +149,7 @@ public:
   tensor_view<const T> evaluated(std::size_t rows) {
     return outputs_type::view(static_cast<const T*>(elements_at(place_of_evaluated())), 0, rows, outputs_type::values);
   }
-  // The same in memory of its own, or in that of the caller; of a with_all_outputs an array of all.
+  // The same in memory of its own (with a with_all_outputs, an array of all outputs), or in the caller's memory.
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   typename outputs_type::template given<owned_tensor<sum>> evaluate_apart(const Code& code, const Inputs& inputs,
                                                                           const Lend& lend, const char* where, const Wait& wait) {
@@ -182,7 +183,7 @@ public:
       return all;
     }
   }
-  // Numbers that lie on the device, in memory of the host.
+  // Copies elements from the device to memory of the host, and waits for the copy.
   template <class U, class Wait>
   owned_tensor<U> fetched(const tensor_view<const U>& there, const Wait& wait) {
     owned_tensor<U> own(there.rows(), there.sample_shape());

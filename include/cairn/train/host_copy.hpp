@@ -12,8 +12,8 @@
 
 namespace cairn::detail {
 
-// Numbers of a device as the host reads and writes them: the numbers themselves where it may, else a copy of them, of which
-// give_back() brings what was changed to the device. It waits for the device, so it is no part of a step.
+// Elements in device memory for the host to read and write: the elements themselves where the host can access them, otherwise
+// a copy, which give_back() writes back to the device. It waits for the device, so it is not used in a step.
 template <class T, class Device>
 class host_copy {
 public:

@@ -24,7 +24,7 @@ namespace detail {
 
 struct stand_in_layer; // net/checked_network.hpp
 
-// One array among several, whatever its type: it stays where it is.
+// A reference to one of several arrays of any type. Nothing is copied.
 struct input_array {
   const void* array = nullptr;
   const void* (*first)(const void*) = nullptr;
@@ -39,7 +39,7 @@ struct input_array {
   }
 };
 
-// What several inputs of a step are: see inputs().
+// Several inputs of a step: see inputs().
 template <class... Elements>
 struct input_arrays {
   std::array<input_array, sizeof...(Elements)> arrays;
@@ -56,7 +56,7 @@ detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... array
 
 namespace detail {
 
-// Calls f with what a loader gives as inputs: one view, or several as inputs(...).
+// Calls f with the inputs of a loader: one view, or several as inputs(...).
 template <class... Views, class F>
 decltype(auto) with_inputs(const std::tuple<Views...>& several, F&& f) {
   return std::apply([&](const auto&... views) -> decltype(auto) { return f(inputs(views...)); }, several);
@@ -66,7 +66,7 @@ decltype(auto) with_inputs(const View& one, F&& f) {
   return f(one);
 }
 
-// The types of the elements of these inputs, one for each array; none if they are no inputs.
+// The element types of these inputs, one for each array; empty if the type is not one of inputs.
 template <class Inputs>
 struct array_types : type_of<pack<>> {};
 template <numbers Inputs>
@@ -78,7 +78,7 @@ struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> 
 
 } // namespace detail
 
-// What a step takes: numbers, or several arrays of them.
+// The inputs of a step: one array of numbers, or several.
 template <class Inputs>
 concept step_inputs = (detail::array_types<Inputs>::type::size > 0);
 
@@ -97,11 +97,12 @@ input_arrays<number_of<Arrays>...> as_arrays(const std::tuple<Arrays...>& all) {
   return std::apply([](const auto&... arrays) { return inputs(arrays...); }, all);
 }
 
-// Is a plan that of the network that stands in after an error (net/checked_network.hpp)?
+// Whether a plan is that of the stand-in network after an error (net/checked_network.hpp).
 template <class Plan>
 inline constexpr bool is_stand_in = std::is_same_v<typename Plan::elements, pack<stand_in_layer>>;
 
-// The inputs that a network is given: checked, and where they are. Inputs and Constants are the lists of its plan.
+// The inputs that a network is given: checks them, and keeps where they are. Plan::inputs and Plan::constants list the
+// expected ones.
 template <class Plan, class T>
 class taken_inputs {
 public:
@@ -109,7 +110,7 @@ public:
   static constexpr std::size_t tensor_count = Plan::inputs.size();
   static constexpr std::size_t count = tensor_count + Plan::constants.size();
 
-  // How many samples there are: as many in every array but those that the whole batch shares.
+  // Returns the number of samples, which must be the same in every array, except in those that the whole batch shares.
   template <step_inputs Inputs>
   static std::size_t rows(const Inputs& given, std::size_t most, const char* where) {
     if constexpr (is_right<Inputs>()) {
@@ -138,7 +139,8 @@ public:
     }
   }
 
-  // The same, copied to where the host may write, and then there they are, for a device that cannot read the program's arrays.
+  // For a device that cannot read the program's arrays: copy() writes them to memory that the host can write, and
+  // take_copied() takes them from the place where the device has them.
   static constexpr tensor_layout tensors_at{Plan::inputs, sizes_of<sum>, Plan::batch};
   static constexpr tensor_layout constants_at{Plan::constants, Plan::to.sizes, Plan::batch};
   static constexpr std::size_t bytes = tensors_at.size + constants_at.size;
@@ -173,7 +175,7 @@ private:
   using element_of =
       std::conditional_t<expected(K).type == element::int32, std::int32_t, std::conditional_t<(K < tensor_count), sum, T>>;
 
-  // Are the arrays as many as the network takes, each of the right type? If not, there has been an error.
+  // Whether there are as many arrays as the network takes, each of the right type. If not, an error has been reported.
   template <class Inputs, class Types = typename array_types<Inputs>::type>
   static constexpr bool is_right() {
     if constexpr (is_stand_in<Plan>) return false; // there has been an error
@@ -196,7 +198,7 @@ private:
     else return type_of<wrong_inputs<pack_element<K, Types>, element_of<K>>>{};
   }
 
-  // Names are made only for an error: a step allocates nothing.
+  // Texts are made only for an error, so that a step allocates nothing.
   static std::size_t count_all(const std::array<input_array, count>& arrays, std::size_t most, const char* where) {
     std::size_t rows = 0;
     for (std::size_t k = 0; k < count; ++k) {

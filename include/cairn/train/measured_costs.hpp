@@ -30,7 +30,7 @@ namespace cairn {
 
 namespace detail {
 
-// Normal numbers in the tensors of T; integers stay zeros, which every vocabulary has.
+// Fills the tensors of T with normally distributed numbers. Integers stay zero, an index that every vocabulary has.
 template <class T, class List>
 void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
   for (std::size_t k = 0; k < list.size(); ++k)
@@ -38,9 +38,9 @@ void fill_real(const List& list, const tensors<T>& to, std::size_t batch) {
       fill_normal(std::span<T>{to[k], list[k].elements(batch)}, random_key{.seed = 1, .position = std::uint32_t(k)});
 }
 
-// Gives all copies of a stage the mean of their costs: what a measurement adds to one of them is no reason to treat it
-// otherwise, and a solver solves equal stages once. Copies are of one type and equal sizes; the lowest that learns has a
-// backward of its own, as it makes no gradient of its input.
+// Gives all copies of a stage the mean of their costs: noise in a measurement is no reason to treat copies differently, and a
+// solver solves equal stages only once. Copies have one type and equal sizes. `lowest` is the lowest stage that learns. Its
+// backward makes no input gradient, so it keeps its own cost.
 inline void average_copies(std::span<stage_cost> costs, std::span<const stage> stages, std::size_t lowest) {
   const auto are_copies = [&](std::size_t i, std::size_t k) {
     return stages[i].output.per_sample == stages[k].output.per_sample && stages[i].parameters == stages[k].parameters &&
@@ -65,8 +65,8 @@ inline void average_copies(std::span<stage_cost> costs, std::span<const stage> s
   }
 }
 
-// Makes the steps of a network one after another, each op so often as its time takes to be told from nothing, and keeps the least
-// time of each. Plan has no fused update.
+// Runs steps of a network one after another and keeps the least time of each op. An op that is too short for the device's
+// clock is repeated until its time can be measured. Plan has no fused update.
 template <class Plan, class Net, class T, class Device>
 class timed_steps {
   using plan = Plan;
@@ -95,7 +95,7 @@ public:
     step_walk(list.ops(), rows(), this).run();
     ++step_;
   }
-  // The least of all steps but the first, in which memory is touched first, and libraries choose how they compute.
+  // The least of all steps except the first, which touches new memory, and in which libraries choose algorithms.
   std::vector<stage_cost> costs() const {
     std::vector<stage_cost> out = costs_;
     for (stage_cost& c : out)
@@ -116,7 +116,7 @@ private:
   Device& device() { return weights_.device(); }
   auto& queue() { return device().compute(); }
   template <class List, class Layout>
-  void send(const List& what, const Layout& layout, typename Device::memory& to) { // random numbers
+  void send(const List& what, const Layout& layout, typename Device::memory& to) { // fills the tensors at random
     const auto here = device().staging(layout.size);
     fill_real<T>(what, tensors<T>{here.data(), layout.offsets.data()}, plan::batch);
     upload(queue(), layout.size, to.data(), static_cast<const std::byte*>(here.data()));
@@ -126,7 +126,7 @@ private:
   static const std::array<step_row, step_op_kinds>& rows() {
     static constexpr std::array<step_row, step_op_kinds> all = [] {
       std::array<step_row, step_op_kinds> out{};
-      for (step_row& r : out) r = [](void*, const step_op&) {}; // it computes nothing, or is no matter of a stage
+      for (step_row& r : out) r = [](void*, const step_op&) {}; // ops that compute nothing or belong to no stage
       const auto at = [&out](step_op_kind kind) -> step_row& { return out[static_cast<std::size_t>(kind)]; };
       at(step_op_kind::forward) = &row<&stage_cost::forward>;
       at(step_op_kind::backward) = &row<&stage_cost::backward>;
@@ -140,7 +140,7 @@ private:
     auto& me = *static_cast<timed_steps*>(self);
     me.time(o.index, me.costs_[o.stage].*Cost);
   }
-  void take_loss(std::size_t t) { // in its place
+  void take_loss(std::size_t t) { // uploads random numbers in place of the loss's gradient
     upload(queue(), loss_gradient_.size(), lent_.elements(plan::trained::memory.at[t].output_gradient),
            static_cast<const T*>(loss_gradient_.data()));
   }
@@ -153,7 +153,7 @@ private:
     const auto each = static_cast<std::uint64_t>(std::max<std::int64_t>(took, 0)) / times;
     cost = std::min(cost, std::max<std::uint64_t>(each, 1));
   }
-  std::int64_t take(std::size_t t, std::size_t times) { // one op, so often
+  std::int64_t take(std::size_t t, std::size_t times) { // runs op t `times` times
     watch_.restart();
     const std::size_t begin = watch_.mark();
     for (std::size_t i = 0; i < times; ++i) run_op(weights_.code(), queue(), lent_, t);
@@ -166,7 +166,7 @@ private:
   typename Device::memory gradients_;
   gradient_place<sum> place_;
   typename Device::memory inputs_, constants_;
-  std::vector<T> loss_gradient_; // in place of that of a loss
+  std::vector<T> loss_gradient_; // random numbers in place of the loss's gradient
   stopwatch watch_;
   frame<T> lent_{};
   int step_ = 0;
@@ -193,14 +193,14 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
 
 } // namespace detail
 
-// What each stage of a network costs on this device, in nanoseconds for a step of Batch samples: the least of three
-// steps of store_all, each op timed by itself, on normal numbers; copies of a stage cost what they do on average. A step before
-// them is not counted: in it memory is touched first, and libraries choose how they compute. Ops that are too short for the
-// device's clock are timed several at once. memory_curve{measured_costs<Net, 64>()} then solves with times in place of FLOPs,
-// which know nothing of memory bandwidth, nor of what it takes to start a kernel. Device is the one that will train.
+// Returns the cost of each stage of a network on this device, in nanoseconds for a step of Batch samples: the least of three
+// steps of store_all, each op timed by itself, on normally distributed numbers. Copies of a stage get the mean of their costs.
+// A first step is not counted: it touches new memory, and libraries choose algorithms in it. Ops that are too short for the
+// device's clock are repeated and timed together. memory_curve{measured_costs<Net, 64>()} then solves with times in place of
+// FLOPs, which ignore memory bandwidth and the time to start a kernel. Device must be the one that will train.
 //
-// An activation that a product applies to its own result costs nothing here, and the product a little more. A tape that a
-// block can make without its output was not timed: its share of a forward is that of its FLOPs.
+// An activation that a product applies to its own result costs nothing here, and the product costs a little more. A tape that
+// a block can make without its output is not timed. Its cost is the part of the forward time that corresponds to its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
 std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;

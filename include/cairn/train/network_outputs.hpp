@@ -12,16 +12,16 @@
 
 namespace cairn::detail {
 
-// The outputs that the program sees of a network: the first tensor of its last value, or all of a with_all_outputs.
+// The outputs of a network that the program sees: the first tensor of its last value, or all tensors of a with_all_outputs.
 template <class Plan, class T>
 struct network_outputs {
   static constexpr std::size_t count = Plan::all_outputs ? Plan::outputs.count : 1;
   static constexpr value_list list{Plan::outputs, count};
-  // Where each begins, in the network's memory and as it is shown; gradients lie as values do.
+  // The layouts of the outputs in the network's memory (`values`) and for the program (`sums`). Gradients lie as values do.
   static constexpr tensor_layout values{list, sizes_of<T>, Plan::batch};
   static constexpr tensor_layout sums{list, sizes_of<accumulated<T>>, Plan::batch};
 
-  // One of them as it is, all as an array.
+  // One output as a tensor; those of a with_all_outputs as an array.
   template <class Tensor>
   using given = std::conditional_t<Plan::all_outputs, std::array<Tensor, count>, Tensor>;
   template <class Tensor>

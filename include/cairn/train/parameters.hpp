@@ -19,7 +19,7 @@
 namespace cairn {
 
 // One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
-// "2.0.weight"), what the layer says of it, the layer's index among all layers, and its elements.
+// "2.0.weight"), its metadata from the layer, the layer's index among all layers, and its elements.
 template <class T>
 struct named_parameter {
   std::string name;
@@ -33,33 +33,33 @@ struct named_parameter {
 
 namespace detail {
 
-// The same, with elements that are only read.
+// The same with read-only elements.
 template <class T>
 named_parameter<const T> read_only(const named_parameter<T>& q) {
   return {q.name, q.facts, q.leaf, q.index, q.numbers, q.is_frozen, q.place};
 }
 
-// The flat buffers of a network: its parameters, and what it keeps besides.
+// The flat buffers of a network: its parameters, and its buffers (with frozen parameters among them).
 template <class T>
 struct flat_buffers {
   std::span<T> parameters;
   std::span<T> buffers;
 };
 
-// How places make names: as those of the same nn.Sequential, or as earlier versions made them. There Sequentials in Sequentials
-// counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks as others are.
+// How names follow from places: as in the same nn.Sequential of PyTorch, or as in earlier versions of Cairn. There, nested
+// Sequentials counted as one, Inputs had a place, and frozen<> and checkpoint<> were blocks like others.
 enum class naming : unsigned char { as_torch, as_before };
 
-// Where the names of a chain begin: "2.0.", and the place of its first stage if it is a part of the chain around it.
+// The beginning of the names in a chain, such as "2.0.", and the place of its first stage if it is a part of another chain.
 struct chain_names {
   std::string prefix{};
   std::size_t first = 0;
-  bool is_inside = false; // is it what a block without names stands around?
+  bool is_inside = false; // it is inside a block that is left out of names
   bool is_part = false;   // its stages have no names of their own
   naming how = naming::as_torch;
 };
 
-// Names the stages of a chain one after another: what stands before the name of a parameter.
+// Names the stages of a chain one after another. A stage's name is the beginning of the names of its parameters.
 template <class T, class Queue>
 class stage_names {
 public:
@@ -70,7 +70,7 @@ public:
     else levels_.push_back({at.prefix, at.first});
   }
 
-  // The name of stage i, asked for in order.
+  // The name of stage i. Must be called for the stages in order.
   std::string next(std::size_t i) {
     if (at_.is_part) return at_.prefix;
     if (at_.how == naming::as_before) return text(at_.prefix, i);
@@ -87,7 +87,7 @@ public:
     levels_.back().place += code_.at(i).places;
     return text(here_.prefix, here_.place);
   }
-  // Where the names of chain c of a block begin, if that is the stage whose name was just asked for.
+  // The beginning of the names in chain c of a block, whose own name next() has just returned.
   chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
     if (!block.part_name.empty())
       return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
@@ -106,7 +106,7 @@ private:
   const code_type& code_;
   const chain_names& at_;
   std::vector<level> levels_; // the Sequentials around the next stage
-  std::size_t next_ = 0;      // mark of the nesting
+  std::size_t next_ = 0;      // index of the next mark in code_.nesting
   level here_;
 };
 
@@ -117,8 +117,8 @@ struct chain_begin {
   std::size_t buffer = 0;
 };
 
-// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. Nothing is read of the flat
-// buffers here.
+// Calls f with every parameter of a chain, or with every buffer, from the first layer to the last. The elements themselves are
+// not read here.
 template <bool Buffers, class T, class Queue, class F>
 void walk_parameters(const program<T, Queue>& p, const flat_buffers<accumulated<T>>& all, F& f, const chain_names& called = {},
                      const chain_begin& begin = {}) {
@@ -161,8 +161,8 @@ void for_each_second_name(const program<T, Queue>& p, F&& f, naming how = naming
   }
 }
 
-// The initial value of element j: a function of the seed and of where the tensor stands, not of the policy, the number of
-// ranks or the batch.
+// The initial value of element j: a function of the seed and of the tensor's place in the network. It does not depend on the
+// policy, the number of ranks or the batch.
 template <class T>
 T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
   const auto scale = static_cast<T>(start.scale);
@@ -175,8 +175,8 @@ T initial_value(const initial& start, const random_key& key, std::uint64_t j) {
   }
 }
 
-// Calls f with every parameter of a network, from the first layer to the last; and with every buffer. The two blocks are the
-// flat buffers of both.
+// Call f with every parameter, or with every buffer, of a network, from the first layer to the last. `parameters` and
+// `buffers` are the flat buffers of both.
 template <class T, class Queue, class F>
 void for_each_parameter(const program<T, Queue>& p, std::span<accumulated<T>> parameters, std::span<accumulated<T>> buffers,
                         F&& f, naming how = naming::as_torch) {
@@ -206,7 +206,7 @@ void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters
   for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
 }
 
-// A 64-bit number of the bits of a buffer: equal if and, for all one can meet, only if they are equal. The size is a
+// A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a
 // multiple of the alignment, as that of every buffer of parameters.
 inline std::uint64_t checksum(std::span<const std::byte> bits) {
   hash64 h;

@@ -34,28 +34,27 @@ namespace cairn {
 
 namespace detail {
 
-// Whether callers at the same time have a queue each: where ops on the queue of any object reach the memory of any other of the
-// same type. A device has to promise that, and a cpu does; elsewhere the calls of a model take turns on its device.
+// Whether concurrent callers have a queue each. For this, ops on the queue of any device object must be able to access the
+// memory of any other object of the same type. A cpu promises this; on other devices the calls of a model take turns.
 template <class Device>
 inline constexpr bool queue_for_each_caller = false;
 template <>
 inline constexpr bool queue_for_each_caller<cpu> = true;
 
-// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if it Trains, its training step is
-// compiled too.
+// The parameters and buffers of a network on a device. Plan is the blueprint of Net; if `Trains`, its step is compiled too.
 //
-// As with a container, const members may be called by any number of threads at the same time, and others by one thread while
-// there is no other call. A trainer is one thread's altogether.
+// As with a container, any number of threads may call const members at the same time, and one thread may call others while
+// there is no other call. A trainer belongs to one thread altogether.
 template <class Plan, class Net, class T, class Device, bool Trains>
 class weights_of {
 public:
   using plan = Plan;
-  using sum = accumulated<T>; // of parameters and buffers as they are shown
+  using sum = accumulated<T>; // of parameters and buffers as the program sees them
   using queue = typename Device::queue;
   using memory = typename Device::memory;
   static constexpr bool takes_turns = !Trains && !queue_for_each_caller<Device>;
 
-  static_assert(plan::right_ties || true); // what is wrong says so itself
+  static_assert(plan::right_ties || true); // wrong ties report their own error
 
   weights_of(held_device<Device> device, seed s)
       : device_(std::move(device)), parameters_(device_->allocate(plan::parameter_block * sizeof(sum))),
@@ -88,13 +87,13 @@ public:
     [[maybe_unused]] const auto turn = this->turn();
     return detail::checksum(std::as_bytes(host_copy<const sum, Device>(*device_, parameters()).numbers()));
   }
-  // All numbers where the host may use them. Of a const owner they are only read.
+  // All elements, where the host can access them. Those of a const owner may only be read.
   weights_on_host<T, Device> on_host() const {
     [[maybe_unused]] const auto turn = this->turn();
     return {code(), *device_, every_parameter(), every_buffer()};
   }
 
-  // Every parameter, then every buffer, where it lies: the host may not be able to read it.
+  // Calls f with every parameter, then with every buffer, in the device's memory. The host may not be able to read it.
   template <class F>
   void for_each(F& f) const {
     const flat_buffers<sum> all{.parameters = every_parameter(), .buffers = every_buffer()};
@@ -109,7 +108,7 @@ public:
     if constexpr (!std::is_same_v<own, others>) {
       refuse<other_function<own, others>>();
     } else {
-      // Name by name, as a frozen block's parameters lie elsewhere. Neither goes on before it is done.
+      // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
       [[maybe_unused]] const auto turn = other.turn();
       finish_on_host(other.device().compute());
       std::vector<std::span<sum>> from;
@@ -124,7 +123,7 @@ public:
     }
   }
 
-  // The use of the device's queue by a const member: until the end of the scope, where callers take turns.
+  // A lock for a const member's use of the device's queue, until the end of the scope; empty where callers do not take turns.
   auto turn() const {
     if constexpr (takes_turns) return std::unique_lock(turns_);
     else return no_turns{};
@@ -149,7 +148,7 @@ private:
                     "after it, or ask a model that has a copy of the weights");
 }
 
-// Weights that are trained: one arena for the passes of a step and for evaluation, which belongs to one thread.
+// Weights that are trained, with one arena for the passes of a step and for evaluation. A replica belongs to one thread.
 template <class Plan, class Net, class T, class Device>
 class replica : public weights_of<Plan, Net, T, Device, true>, public execution_context<Plan, T, Device> {
   using learnt = weights_of<Plan, Net, T, Device, true>;
@@ -165,14 +164,14 @@ public:
     if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
   }
 
-  // Everything that it allocates on the device.
+  // The number of bytes that it allocates on the device.
   static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
     std::size_t all = learnt::weight_bytes + context::bytes(arena, more) + working_weights_type::bytes;
     if constexpr (plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
     return all;
   }
 
-  // While it lives, a function of the program reads the outputs of a step that is half made, and the arena stays as it is.
+  // While it lives, a function of the program reads the outputs of an unfinished step, so the arena must not change.
   class half_step {
   public:
     explicit half_step(replica& of) : of_(of) { of_.is_half_made_ = true; }
@@ -184,13 +183,13 @@ public:
     replica& of_;
   };
   half_step in_half_step() { return half_step(*this); }
-  // Throws if the caller is that function.
+  // Throws input_error if that function is the caller.
   void expect_whole_step() const {
     if (is_half_made_) refuse_half_step();
   }
 
-  // Everything of a frame that the whole network shares, without its inputs. Weights of a narrow T are made anew for each
-  // pass, so whatever wrote to the parameters, layers never read old ones.
+  // A frame with everything that the whole network shares, without its inputs. With a 16-bit T the working copy of the weights
+  // is made anew for each pass, so layers never read old ones, whatever wrote to the parameters.
   frame<T> lend(std::size_t rows, pass why) {
     expect_whole_step();
     frame<T> f = this->blank(rows, why);
@@ -215,7 +214,7 @@ public:
     return this->evaluate_into(this->code(), inputs, into, for_evaluation(), where, this->wait());
   }
 
-  // The program has, or has had, a way to write to the weights: here nothing is kept that could be old.
+  // The program can write to the weights now (changed) or at any later time (opened). A replica has nothing that could be old.
   void changed() {}
   void opened() {}
 
@@ -229,7 +228,7 @@ private:
   bool is_half_made_ = false;
 };
 
-// The weights of a model or a trainer, and their numbers where the host may use them: of a trainer with its optimizer's states.
+// The weights of a model or a trainer, and their elements where the host can access them.
 template <class Owner>
 auto& weights_in(Owner& owner) {
   if constexpr (requires { owner.inside().replica; }) return owner.inside().replica;
@@ -238,7 +237,7 @@ auto& weights_in(Owner& owner) {
 template <class Owner>
 auto on_host(Owner& owner) {
   auto& weights = weights_in(owner);
-  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // they may be
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(weights)>>) weights.changed(); // the caller may change them
   return weights.on_host();
 }
 

@@ -12,8 +12,8 @@
 
 namespace cairn {
 
-// Numbers that lie one after another and say where and how many: a std::span, a std::vector, a tensor_view, a
-// std::array, an xtensor. They are read in place.
+// A contiguous array of numbers with data() and size(): a std::span, a std::vector, a tensor_view, a std::array, an xtensor.
+// It is read in place.
 template <class Range>
 concept numbers = requires(const Range& r) {
   { r.size() } -> std::convertible_to<std::size_t>;
@@ -27,7 +27,7 @@ namespace detail {
 template <numbers Range>
 using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
 
-// An array that tells its strides has to be contiguous, the last axis fastest.
+// Throws input_error if an array has strides and is not contiguous, with the last axis fastest.
 template <class Range>
 void check_layout(const Range& range, const char* where) {
   if constexpr (requires {
@@ -46,7 +46,7 @@ void check_layout(const Range& range, const char* where) {
   }
 }
 
-// The first number. An xtensor view of an array says where the array begins, and how far from there its own part does.
+// A pointer to the first number. The data() of an xtensor view is that of the array; data_offset() is where the view begins.
 template <class Range>
 auto* first_number(const Range& range) {
   if constexpr (requires { range.data_offset(); }) return range.data() + static_cast<std::ptrdiff_t>(range.data_offset());
@@ -59,15 +59,16 @@ inline std::string extents_text(const shape& s) {
   return text + ")";
 }
 
-// What an array that knows its extents says of one sample has to fit what is expected: the same extents. One that is as
-// large, where either has one axis only, is taken too: rows of an image are one after another, flattened or not.
+// Compares the extents of one sample, in an array that knows its extents, with the expected ones; throws input_error if they
+// differ. A sample of the same size is accepted too where either has only one axis: an image has its rows one after another,
+// flattened or not.
 inline void check_sample(const shape& found, const shape& expected, const char* where) {
   if (found == expected || (found.size() == expected.size() && (found.rank < 2 || expected.rank < 2))) return;
   throw input_error(std::string(where) + ": expected samples of the shape " + extents_text(expected) +
                     ", found samples of the shape " + extents_text(found));
 }
 
-// How many samples there are: 1 … most, and nothing left over.
+// Returns the number of samples. Throws input_error if it is not 1 … `most`, or if the last sample is incomplete.
 template <class Range>
 std::size_t count_rows(const Range& range, const shape& sample, std::size_t most, const char* where) {
   check_layout(range, where);

@@ -30,17 +30,17 @@ inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Mo
 
 } // namespace detail
 
-// One thread's way to evaluate a model: the weights are the model's, and the arena, the queue and its threads are the session's,
-// made by the constructor. Nothing is shared with other threads, and no call allocates or takes a lock: the lowest latency,
-// and the steadiest.
+// Evaluates a model on one thread. The weights are the model's. The arena, the queue and its threads are the session's, made
+// by the constructor. No call allocates or takes a lock, and only the weights are shared with other threads: the lowest
+// latency, and the steadiest.
 //
 //   const model<Net, batch<1>> net;                         // shared by all threads
 //   session own{net};                                       // in each of them
 //   const tensor_view<const float> outputs = own.evaluate(image);
 //
-// A session belongs to one thread at a time. The model has to live longer, and what is written to its weights, while no session
-// evaluates, is what the next evaluation computes with. On a device other than a cpu, sessions have memory of their own and take
-// turns on the model's queue, and `threads` is the device's.
+// A session belongs to one thread at a time. The model must outlive it. Weights may be written while no session evaluates, and
+// the next evaluation uses them. On a device other than a cpu, sessions have memory of their own but take turns on the model's
+// queue, and `threads` is that of the device.
 template <class Model, bool Right = detail::can_have_sessions<Model>>
 class session {
   using weights_type = std::remove_cvref_t<decltype(std::declval<const Model&>().inside())>;
@@ -53,10 +53,10 @@ public:
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }
-  explicit session(const Model&&, const session_options& = {}) = delete; // it would be gone
+  explicit session(const Model&&, const session_options& = {}) = delete; // a temporary would be gone
 
-  // The network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory until its
-  // next evaluation. The second writes it to memory of the caller's.
+  // Returns the network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory and
+  // valid until its next evaluation. The second overload writes it to the caller's memory.
   template <step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs) {
     [[maybe_unused]] const auto turn = weights_->turn();
@@ -74,7 +74,7 @@ public:
     return weights_->evaluate_in(*context_, inputs, into, its_inputs);
   }
 
-  // How many threads work inside one operation; 1 on a device that has no choice.
+  // The number of threads inside one operation; 1 on a device that has no choice.
   std::size_t threads() const { return context_->threads(); }
 
 private:
@@ -82,7 +82,7 @@ private:
 
   const weights_type* weights_;
   std::unique_ptr<typename weights_type::context> context_;
-  std::unique_ptr<number[]> here_; // of outputs, where the host cannot read the device's memory
+  std::unique_ptr<number[]> here_; // outputs, where the host cannot read the device's memory
 };
 
 template <class Model>
@@ -94,7 +94,7 @@ class session<Model, false> {
 
 public:
   explicit session(const Model&, const session_options& = {}) {}
-  void evaluate(const auto&...) {} // so that there is one error
+  void evaluate(const auto&...) {} // so that there is only one error
 };
 
 template <class Model>

@@ -19,20 +19,20 @@ inline void check_number(const char* expected, double found, double least = 0, d
   if (!(found >= least && found <= most)) throw input_error(expected + std::string(", found ") + std::to_string(found));
 }
 
-// As few digits as tell a number from every other.
+// The shortest decimal text that identifies this number.
 inline std::string shortest_text(double number) {
   std::array<char, 32> digits{};
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
-// The numbers of a loss or an optimizer, as a range of double: what ranks compare before they begin.
+// A loss or an optimizer whose settings() are a range of double. Ranks compare these numbers before they begin.
 template <class X>
 concept has_settings = requires(const X& x) {
   { *x.settings().begin() } -> std::convertible_to<double>;
   x.settings().end();
 };
 
-// SGD(0.1, 0.9, 0, 0, 0): the name of a type and the numbers that it shows.
+// The name of a type and its settings, such as "SGD(0.1, 0.9, 0, 0, 0)".
 template <class X>
 std::string with_numbers(const X& x) {
   std::string out{type_name<X>()};
@@ -44,15 +44,15 @@ std::string with_numbers(const X& x) {
   return out;
 }
 
-// Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is
-// ambiguous: that tells whether it has the name, in whatever form.
+// Names that a loss or an optimizer may have. In a class derived from it and from these, a name that both have is ambiguous.
+// This shows whether the loss or optimizer has the name, in whatever form.
 struct optional_names {
   int settings, is_special;
 };
 template <class X>
 struct with_optional_names : X, optional_names {};
 
-// A member of another form is an error and is not taken for one that is left out: ranks would not compare the numbers.
+// A settings member of another form is an error. If it were ignored, ranks would not compare the numbers.
 template <class X>
 concept right_settings = has_settings<X> || std::is_final_v<X> || requires { &with_optional_names<X>::settings; };
 

@@ -22,11 +22,11 @@
 
 namespace cairn::detail {
 
-// A model's weights as layers read them, where they are not read as they are learnt: one copy for all evaluations, made by the
-// first evaluation after the weights have changed. For float and double there is none.
+// The working copy of a model's weights, where layers read another type than the master copy has. All evaluations share one,
+// made by the first evaluation after the weights have changed. For float and double there is none.
 //
-// Once the program has had a way to write to the parameters at any later time, a span, every evaluation makes a copy of its
-// own: nothing tells when the next number is written.
+// Once the program has had a span, by which it can write to the parameters at any later time, every evaluation makes a working
+// copy of its own: such writes cannot be noticed.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class prepared_weights {
 public:
@@ -77,8 +77,8 @@ private:
   mutable copy_type shared_;
 };
 
-// Weights that several threads evaluate at the same time: none of them is written meanwhile, and what an evaluation writes is in
-// a context of its own.
+// Weights that several threads evaluate at the same time. They are not written meanwhile, and each evaluation writes to a
+// context of its own.
 template <class Plan, class Net, class T, class Device>
 class shared_weights : public weights_of<Plan, Net, T, Device, false> {
   using learnt = weights_of<Plan, Net, T, Device, false>;
@@ -86,7 +86,7 @@ class shared_weights : public weights_of<Plan, Net, T, Device, false> {
 public:
   using typename learnt::plan, typename learnt::sum;
 
-  // A context, and the copy of the weights that is the context's own.
+  // A context with its own working copy of the weights, if it needs one.
   struct context : execution_context<Plan, T, Device> {
     explicit context(held_device<Device> device) : execution_context<Plan, T, Device>(std::move(device), 0) {}
     typename prepared_weights<Plan, T, Device>::own_copy own_weights{};
@@ -106,12 +106,12 @@ public:
     return in_a_context([&](context& own) { return evaluate_in(own, inputs, into, where); });
   }
 
-  // The same in a context of the caller's.
+  // The same in the caller's context.
   template <step_inputs Inputs>
   tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, std::span<sum> into, const char* where) const {
     return own.evaluate_into(this->code(), inputs, into, for_evaluation(own), where, own.wait());
   }
-  // In the context's memory, until its next evaluation.
+  // The same, returned in the context's memory and valid until its next evaluation.
   template <step_inputs Inputs>
   tensor_view<const sum> evaluate_in(context& own, const Inputs& inputs, const char* where) const {
     const auto made = own.evaluate(this->code(), inputs, for_evaluation(own), where, own.wait());
@@ -119,7 +119,7 @@ public:
     return made;
   }
 
-  // A context with a queue of so many threads; where callers take turns, on the model's device.
+  // Makes a context with a queue of `threads` threads, or on the model's device where callers take turns.
   std::unique_ptr<context> make_context(std::size_t threads) const {
     if constexpr (learnt::takes_turns) {
       [[maybe_unused]] const auto turn = this->turn();
@@ -129,17 +129,17 @@ public:
     }
   }
   const context_pool<context>& contexts() const { return contexts_; }
-  // One of the model's own until the end of the scope, whatever is thrown there.
+  // Holds one of the model's own contexts until the end of the scope, also if an exception is thrown there.
   auto hold_context() const {
     return contexts_.take([this] { return make_context(1); });
   }
 
-  // The program writes to the weights before the next evaluation; or it may do so whenever it likes.
+  // The program writes to the weights before the next evaluation (changed), or may write at any later time (opened).
   void changed() { prepared_.changed(); }
   void opened() { prepared_.opened(); }
 
 private:
-  // f(context) with one that is no other caller's.
+  // Calls f(context) with a context that no other caller uses.
   template <class F>
   auto in_a_context(const F& f) const {
     [[maybe_unused]] const auto turn = this->turn();

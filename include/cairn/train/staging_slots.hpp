@@ -12,8 +12,9 @@
 
 namespace cairn::detail {
 
-// How batches get to a device whose memory the host cannot write: two slots in turn, each a block of the host's and one of the
-// device's. The host fills one while the device still computes with the other, and waits when it is two batches ahead.
+// Sends batches to a device whose memory the host cannot write. Two slots are used alternately, each a block of host memory
+// and one of device memory. The host fills one while the device still computes with the other, and waits when it is two
+// batches ahead.
 template <class Device>
 class staging_slots {
 public:
@@ -26,13 +27,13 @@ public:
     }
   }
 
-  // While one lives the device may read the slot: from begin() until everything that reads it is on the compute queue.
+  // While one lives, the device may read the slot: from turn() until everything that reads it is on the compute queue.
   class [[nodiscard]] use {
   public:
     explicit use(staging_slots& slots) : slots_(slots) {}
     use(const use&) = delete;
     use& operator=(const use&) = delete;
-    ~use() noexcept(false) { // where nothing else is thrown, what fails here is
+    ~use() noexcept(false) { // throws only if no other exception is passing
       try {
         slot& s = slots_.slots_[slots_.now_];
         s.used = slots_.device_.compute().record();
@@ -47,7 +48,7 @@ public:
     int passing_ = std::uncaught_exceptions();
   };
 
-  // Turns to the other slot. `wait` is called with the event behind which nothing reads what is in it.
+  // Changes to the other slot. Calls `wait` with the event after which nothing reads that slot.
   template <class Wait>
   void turn(const Wait& wait) {
     const std::size_t next = (now_ + 1) % count;
@@ -57,7 +58,7 @@ public:
   std::byte* here() const { return slots_[now_].here.data(); }
   std::byte* there() const { return slots_[now_].there.data(); }
 
-  // One copy of the whole slot, for which the compute queue waits.
+  // Copies the whole slot to the device. The compute queue waits for the copy.
   void send() {
     const slot& s = slots_[now_];
     upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));

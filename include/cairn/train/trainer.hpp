@@ -34,25 +34,25 @@
 
 namespace cairn {
 
-// Trains one replica of a network: owns its parameters, their gradients, the optimizer's state and the one arena in
-// which every step takes place. All of it is allocated here, at the start; a step allocates nothing. One thread uses it.
+// Trains one replica of a network. It owns the parameters, their gradients, the optimizer's state and the one arena in which
+// every step takes place. The constructor allocates all of it; a step allocates nothing. A trainer belongs to one thread.
 //
-// Model is a network, a checkpoint<Policy, network>, a fused_update, with_input_gradient or with_all_outputs of one of these or a
-// ddp<..., Communicator>; Batch is batch<N>, the most samples in a step. A step takes any number of them from 1 to N. T, the type
-// of the network's elements, is float if left out, Device is cpu.
+// Model is a network, a checkpoint<Policy, network>, a fused_update, with_input_gradient or with_all_outputs of one of these,
+// or a ddp<..., Communicator>. Batch is batch<N>: a step takes from 1 to N samples. T, the type of the network's elements, is
+// float if left out, Device is cpu.
 //
-// Of bfloat16 and float16 activations and their gradients are made, and a copy of the parameters that layers read. What the
-// program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
+// With bfloat16 or float16, activations, their gradients and a working copy of the parameters have 16 bits. Everything that
+// the program gives and sees stays float: inputs, outputs, parameters, their gradients, the optimizer's state.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
 class trainer : public detail::constructed_trainer<trainer<Model, Loss, Optimizer, Batch, T, Device>, Model, Loss, Optimizer,
                                                    Batch, T, Device> {
   using base = detail::constructed_trainer<trainer, Model, Loss, Optimizer, Batch, T, Device>;
   using types = detail::training_types<Model, Loss, Optimizer, Batch, T, Device>;
-  using sum = accumulated<T>; // what the program sees: see core/accumulated.hpp
+  using sum = accumulated<T>; // the type that the program sees: see core/accumulated.hpp
 
 public:
   using base::inside, base::is_apart, base::output_shape;
-  using base::step, base::accumulate, base::evaluate_loss; // with arguments that they do not take
+  using base::step, base::accumulate, base::evaluate_loss; // overloads for arguments that do not fit
   using typename base::communicator_type, typename base::options, typename base::plan, typename base::training_type;
   using optimizer_type = Optimizer;
   using loss_type = detail::loss_of_step<Device>; // what step() returns
@@ -62,58 +62,60 @@ public:
   static constexpr const auto& buckets = types::buckets;
   static constexpr std::size_t targets_per_sample = Loss::targets_per_sample(output_shape);
 
-  // trainer(optimizer, options), of a ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
+  // trainer(optimizer, options), or with ddp trainer(rank, optimizer, options): see trainer_arguments.hpp.
   using base::base;
   trainer(const trainer&) = delete;
   trainer& operator=(const trainer&) = delete;
 
-  // The inputs of these calls are numbers that lie one after another, or, for a network of several tensors,
-  // inputs(hidden, mask): an array for each tensor and each constant, in the order of its Inputs<...>.
+  // The inputs of these calls are contiguous numbers or, for a network of several tensors, inputs(hidden, mask): an array for
+  // each tensor and each constant, in the order of its Inputs<...>.
   //
-  // One training step on these samples, and on those that were accumulated since the last: forward, loss, backward,
-  // reduction over the ranks, update. Returns this rank's loss, the mean over its samples: a double, or on a device whose work
-  // is done later a step_loss, which becomes one.
+  // Makes one training step on these samples, and on those that were accumulated since the last step: forward, loss, backward,
+  // reduction over the ranks, update. Returns this rank's loss, the mean over these samples: a double, or on an asynchronous
+  // device a step_loss, which converts to double.
   //
   // Parameters are updated when the gradients of all ranks have arrived, and when the ranks are found to make the same step:
-  // equally many micro-batches, one learning rate, and every `check_every` steps the same parameters. An
-  // exception out of a step leaves the parameters of all ranks as they were, and drops the micro-batches. Once gradients
-  // were on their way, the trainer refuses every further step with the first failure's text, until synchronize(). With a
-  // fused update parameters change during backward, and a step that fails leaves some updated and some not.
+  // equally many micro-batches, one learning rate, and every `check_every` steps the same parameters. An exception from a step
+  // leaves the parameters of all ranks as they were, and drops the micro-batches. If gradients were already on their way, the
+  // trainer refuses every further step with the first failure's text, until synchronize(). With a fused update, parameters
+  // change during backward, and a step that fails leaves some updated and some not.
   //
-  // Behind all else, these calls and those below take hooks, callables at named moments of the step: before_op<Kind>(f),
-  // after_op<Kind>(f); see step_hooks.hpp.
+  // As their last arguments, these calls and those below take hooks, callables at named moments of the step:
+  // before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
   template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
   loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
     return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
 
-  // Adds a micro-batch to the gradients of the step that follows; nothing is reduced or updated yet. The step then
-  // averages over its micro-batches, as it does over ranks.
+  // Adds a micro-batch to the gradients of the next step. Nothing is reduced or updated yet. The step then averages over its
+  // micro-batches, as it does over ranks.
   template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
   loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
     return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
   }
-  // Forgets the micro-batches since the last step, as if they had not been.
+  // Drops the micro-batches since the last step.
   void drop_micro_batches() {
     inside().replica.expect_whole_step();
     inside().counters.micro_batches = 0;
   }
 
-  // This rank has no samples left: it takes part in the steps of the others until all ranks have called it, and comes back on
-  // all at once; as torch's Join. Its gradients are zeros, it applies the updates of the others, and a mean is over the ranks
-  // that have samples: N ranks are still one rank that sees the same samples. (A rank draws the random numbers of its own
-  // number, whether those below it have samples or not.) gradients() are zeros behind it, and if a rank was finished before
-  // others, layers' buffers are those of the lowest rank of the last step. Returns how many steps the others made.
+  // Call it when this rank has no samples left, as torch's Join: this rank then takes part in the steps of the others until
+  // all ranks have called it, and the call returns on all ranks together. This rank's gradients are zeros, it applies the
+  // updates of the others, and means are over the ranks that have samples: N ranks are still equal to one rank that sees the
+  // same samples. (A rank draws the random numbers of its own number, whether lower ranks have samples or not.) gradients()
+  // are zeros afterwards. If a rank was finished before others, layers' buffers are those of the lowest rank that had samples
+  // in the last step. Returns how many steps the others made.
   std::uint64_t join() {
     inside().replica.expect_whole_step();
     return detail::join_others(inside());
   }
 
-  // The network's first output for these samples in training mode, as the next step or accumulate() makes it: Dropout draws
-  // the same numbers, BatchNorm takes the batch's own statistics, and those that it keeps do not move. With step_from() it
-  // is for losses that are known only when the output is. Of a with_all_outputs<Net> it gives an array of all outputs.
+  // Returns the network's first output for these samples in training mode, as the next step() or accumulate() makes it:
+  // Dropout draws the same numbers, BatchNorm uses the batch's own statistics, and the running statistics do not change. With
+  // step_from() it is for losses that can be computed only from the output. With a with_all_outputs<Net> it returns an array
+  // of all outputs.
   template <step_inputs Inputs>
   auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
@@ -121,9 +123,9 @@ public:
     return inside().replica.fetched_outputs(inside().at_loss().input, rows, inside().waiting());
   }
 
-  // As step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape), the
-  // derivatives of the number that is to be lowered, a mean over these samples. As torch's output.backward(gradient): a
-  // generator takes its discriminator's input_gradient(), several losses the sum of their gradients.
+  // Like step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape),
+  // the derivatives of the number to be minimized, a mean over these samples. This is torch's output.backward(gradient): a
+  // generator passes its discriminator's input_gradient(), several losses the sum of their gradients.
   template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
   void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
@@ -135,15 +137,17 @@ public:
     make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
 
-  // As step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between forward and
-  // backward. `outputs` is a tensor_view<const T> of the network's first output in training mode, (rows, output_shape);
-  // `gradient`, a tensor_view<T> of as many numbers, all 0, is for the derivatives of the loss by them, and the loss is what f
-  // returns: means over these samples, as they are averaged over micro-batches and ranks. T is float where the trainer's is one
-  // of 16 bits. Of a with_all_outputs<Net> both are arrays with one for each output, std::array<tensor_view<...>, N>, each of its
-  // own shape: [](const auto& outputs, const auto& gradients) { const auto& [classes, boxes] = outputs; ... }.
+  // Like step() and accumulate(), with a loss of the program's own, in one pass: f(outputs, gradient) is called between
+  // forward and backward and returns the loss. `outputs` is a tensor_view<const T> of the network's first output in training
+  // mode, (rows, output_shape). `gradient` is a tensor_view<T> of as many numbers, all 0, to which f writes the derivatives of
+  // the loss with respect to the outputs. Loss and derivatives are means over these samples, as they are averaged over
+  // micro-batches and ranks. T is float where the trainer's is a 16-bit type. With a with_all_outputs<Net> both are arrays
+  // with one view for each output, std::array<tensor_view<...>, N>, each of its own shape:
+  //   [](const auto& outputs, const auto& gradients) { const auto& [classes, boxes] = outputs; ... }
   //
-  // f runs on the host on every device. A step, an evaluation or a state of the trainer that it asks for is an input_error. What
-  // it throws comes out of the step, as what fails in a step does. The first call allocates the gradients' memory.
+  // f runs on the host, whatever the device. A step, an evaluation or a state of the trainer that f asks for is an
+  // input_error. An exception from f comes out of the step, like any other failure in a step. The first call allocates the
+  // gradients' memory.
   template <step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
@@ -154,10 +158,10 @@ public:
     return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
 
-  // The gradient of the last micro-batch's loss by tensor K of its inputs, of a with_input_gradient<...>: (rows, shape of
-  // the tensor), neither averaged over ranks nor clipped: a tensor_view, which stays until the next step() or accumulate(), or an
-  // owned_tensor where the device's memory is not the host's or T is one of 16 bits. To have it and leave the parameters
-  // alone: accumulate(), look at it, drop_micro_batches().
+  // The gradient of the last micro-batch's loss with respect to tensor K of its inputs, for a with_input_gradient<...>: (rows,
+  // shape of the tensor), neither averaged over ranks nor clipped. It is a tensor_view, valid until the next step() or
+  // accumulate(), or an owned_tensor where the device's memory is not the host's or T has 16 bits. To get it without changing
+  // the parameters: accumulate(), read it, drop_micro_batches().
   template <std::size_t K = 0>
   auto input_gradient() const {
     static_assert(plan::gives_input_gradient,
@@ -169,7 +173,7 @@ public:
       const tensor_view<const T> there{reinterpret_cast<const T*>(parts.input_gradient.data() + at), parts.counters.rows,
                                        plan::inputs[K].extents};
       if constexpr (is_apart || detail::is_narrow<T>) {
-        auto& waits = const_cast<training_type&>(parts); // which changes nothing that can be seen
+        auto& waits = const_cast<training_type&>(parts); // no visible change
         if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
         else {
           const auto own = waits.replica.fetched(there, waits.waiting());
@@ -181,13 +185,13 @@ public:
     } else return tensor_view<const T>{};
   }
 
-  // Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`, and micro-batches are
-  // dropped; called by all ranks. After it the trainers go on, also after a step that failed, if the communicator can: that
-  // is said in its own docs. Whoever loads weights on one rank calls it too.
+  // Copies the parameters, buffers, optimizer's states and number of steps of rank `root` to every rank, and drops
+  // micro-batches. All ranks must call it. Training can then go on, also after a step that failed if the communicator can
+  // recover: its own docs say so. Call it too after weights were loaded on one rank only.
   void synchronize(int root = 0) {
     training_type& parts = inside();
     parts.replica.expect_whole_step();
-    detail::finish_on_host(parts.compute()); // a step that failed is over, and of no interest any more
+    detail::finish_on_host(parts.compute()); // lets a failed step end; its results are dropped
     parts.outcomes.forget();
     if constexpr (requires(communicator_type& c) { c.recover(); }) parts.comm().recover();
     detail::take_replica_of(parts, root, "synchronize");
@@ -195,8 +199,8 @@ public:
     parts.counters.micro_batches = 0;
   }
 
-  // The mean loss over these samples in evaluation mode. The second calls f(outputs, loss) before the memory of the outputs is
-  // used again, so that metrics cost no second evaluation.
+  // Returns the mean loss over these samples in evaluation mode. The second overload calls f(outputs, loss) before the memory
+  // of the outputs is used again, so that metrics need no second evaluation.
   template <step_inputs Inputs, numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
     return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
@@ -225,7 +229,7 @@ public:
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
-  // accumulate() and step() they are sums of means, one for each micro-batch so far. A fused update has none to show.
+  // accumulate() and step() they are sums of means, one for each micro-batch so far. Not available with a fused update.
   std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
@@ -233,7 +237,7 @@ public:
     inside().take_mean(all);
     return all;
   }
-  // The same by the names of their parameters, from the first layer to the last: f(named_parameter<T>).
+  // Calls f(named_parameter<T>) with the same by the names of their parameters, from the first layer to the last.
   template <class F>
   void for_each_gradient(F&& f) {
     static_assert(!fused, "fused_update: there are never all gradients; train without fused_update to look at them");
@@ -247,7 +251,7 @@ public:
   std::span<const sum> optimizer_state(std::size_t i) const {
     return this->shown(std::span<const sum>(inside().updates.state(i)));
   }
-  // The same by the names of the parameters, buffer after buffer: f(i, named_parameter<T>).
+  // Calls f(i, named_parameter<T>) with the same by the names of the parameters, buffer after buffer.
   template <class F>
   void for_each_optimizer_state(F&& f) {
     auto all = inside().states_on_host();
@@ -255,8 +259,8 @@ public:
     all.give_back();
   }
 
-  // What this trainer does in a step, op by op in the order in which it happens; or in a micro-batch, a forward pass alone, an
-  // evaluation, or a step of other ranks that it joins. It is a constant, unless the schedule was solved when the program ran.
+  // The ops of this trainer's step, in order; or those of a micro-batch, a forward pass alone, an evaluation, or a step of
+  // other ranks that it joins. The list is a constant, unless the schedule was solved at run time.
   template <step_kind Kind = step_kind::step>
   std::span<const step_op> step_ops() const {
     return inside().template list<Kind>();
@@ -265,7 +269,8 @@ public:
   // Micro-batches that were accumulated since the last step.
   std::size_t micro_batches() const { return inside().counters.micro_batches; }
   std::span<std::byte> arena() { return this->shown(std::span{inside().replica.arena_memory().data(), arena_bytes()}); }
-  // f(bytes) with the arena, which f may fill; on a device whose memory is not the host's a copy, which is brought over then.
+  // Calls f(bytes) with the arena, which f may write. On a device whose memory is not the host's, f gets a copy, which is
+  // written back afterwards.
   template <class F>
   void with_arena(F&& f) {
     wait();
@@ -276,47 +281,49 @@ public:
   }
   std::size_t arena_bytes() { return inside().replica.arena_memory().size(); }
 
-  // What a trainer of so many ranks, whose optimizer has so many states, allocates on its device: parameters, buffers, gradients,
-  // states, the arena, and where the device's memory is not the host's the slots of its batches. Not what the device keeps for
-  // itself, nor a larger arena of a schedule that was solved at run time. See device_bytes.
+  // The number of bytes that a trainer of `ranks` ranks, whose optimizer has `states` states, allocates on its device:
+  // parameters, buffers, gradients, states, the arena, and where the device's memory is not the host's the slots of its
+  // batches. Not counted are memory that the device keeps for itself, and a larger arena of a schedule that was solved at run
+  // time. See device_bytes.
   static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) { return types::bytes(states, ranks); }
 
   std::uint64_t steps() const { return inside().counters.steps; } // updates so far
 
-  // What the trainer is besides parameters, buffers and the optimizer's state. Who gives all of them to another trainer makes
-  // the same steps there: save_state() and load_state() (train/state/saved_state.hpp) do it through a file. Micro-batches since
-  // the last step are forgotten. Of the words restore() takes nothing: whether they fit is for the caller to compare.
+  // The state of the trainer besides parameters, buffers and the optimizer's state. A trainer that is restored from all of
+  // these makes the same steps; save_state() and load_state() (train/state/saved_state.hpp) do it through a file.
+  // Micro-batches since the last step are dropped. restore() ignores `words`; compare them first if the trainers may differ.
   training_state state() { return inside().state(); }
   void restore(const training_state& s) { inside().restore(s); }
 
-  // Asks every rank to stop: the news goes with the next step's gradients, or with join(), and when that is made
-  // stop_requested() is true on all ranks, whichever asked. So all leave their loops after the same step. The step behind it
-  // knows nothing of it.
+  // Asks every rank to stop. The request is sent with the next step's gradients, or with join(). After that step
+  // stop_requested() is true on all ranks, whichever asked, so that all leave their loops after the same step. The request is
+  // cleared by the following step.
   void request_stop() { inside().counters.wants_to_stop = true; }
   bool stop_requested() const { return inside().counters.stops; }
-  // Of the next step; where the options gave a schedule, that decides.
+  // The learning rate of the next step: the schedule's, if the options gave one and the program has not set a rate.
   double learning_rate() const { return inside().learning_rate_now(); }
-  // Of the step behind so many, if the program sets no other.
+  // The learning rate of the step after `steps` updates, unless the program sets one.
   double learning_rate_at(std::uint64_t steps) const { return inside().learning_rate_at(steps); }
   void learning_rate(double rate) { inside().set_learning_rate(rate); }
-  // The optimizer, and another one of as many states from the next step on: other momentum, weight decay or betas. A
-  // learning_rate that is not that of the one before is the rate from now on; where the options gave a schedule, which would
-  // decide all the same, it is an input_error. The loss likewise. With ddp every rank gives the same: the next step compares.
+  // Returns the optimizer. The second replaces it from the next step on, for another momentum, weight decay or betas; the new
+  // one must have the same number of states. If its learning_rate differs from the one before, that is the rate from now on;
+  // where the options gave a schedule, which would override it, this is an input_error. The loss likewise. With ddp every rank
+  // must make the same change: the next step compares.
   const Optimizer& optimizer() const { return inside().updates.optimizer(); }
   void optimizer(const Optimizer& other) { inside().set_optimizer(other); }
   const Loss& loss() const { return inside().options.loss; }
   void loss(const Loss& other) { inside().set_loss(other); }
-  // Of the last step, over all ranks and micro-batches, before clipping. Only known with clipping. On a device whose work is done
-  // later it waits for the step.
+  // The norm of the gradients of the last step, over all ranks and micro-batches, before clipping. Only known with clipping.
+  // On an asynchronous device it waits for the step.
   double gradient_norm() {
     wait();
     return inside().counters.gradient_norm;
   }
-  // Comes back when all steps are done, and throws what went wrong in them: to look at the clock, or before the ranks part. On
-  // a cpu they are done when step() returns.
+  // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
+  // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }
-  // Called with every place in the arena that a step discards: first byte and how many; with a fused update with a
-  // bucket's too, when it was used. For tests and for the curious.
+  // Sets a callback for every place in the arena that a step discards, given its first byte and its size. With a fused update
+  // it is called for every bucket too, after its use. For tests and inspection.
   void on_discard(detail::callback<std::byte*, std::size_t> listener) { inside().discarded = listener; }
 
 private:

@@ -13,8 +13,8 @@
 #include <cairn/train/step/training.hpp>
 #include <cairn/train/weights_interface.hpp>
 
-// The arguments of a trainer's constructors and of its steps. Those that fit nothing are one error in a sentence, where a
-// compiler would list every function that they do not fit.
+// The arguments of a trainer's constructors and of its steps. Arguments that do not fit are one error in a sentence, where a
+// compiler would list every overload.
 namespace cairn::detail {
 
 // A class with a trainer's constructors, to ask which arguments they take.
@@ -89,7 +89,7 @@ struct refused_arguments : arguments_message {
   static constexpr int fault = Fault;
 };
 
-// What stands in for an argument after an error. Never called.
+// A stand-in for an argument after an error. Never called.
 template <class T>
 [[noreturn]] T no_argument() {
   throw error("trainer: made of arguments that do not fit");
@@ -128,13 +128,13 @@ constexpr int fault_of_call() {
   return first == 0 ? 4 : first;
 }
 
-// Arguments of a step that are no inputs and targets.
+// Arguments of a step that are not inputs and targets.
 template <int Fault, class... Given>
 struct refused_call : call_message {
   static constexpr int fault = Fault;
 };
 
-// The calls of a trainer with arguments that fit none of its own, which are chosen wherever they fit.
+// Overloads of a trainer's calls for arguments that do not fit. The trainer's own are chosen wherever they fit.
 struct refused_calls {
   template <class... Given>
   double step(const Given&...) {
@@ -180,8 +180,8 @@ public:
     meet(parts_);
   }
 
-  // The same on a device that another trainer or model of this program uses too, on the same thread. It has to live longer;
-  // `threads` and `ordinal` are its own.
+  // The same on a device that another trainer or model of this program uses too, on the same thread. The device must outlive
+  // the trainer; `threads` and `ordinal` are those of the device.
   explicit constructed_trainer(Device& shared, const Optimizer& optimizer, const options& given = {})
     requires(!distributed)
       : parts_((given.check(), held_device<Device>(shared)), nullptr, optimizer, given) {}
@@ -191,7 +191,7 @@ public:
     meet(parts_);
   }
 
-  // Arguments that fit none of these. Options in braces have no type, so that they are named here.
+  // Arguments that do not fit. Options in braces have no type of their own, so the parameter's type is named here.
   template <class First>
     requires(!std::is_constructible_v<arguments, First, const options&>)
   constructed_trainer(First&&, const options&) : constructed_trainer(refused<First>{}) {}
@@ -202,8 +202,8 @@ public:
     requires(!std::is_constructible_v<arguments, First, Others...>)
   explicit constructed_trainer(First&&, Others&&...) : constructed_trainer(refused<First, Others...>{}) {}
 
-  // For what works with a trainer as a whole, as fit, files, hooks and reports do: its parts (step/training.hpp), which may
-  // change from version to version.
+  // The trainer's parts (step/training.hpp), for code that works with a trainer as a whole, such as fit, files, hooks and
+  // reports. They may change from version to version.
   training_type& inside() { return parts_; }
   const training_type& inside() const { return parts_; }
 

@@ -17,39 +17,39 @@
 
 namespace cairn {
 
-// Everything that a trainer is told besides its types and its optimizer, by name:
+// The options of a trainer, besides its types and its optimizer, by name:
 //
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
 //
-// Solved is a step that was solved when the program runs. A fused update has no norm of all gradients to clip by: when the
-// last one is known, most parameters are updated.
+// Solved is a step that was solved at run time. A fused update cannot clip by the norm of all gradients: when the last one is
+// known, most parameters are already updated.
 template <class Loss, class Solved, bool Fused>
 struct training_options {
-  std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds, equal bits
+  std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds give equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
-  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, again from the
-                                 // first where there are more ranks than devices: they share one then]
-  std::size_t check_every = 100; // steps: so often ranks compare their parameters, and behind steps 1, 2, 4, … before; 0 is never
-  bool check_loss = false;       // throw when a loss is not a finite number, before anything is updated; on a device whose work
-                                 // is done later, this option is the only one that makes every step wait
-  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for such a device
+  int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, modulo the
+                                 // number of devices: with more ranks than devices, some share one]
+  std::size_t check_every = 100; // ranks compare parameters every n steps, and before that after steps 1, 2, 4, …; 0: never
+  bool check_loss = false;       // throw if a loss is not finite, before anything is updated; on an asynchronous device this is
+                                 // the only option that makes every step wait
+  std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for an asynchronous device
   rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
-  Loss loss{};                                                  // with other numbers than its defaults
-  Solved schedule{}; // solved when the program runs: memory_curve::within() [the model's policy]
+  Loss loss{};                                                  // with settings other than its defaults
+  Solved schedule{};                                            // solved at run time: memory_curve::within() [the model's policy]
 
-  // What the trainer's device is told.
+  // The options of the trainer's device.
   template <class Communicator>
   device_options on_device(const Communicator* ranks) const {
     const int place = ranks == nullptr ? 0 : detail::place_here(*ranks);
     return {.threads = threads_beside(ranks), .ordinal = ordinal < 0 ? place : ordinal};
   }
-  // The number of threads where these ranks run; null: there are no others.
+  // The number of threads of a rank beside these other ranks; null: there are no others.
   template <class Communicator>
   std::size_t threads_beside(const Communicator* ranks) const {
     return detail::threads_for(threads, ranks == nullptr ? 1 : detail::ranks_here(*ranks));
   }
-  // Throws input_error about numbers that make no sense.
+  // Throws input_error for invalid numbers.
   void check() const {
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,

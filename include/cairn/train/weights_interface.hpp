@@ -23,24 +23,25 @@
 
 namespace cairn::detail {
 
-// What a model and a trainer offer alike. Self, which derives from it, has the weights: see weights_in().
+// The common interface of a model and a trainer. Self, which derives from it, has the weights: see weights_in().
 //
-// Of a model, const members may be called by any number of threads at the same time, and the others by one thread while there
-// is no other call: who changes weights while others evaluate holds a std::shared_mutex, as for a container. A trainer belongs
-// to one thread: evaluate() works in the memory of its steps, and is not const.
+// Any number of threads may call const members of a model at the same time, and one thread may call the others while there is
+// no other call: hold a std::shared_mutex to change weights where others evaluate, as for a container. A trainer belongs to
+// one thread: its evaluate() works in the memory of its steps, and is not const.
 template <class Self, class Plan, class T, class Device, bool Trains>
 class weights_interface {
 public:
   using plan = Plan;
-  using number = accumulated<T>; // the type of what is learnt, of inputs and of outputs
+  using number = accumulated<T>; // the type of parameters, inputs and outputs
   static constexpr shape input_shape = plan::input_shape;
   static constexpr shape output_shape = plan::output_shape;
   static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
-  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() gives
+  using evaluated_outputs = typename network_outputs<plan, T>::template given<owned_tensor<number>>; // what evaluate() returns
 
-  // The network's first output for these samples in evaluation mode: (rows, output_shape). The second writes it to memory of
-  // the caller's, and allocates nothing; of a model, nothing once there have been as many calls at the same time. Of a
-  // with_all_outputs<Net> the first gives an array of all outputs, each an owned_tensor.
+  // Returns the network's first output for these samples in evaluation mode: (rows, output_shape). With a
+  // with_all_outputs<Net> the first overload returns an array of all outputs, each an owned_tensor. The second overload writes
+  // the first output to the caller's memory. It allocates nothing; a model does so only when more calls run at the same time
+  // than ever before.
   template <step_inputs Inputs>
   evaluated_outputs evaluate(const Inputs& inputs)
     requires Trains
@@ -66,16 +67,16 @@ public:
     return weights().evaluate(inputs, into, its_inputs);
   }
 
-  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Where
-  // the device's memory is not the host's there is nothing to point at: for_each() works everywhere.
+  // The flat buffer of all parameters, in the order in which backward finishes their gradients; and that of the buffers. Both
+  // are an error where the device's memory is not the host's: for_each() works everywhere.
   std::span<number> parameters() { return writable(weights().parameters()); }
   std::span<const number> parameters() const { return shown(weights().parameters()); }
   std::span<number> buffers() { return writable(weights().buffers()); }
   std::span<const number> buffers() const { return shown(weights().buffers()); }
 
-  // Every parameter by its name, from the first layer to the last: f(named_parameter<T>), which may change its numbers; and every
-  // buffer. On a device whose memory is not the host's they are a copy, which is brought over when all were shown.
-  // Of a const owner they are const: f(named_parameter<const T>).
+  // Calls f(named_parameter<T>) with every parameter, or with every buffer, from the first layer to the last. f may change the
+  // numbers. On a device whose memory is not the host's they are a copy, which is written back after the last call. A const
+  // owner passes const numbers: f(named_parameter<const T>).
   template <class F>
   void for_each(F&& f) {
     auto all = on_host();
@@ -99,8 +100,8 @@ public:
     on_host().for_each_buffer([&f](const named_parameter<number>& q) { f(detail::read_only(q)); });
   }
 
-  // One of them by its name, as "0.weight" or "2.running_mean"; throws input_error with the names that there are. A layer's
-  // number that changes while it trains is a buffer: train.buffer("3.temperature")[0] = 0.5.
+  // One parameter or buffer by its name, such as "0.weight" or "2.running_mean"; for an unknown name throws input_error with
+  // all names. A number of a layer that changes during training is a buffer: train.buffer("3.temperature")[0] = 0.5.
   std::span<number> parameter(std::string_view name) { return writable(named(weights().on_host(), "parameter", name)); }
   std::span<number> buffer(std::string_view name) { return writable(named(weights().on_host(), "buffer", name)); }
   std::span<const number> parameter(std::string_view name) const {
@@ -110,23 +111,23 @@ public:
     return shown(std::span<const number>(named(on_host(), "buffer", name)));
   }
 
-  // Takes the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
-  // loss and optimizer may be others: evaluate at another batch, go on under another policy. What computes something else
-  // does not compile, whatever its size. An optimizer's state stays; with ddp every rank does it.
+  // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
+  // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
+  // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
   template <class Other>
   void copy_parameters(const Other& other) {
     weights().changed();
     weights().copy_from(weights_in(other));
   }
 
-  // A 64-bit number of all parameters' bits: see checksum().
+  // A 64-bit hash of all parameters' bits: see parameters.hpp.
   std::uint64_t checksum() const { return weights().checksum(); }
   Device& device() { return weights().device(); }
-  // How many threads work inside one operation; 1 on a device that has no choice.
+  // The number of threads inside one operation; 1 on a device that has no choice.
   std::size_t threads() const { return weights().threads(); }
 
 protected:
-  // Numbers of the device as the program may use them.
+  // Returns numbers of the device to the program; an error if the host cannot read them.
   template <class Numbers>
   static std::span<Numbers> shown(std::span<Numbers> there) {
     static_assert(shares_memory<Device>,
@@ -135,7 +136,7 @@ protected:
     return there;
   }
 
-  // The same for as long as the program likes.
+  // The same, for writing at any later time.
   std::span<number> writable(std::span<number> there) {
     weights().opened();
     return shown(there);

@@ -14,8 +14,8 @@
 
 namespace cairn::detail {
 
-// The numbers of a model or a trainer by name, where the host reads and writes them: as long as this lives. What was changed
-// is the owner's after give_back().
+// The parameters, buffers and added states of a model or a trainer by name, where the host can read and write them for as long
+// as this object lives. give_back() brings changes to the owner.
 template <class T, class Device>
 class weights_on_host {
 public:
@@ -24,7 +24,7 @@ public:
 
   weights_on_host(const code_type& code, Device& device, std::span<sum> parameters, std::span<sum> buffers)
       : code_(code), device_(device), parameters_(device, parameters), buffers_(device, buffers) {}
-  // Another buffer that is laid out like the parameters.
+  // Adds a buffer with the layout of the parameters, such as a state of the optimizer.
   void add_state(std::span<sum> there) { states_.emplace_back(device_, there); }
 
   // f(named_parameter<sum>), from the first layer to the last.
@@ -41,7 +41,7 @@ public:
   void for_each_second_name(F&& f, naming how = naming::as_torch) {
     detail::for_each_second_name(code_, std::forward<F>(f), how);
   }
-  // Those of state i that belong to a parameter that is learnt.
+  // Calls f with the parts of state i by the names of their parameters. Frozen parameters have none.
   template <class F>
   void for_each_of_state(std::size_t i, F&& f) {
     const std::span<sum> numbers = states_[i].numbers();
@@ -52,7 +52,7 @@ public:
     };
     for_each_parameter(its_own);
   }
-  // How PyTorch has those behind a Flatten of images.
+  // The order in which PyTorch has parameters and buffers after a Flatten of images.
   feature_orders orders() const { return feature_orders(code_); }
   std::span<sum> state(std::size_t i) { return states_[i].numbers(); }
   std::size_t states() const { return states_.size(); }

@@ -18,8 +18,8 @@
 
 namespace cairn::detail {
 
-// The parameters as layers read them, which is in T: those that are learnt have the type in which sums of T are kept. For float
-// and double these are the same, and there is nothing here.
+// The working copy of the parameters, which layers read, in T. The master copy, which is learnt, has the type accumulated<T>.
+// For float and double these are the same, and there is nothing here.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class working_weights {
 public:
@@ -32,8 +32,8 @@ public:
   void lend(frame<T>& f, const T* parameters) const { f.parameters = parameters; }
 };
 
-// Inputs and outputs as the program sees them, which are sums of T, and as layers work on them, which is in T. For float and
-// double these are the same, and there is nothing here.
+// Inputs and outputs as the program sees them, in accumulated<T>, and as layers work on them, in T. For float and double these
+// are the same, and there is nothing here.
 template <class Plan, class T, class Device, bool Narrow = is_narrow<T>>
 class working_copy {
 public:
@@ -61,8 +61,8 @@ constexpr bool has_frozen(const program<T, Queue>& p) {
   return false;
 }
 
-// Memory for the parameters as bfloat16 or float16, frozen ones too. They are those of the last make(): who writes to the
-// parameters makes them again.
+// Memory for the parameters as bfloat16 or float16, frozen ones too. It has the values of the last make(), which must be
+// called again after a change of the parameters.
 template <class Plan, class T, class Device>
 class working_weights<Plan, T, Device, true> {
   using sum = accumulated<T>;
@@ -90,7 +90,7 @@ private:
   typename Device::memory memory_;
 };
 
-// Memory for inputs as bfloat16 or float16, and for outputs as they are shown.
+// Memory for inputs as bfloat16 or float16, and for outputs as the program sees them.
 template <class Plan, class T, class Device>
 class working_copy<Plan, T, Device, true> {
   using sum = accumulated<T>;
@@ -118,13 +118,13 @@ public:
     }
     return {block, offsets_.data()};
   }
-  // Output k that a network made, as the program sees it: until the next call for the same one.
+  // Output k of a network as the program sees it, valid until the next call for the same k.
   template <class Queue>
   tensor_view<const sum> shown(Queue& queue, const tensor_view<const T>& made, std::size_t k) {
     convert(queue, made.size(), given_output(k), made.data());
     return {given_output(k), made.rows(), made.sample_shape()};
   }
-  // The same memory, for what the program gives: a gradient of that output.
+  // The same memory, for a gradient of that output from the program.
   sum* given_output(std::size_t k) {
     return reinterpret_cast<sum*>(memory_.data() + outputs_begin + outputs_type::sums.offsets[k]);
   }

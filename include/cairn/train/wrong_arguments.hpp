@@ -6,10 +6,10 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
 
-// Arguments of a trainer's functions that cannot be there, as diagnostics of an error (core/explain.hpp).
+// Invalid arguments of a trainer's functions, as diagnostics in an error message (core/explain.hpp).
 namespace cairn::detail {
 
-// True, or an error: a static_assert in a function, as one in a class gives clang more errors where the class is used.
+// Returns true, or is an error. The static_assert is in a function: one in a class gives clang more errors where it is used.
 template <std::size_t Parameters>
 constexpr bool has_possible_size() {
   static_assert(Parameters < too_many,

@@ -21,7 +21,7 @@ class trainer; // train/trainer.hpp
 
 namespace detail {
 
-// What stands in after an error.
+// Stand-ins for a loss and an optimizer after an error.
 struct stand_in_loss {
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape&) { return 1; }
@@ -42,7 +42,8 @@ using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stan
 
 } // namespace detail
 
-// What does not fit together has had its error. This has all that a trainer has, so that no other error follows.
+// A trainer whose arguments do not fit together, after the error about them. It has all members of a trainer, so that no other
+// error follows.
 template <class Model, class Loss, class Optimizer, class Batch, class T, class Device>
   requires(!detail::right_training<Model, Loss, Optimizer, Batch, T, Device>) //
 class trainer<Model, Loss, Optimizer, Batch, T, Device> : public detail::stand_in_trainer<T> {
@@ -56,7 +57,7 @@ public:
   template <class... Given>
   explicit trainer(Given&&...) : detail::stand_in_trainer<T>(detail::stand_in_optimizer{}) {}
 
-  // The function is for the outputs of another network, so it is not looked at.
+  // The function was written for the outputs of another network, so it is not checked.
   template <class Inputs, class F>
   double step_by(const Inputs&, F&&) {
     return 0;

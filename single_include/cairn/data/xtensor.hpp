@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cairn/cairn.hpp>
-// The only header that includes xtensor: arrays go in and come out here, without a copy.
+// The only header that includes xtensor: it converts arrays to views and back, without a copy.
 
 #include <array>
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace cairn {
 
-// The memory of a view as an xtensor expression (rows, sample), row-major, without a copy: it can be read, and written
-// where the view can. It holds as long as the view's memory.
+// The memory of a view as an xtensor expression (rows, sample), row-major, without a copy: readable, and writable if the view
+// is. It is valid as long as the view's memory.
 template <class T>
 auto as_xtensor(const tensor_view<T>& view) {
   std::vector<std::size_t> extents{view.rows()};
@@ -37,9 +37,9 @@ auto as_xtensor(const owned_tensor<T>& values) {
 template <class T>
 auto as_xtensor(owned_tensor<T>&&) = delete; // it would be gone before the array is read: give it a name
 
-// An xtensor array (rows, sample) as a view, without a copy; also an xtensor view of an array, as long as it has no
-// gaps. Throws input_error where the elements do not lie one after another in row-major order, or there is no axis
-// of rows. The array has to outlive the view.
+// An xtensor array (rows, sample) as a view, without a copy; also an xtensor view of an array, as long as it has no gaps.
+// Throws input_error if the elements are not contiguous in row-major order, or if there is no axis of rows. The array must
+// outlive the view.
 template <class Array>
   requires requires(Array& array) {
     array.data();

@@ -23,9 +23,9 @@ namespace cairn {
 
 namespace detail {
 
-// Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: of a long run neighbours are kept as their
-// mean. Values that are no finite numbers are counted and left out. (A template, so that a program that draws nothing does
-// not compile it.)
+// Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: in a long run neighbours are replaced by
+// their mean. Values that are not finite are counted and left out. (A template, so that a program that draws nothing does not
+// compile it.)
 template <std::size_t MostPoints>
 class metrics_in_memory {
 public:
@@ -61,13 +61,13 @@ public:
     to.each *= 2;
   }
 
-  // In the order in which names came.
+  // In the order in which their names came.
   const std::vector<line>& lines() const { return lines_; }
 
-  static constexpr std::size_t most_points = MostPoints; // of a line, and up to twice as many
+  static constexpr std::size_t most_points = MostPoints; // of a line; up to twice as many before neighbours are merged
 
 private:
-  // Of steps train_loss_step is what train_loss is of epochs.
+  // train_loss_step is for steps what train_loss is for epochs: both have one name here.
   line& line_of(std::string_view name, bool of_epoch) {
     if (!of_epoch && name.ends_with("_step")) name.remove_suffix(5);
     for (line& l : lines_)
@@ -82,9 +82,9 @@ private:
 
 using recorded_metrics = detail::metrics_in_memory<512>;
 
-// The metrics of a table that csv_log wrote. A row is that of a step where it has a number of one, as train_loss_step. In a table
-// without such a column a row counts as that of an epoch where it has a metric of a validation or a test, or comes second with
-// its step. Throws file_error.
+// Reads the metrics of a table that csv_log wrote. A row is of a step if it has a value in a column such as train_loss_step,
+// else of an epoch. In a table without such a column the second row of a step is of an epoch. A row with a metric of a
+// validation or a test is always of an epoch. Throws file_error.
 template <class Metrics = recorded_metrics>
 Metrics read_metrics(const std::string& file) {
   const std::string text = detail::text_of_file(file);
@@ -105,7 +105,7 @@ Metrics read_metrics(const std::string& file) {
       throw file_error("read_metrics: expected " + std::to_string(names.size()) + " numbers in line " + std::to_string(i + 1) +
                        " of '" + file + "', found '" + std::string(rows[i].substr(0, 60)) + "'");
     bool of_epoch = std::exchange(step, values[0]) == values[0];
-    bool names_steps = false, is_step = false; // has the table a column such as train_loss_step, and this row a number there?
+    bool names_steps = false, is_step = false; // the table has a column such as train_loss_step, this row has a value there
     for (std::size_t k = 2; k < cells.size(); ++k)
       if (names[k].ends_with("_step")) names_steps = true, is_step = is_step || !cells[k].empty();
     of_epoch = (of_epoch || names_steps) && !is_step;
@@ -119,15 +119,15 @@ Metrics read_metrics(const std::string& file) {
 
 namespace detail {
 
-// "loss" of "train_loss" and "val_loss": they share a panel.
+// The quantity of a metric: "loss" for "train_loss" and "val_loss", which share a panel.
 inline std::string_view quantity_of(std::string_view name) {
   for (const std::string_view part : {"train_", "val_", "test_"})
     if (name.starts_with(part) && name.size() > part.size()) return name.substr(part.size());
   return name;
 }
 
-// The panel of one quantity: a line for each of its names. Where a quantity is known of steps and of epochs, the epochs are
-// the line and the steps are pale behind it; but a learning rate is one number at a time, and steps tell it best.
+// The panel of one quantity: a line for each of its names. If a quantity is known for steps and for epochs, the epochs are
+// the line and the steps are pale behind it. A learning rate shows the steps instead: it has one value at a time.
 template <class Metrics>
 line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   static constexpr std::array<const char*, 4> colours{"#2f6db3", "#b4560f", "#1d8a5b", "#a02c6b"};
@@ -165,8 +165,8 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
     }
   }
   out.lines.insert(out.lines.begin(), behind.begin(), behind.end());
-  // Small numbers beside large ones, all above zero, are seen on a logarithmic axis; numbers far from zero where the axis does
-  // not begin there. A learning rate is read as the share of its peak, and ends near zero by design.
+  // A logarithmic axis shows small numbers beside large ones, all above zero. For numbers far from zero the axis does not
+  // begin there. A learning rate is read as the share of its peak, and ends near zero by design.
   if (least > 0 && most > 30 * least && !is_rate) out.y.logarithmic = true;
   else if (least > 0.4 * most && most > least) {
     out.y.least = least - 0.1 * (most - least);
@@ -237,8 +237,8 @@ private:
 //
 //   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
 //
-// It draws what it has seen: of a run that was resumed, the steps since then. The whole is drawn from a csv_log's table, by
-// draw_metrics. Throws file_error.
+// It draws what it has seen: in a resumed run, the steps since then. To draw the whole run, call draw_metrics for a csv_log's
+// table. Throws file_error.
 using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
 
 } // namespace cairn

@@ -15,7 +15,7 @@
 
 namespace cairn {
 
-// A network between machines, under the name that its line has: "10 Gbit/s". How many machines there are is for the chart.
+// A network between machines, with the name of its line: "10 Gbit/s". The chart sets the number of machines.
 struct named_network {
   std::string name{};
   cluster of{};
@@ -26,8 +26,8 @@ struct named_network {
 //   write_svg("machines.svg", draw_line_charts({&chart, 1}));
 //
 // Predicted time of a step against the number of machines, 1, 2, 4, … up to `most`: a line for each network, and below all of
-// them the time that a machine alone would take. At the end of a line stands the step with `most` machines, and its efficiency.
-// Throws what predicted_step throws, and input_error for less than two machines, where there is nothing to draw.
+// them the time that a machine alone would take. The end of a line shows the time with `most` machines, and the efficiency.
+// Throws what predicted_step throws, and input_error for less than two machines, for which there is nothing to draw.
 template <class Model, class Batch, class T>
 line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const named_network> networks, std::size_t most,
                          std::string title = {}) {
@@ -38,7 +38,7 @@ line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const
                  .y = {.title = "predicted time of a training step", .unit = chart_unit::seconds, .logarithmic = true}};
   const std::size_t apart = most > 64 ? 4 : 2; // numbers of four digits need room
   for (std::size_t machines = 1; machines <= most; machines *= apart) out.x.ticks.push_back(static_cast<double>(machines));
-  // Lightness tells the networks apart where hue does not.
+  // Lightness distinguishes the networks where hue does not.
   constexpr std::array<const char*, 5> colours{"#a02c6b", "#c77f0a", "#1d8a5b", "#2f6db3", "#46515e"};
   double alone = 0;
   double last = 1; // the largest number of machines

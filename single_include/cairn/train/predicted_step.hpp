@@ -16,7 +16,7 @@ namespace cairn {
 
 namespace detail {
 
-// A number of a model of time; the text is made only for one that is wrong, so that the rest is a constant expression.
+// Checks a number of a time model. The text is made only for a wrong number, so that the rest is a constant expression.
 constexpr void check_time(const char* expected, double found, bool right) {
   if (!right) throw input_error(expected + std::string(", found ") + shortest_text(found));
 }
@@ -34,8 +34,8 @@ constexpr void check_cluster(const cluster& on) {
 
 } // namespace detail
 
-// What each op of the training step of a model costs one machine, in seconds, and the update of all parameters. Model is
-// whatever a trainer takes; one without ddp<> is looked at as ddp<Model, ...> with its default options.
+// The seconds that each op of a model's training step takes on one machine, and those of the update of all parameters. Model
+// is any model that a trainer takes; one without ddp<> is treated as ddp<Model, ...> with its default options.
 template <class Model, class Batch, class T = float>
 class op_times {
 public:
@@ -45,7 +45,7 @@ public:
   static constexpr std::size_t samples = Batch::size;
   static constexpr const auto& buckets = lists::buckets;
 
-  // One step of one machine took so long as a whole, `update` seconds of it for the update. The rest is shared out by FLOPs.
+  // From the time of a whole step on one machine, `update` seconds of it for the update. The rest is divided by FLOPs.
   static constexpr op_times of_step(double seconds, double update = 0) {
     detail::check_time("op_times: expected a step of more than 0 seconds", seconds, detail::is_time(seconds) && seconds > 0);
     detail::check_time("op_times: expected an update of 0 seconds or more, and shorter than the step", update,
@@ -56,7 +56,7 @@ public:
     for (double& work : out.seconds_) work *= (seconds - update) / sum;
     return out;
   }
-  // A machine makes so many floating-point operations a second.
+  // From the floating-point operations that a machine makes in a second.
   static constexpr op_times at_rate(double flops_per_second, double update = 0) {
     detail::check_time("op_times: expected a rate of more than 0 operations per second", flops_per_second, flops_per_second > 0);
     detail::check_time("op_times: expected an update of 0 seconds or more", update, detail::is_time(update));
@@ -64,7 +64,7 @@ public:
     for (double& work : out.seconds_) work *= static_cast<double>(samples) / flops_per_second;
     return out;
   }
-  // As measured_costs<Net, Batch> tells: the nanoseconds of each stage.
+  // From the nanoseconds of each stage, as measured_costs<Net, Batch>() returns them.
   static constexpr op_times of_stages(std::span<const stage_cost> nanoseconds, double update = 0) {
     const std::size_t given = nanoseconds.size();
     detail::check_time("op_times: expected the costs of each stage, of as many as the network has", static_cast<double>(given),
@@ -101,30 +101,30 @@ private:
   double update_ = 0;
 };
 
-// One training step of a machine among others, as predicted_step says.
+// The predicted training step of one of several machines: see predicted_step.
 template <std::size_t Buckets>
 struct step_prediction {
   std::size_t machines = 1;
   std::size_t samples = 1; // of one machine
   double compute = 0;      // seconds of work
-  double taken = 0;        // seconds by which communication makes the work longer, as it takes cores from it
+  double taken = 0;        // seconds by which communication slows the work, as it takes cores from it
   double exposed = 0;      // seconds in which it only waits for gradients
   std::array<bucket_times, Buckets> buckets{};
 
   constexpr double seconds() const { return compute + taken + exposed; }
-  // The share of the time that is work: N machines train as many samples a second as N times this many single ones.
+  // The share of the time that is work: N machines train as many samples a second as N times efficiency() single machines.
   constexpr double efficiency() const { return compute / seconds(); }
   constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
 };
 
 namespace detail {
 
-// The calls of a step, in the order in which they leave, each with the ops between which it is on its way.
+// The calls of a step in the order in which they are sent, each with the ops between which it is in flight.
 template <std::size_t Most, std::size_t Buckets>
 struct planned_calls {
   std::array<planned_call, Most> storage{};
   std::size_t count = 0;
-  std::array<std::size_t, Buckets + 1> of_bucket{}; // which of them
+  std::array<std::size_t, Buckets + 1> of_bucket{}; // index of each bucket's call
 
   constexpr std::span<const planned_call> calls() const { return {storage.data(), count}; }
   constexpr void add(const planned_call& call) { storage[count++] = call; }
@@ -134,10 +134,10 @@ struct planned_calls {
   }
 };
 
-// A call leaves after the schedule's op in which its list has it, and is awaited after the one before its wait; what is updated
-// until the next wait is what it is used for. Statistics are awaited at once. The facts of all ranks (train/ranks/step_facts.hpp)
-// go with the first bucket, but by themselves with a fused update. A block is one op: what leaves inside of it is taken to leave
-// at its end.
+// Finds the calls in the list of a step. A call is sent after the schedule's op that precedes it in the list, and awaited
+// after the one that precedes its wait. Its result is used for the updates up to the next wait. Statistics are awaited at
+// once. The facts of all ranks (train/ranks/step_facts.hpp) are sent with the first bucket, or by themselves with a fused
+// update. A block is one op: calls inside it are assumed to be sent at its end.
 template <class Times>
 constexpr auto calls_of(const Times& times, std::size_t machines) {
   using plan = typename Times::plan;
@@ -155,7 +155,7 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
     if constexpr (lists::summed > 0)
       if (o.kind == step_op_kind::statistics) {
         const summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
-        const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks tell what they run
+        const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks report what they run
         out.add({(at < plan::training.loss ? numbers.forward + first : numbers.backward) * sizeof(double), at, at, 0});
       }
     if constexpr (count > 0) {
@@ -189,17 +189,17 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
 //   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
 //   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
 //
-// How long one training step takes on several machines, from what it costs on one and from the network between them: plain
-// arithmetic over the schedule and the bucket plan, so that it can stand in a static_assert. Every machine works on a batch of
-// its own. Throws input_error for a cluster that there cannot be.
+// The time of one training step on several machines, from what it costs on one and from the network between them. It is plain
+// arithmetic over the schedule and the bucket plan, so that a static_assert can use it. Every machine works on a batch of its
+// own. Throws input_error for a cluster that is impossible.
 //
-// It is a lower bound that a quiet network comes near to. The model leaves out
-//   * congestion: links of different machines share no switch, and a switch is as quick as all of its links together;
+// The result is a lower bound that a quiet network comes near to. The model leaves out
+//   * congestion: links of different machines share no switch, and a switch is as fast as all of its links together;
 //   * jitter and the skew of ranks: a sum waits for the last of N machines, and the slowest of many is slower than the mean;
-//   * what ranks take from each other: where N of them share fewer cores, give the times of a step that was measured so, or
+//   * ranks that compete for cores: where N of them share fewer cores, give the times of a step that was measured so, or
 //     multiply them by ranks over cores. What communication takes from the work of its own rank is cluster::taken;
-//   * owners that take turns: small calls with different owners may use different links at the same time, and wait for each
-//     other here, which is the one thing that the model takes too seriously;
+//   * links used in parallel: small calls with different owners may use different links at the same time, but wait for each
+//     other here. Only in this point is the model pessimistic;
 //   * checks between steps, loading of data, saving.
 template <class Model, class Batch, class T>
 constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const cluster& on) {

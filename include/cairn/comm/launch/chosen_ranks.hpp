@@ -28,11 +28,11 @@ namespace cairn {
 
 namespace detail {
 
-// A pending of any communicator. It lies in the object itself: a step allocates nothing.
+// A pending of any communicator. It is stored in the object itself: a step allocates nothing.
 template <class Queue>
 class [[nodiscard]] any_ticket {
 public:
-  // What a communicator's pending may need: threads::rank's has 24 bytes.
+  // The most bytes that a communicator's pending may have: that of threads::rank has 16.
   static constexpr std::size_t room = 48;
 
   any_ticket() = default;
@@ -40,7 +40,7 @@ public:
     if (calls_ != nullptr) calls_->move(other.at(), at());
   }
   any_ticket& operator=(any_ticket&& other) noexcept {
-    const any_ticket replaced(std::move(*this)); // one that is open is a mistake of its owner, which its destructor tells
+    const any_ticket replaced(std::move(*this)); // replacing an open one is a mistake of its owner: its destructor reports it
     calls_ = std::exchange(other.calls_, nullptr);
     if (calls_ != nullptr) calls_->move(other.at(), at());
     return *this;
@@ -49,15 +49,15 @@ public:
     if (calls_ != nullptr) calls_->destroy(at());
   }
 
-  // Throws what the pending within throws; either way it is empty afterwards.
+  // Throws what the inner pending throws; either way it is empty afterwards.
   void wait(Queue& queue) {
     if (const calls* const known = std::exchange(calls_, nullptr)) known->wait(at(), queue);
   }
 
-  // Whether wait would return at once. One that cannot tell is open until it is waited for.
+  // Whether wait would return at once. A pending without over() counts as open until it is waited for.
   bool over() const { return calls_ == nullptr || calls_->over(at()); }
 
-  // Takes what `start` returns: it is made in its place, and stays there until this ticket moves.
+  // Stores the pending that start() returns. It is constructed in place, and stays there until this ticket moves.
   template <class Start>
   void hold(const Start& start) {
     using ticket = std::invoke_result_t<const Start&>;
@@ -111,18 +111,18 @@ private:
 
 } // namespace detail
 
-// A communicator that stands for any other one, which is chosen when the program runs: what trains over it is compiled once and
-// not once for each. It borrows the other one, and can be copied as a pointer can. Inside a body:
+// A communicator that wraps any other one, chosen at run time: code that trains over it is compiled once and not once for each.
+// It holds a pointer to the inner one, and can be copied as a pointer can. Inside a body:
 //
 //   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
 //   trainer<ddp<Model, any_rank>, …> train{any, …};
 //
-// Every call is passed on by one call of a function pointer, with what it throws: its bits, its order and its deadlines are those
-// of the communicator within. What that one has not got: check() and recover() do nothing, reserve() reserves nothing, allocate()
-// lends nothing, all ranks share a machine, and exchange() broadcasts from each rank in turn.
+// Every call is passed on through one function pointer, and so are its exceptions: bits, order and deadlines are those of the
+// inner communicator. If that one lacks an optional member, check() and recover() do nothing, reserve() reserves nothing,
+// allocate() returns no memory, all ranks share a machine, and exchange() broadcasts from each rank in turn.
 //
-// It is for the queue of one device, as a function behind a pointer has one type of argument: any_rank for a cpu's, any_rank_for<
-// Queue> for others. The rejected alternative, to pass on another queue than the caller's, breaks the order of what is done.
+// It is for the queue of one device, as a function pointer has one type of argument: any_rank for a cpu's, any_rank_for<Queue>
+// for others. Rejected: passing on another queue than the caller's, which breaks the order of the work.
 template <class Queue>
 class any_rank_for {
 public:
@@ -139,7 +139,7 @@ public:
   int size() const { return size_; }
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
-  std::string_view called() const { return calls_->called; } // the name of the communicator within
+  std::string_view called() const { return calls_->called; } // the name of the inner communicator
 
   ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
   ticket all_reduce(Queue& queue, std::span<double> span) { return started(calls_->sum_double, queue, span); }
@@ -180,7 +180,7 @@ private:
     static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
       made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
     }
-    // Broadcasts need a queue, and there is none here: what is told to be one of the host, with nothing in it, serves.
+    // Broadcasts need a queue, and there is none here: an empty placeholder for a queue of the host serves.
     static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
       detail::queue_of_any_device host;
       static_assert(
@@ -227,28 +227,28 @@ private:
 
 using any_rank = any_rank_for<cpu::queue>;
 
-// In place of mpi in a program that was built without it: one process is all there is.
+// Takes the place of mpi in a program that was built without it: there is only one process.
 struct no_processes {};
 
 namespace detail {
 
 enum class rank_maker { loopback, threads, processes };
 
-// What makes the ranks of this job, and how many.
+// The kind and the number of this job's ranks.
 struct rank_choice {
   rank_maker by = rank_maker::loopback;
   int ranks = 1;
 };
 
 struct rank_wishes {
-  std::string communicator{}; // a word, or empty: by the launcher and the number of ranks
-  std::optional<int> ranks{}; // as many, or an error
-  int otherwise = 1;          // as many where nothing says it
-  bool has_processes = false; // whether the program can make ranks of processes
+  std::string communicator{}; // a word; empty: chosen by the launcher and the number of ranks
+  std::optional<int> ranks{}; // exactly this number, or an error
+  int otherwise = 1;          // the number if nothing else gives one
+  bool has_processes = false; // whether the program can have ranks that are processes
 };
 
-// What fits the launcher and the wishes, or an input_error with what contradicts what. `launch` has refused already that
-// several processes were started and another number of ranks is wished for.
+// The choice that fits the launcher and the wishes, or an input_error that names the contradiction. `launch` has already checked
+// that a wished number of ranks is that of the processes, if several were started.
 inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
   const std::string& word = wish.communicator;
   const auto refuse = [](const std::string& text) { throw input_error("chosen_ranks: " + text); };
@@ -289,30 +289,30 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
 
 } // namespace detail
 
-// The ranks of a job, of the kind that is chosen when the program starts: one body, compiled once, runs over all of them.
+// The ranks of a job, whose kind is chosen when the program starts: one body, compiled once, runs on all kinds.
 //
 //   chosen_ranks<mpi> ranks(count, words, {.communicator = word, .ranks = 4}); // what main was called with
 //   ranks.run([&](any_rank& rank) { trainer<ddp<Model, any_rank>, …> train{rank, …}; … });
 //
-// Several processes of a launcher are ranks of Processes, which is mpi; else several ranks are threads of this process; else it
-// is one rank, loopback. A word that is given must agree with the launcher: whatever contradicts is an input_error. Processes
-// are joined by the constructor, and not by each run: MPI begins once in a process. Without a Processes no MPI is needed. Under a
-// launcher that `launch` does not know the word mpi has to be given.
+// If a launcher started several processes, they are ranks of Processes, which is mpi; otherwise several ranks are threads of this
+// process, and one rank is loopback. A word must agree with the launcher: a contradiction is an input_error. The constructor
+// joins the processes, not each run, as MPI begins once in a process. Without Processes no MPI is needed. Under a launcher that
+// `launch` does not know, the word mpi has to be given.
 //
-// What may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The others learn
-// of an exception between two runs when their deadline is over, and not before.
+// Work that may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The other
+// processes learn of an exception between two runs only after their deadline.
 template <class Processes = no_processes>
 class chosen_ranks {
 public:
   using rank = any_rank;
 
   struct options {
-    std::string communicator{};                       // loopback, threads or mpi [what fits the launcher and the number]
-    std::optional<int> ranks{};                       // [as many as the launcher started, else `otherwise`]
-    int otherwise = 1;                                // ranks of a program that is started without a launcher and told nothing
-    std::chrono::milliseconds deadline{30'000};       // how long a wait for other ranks lasts at most
-    std::chrono::milliseconds long_deadline{600'000}; // while one works alone, as threads::options says
-    std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies, as threads::options says
+    std::string communicator{};                             // loopback, threads or mpi [what fits the launcher and the number]
+    std::optional<int> ranks{};                             // [as many as the launcher started, else `otherwise`]
+    int otherwise = 1;                                      // the number of ranks without a launcher and without `ranks`
+    std::chrono::milliseconds deadline{30'000};             // how long a wait for other ranks lasts at most
+    std::chrono::milliseconds long_deadline{600'000};       // while one works alone; see threads::options
+    std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies; see threads::options
   };
 
   chosen_ranks(int count, const char* const* words, const options& given = {})
@@ -326,9 +326,9 @@ public:
 
   int size() const { return choice_.ranks; }     // ranks, in all processes
   const launch& here() const { return here_; }   // which process this is
-  bool first() const { return here_.rank == 0; } // the process of rank 0, which speaks for all and writes files
+  bool first() const { return here_.rank == 0; } // the process of rank 0, which prints and writes files for all
 
-  // What joins them.
+  // The name of the communicator.
   std::string_view called() const {
     if constexpr (has_processes)
       if (joined_) return Processes::rank::name;
@@ -349,8 +349,8 @@ public:
 private:
   static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
 
-  // Behind a pointer, so that threads and Processes are compiled once whatever bodies there are. std::function would do the same,
-  // and its header takes the compiler a third of a second.
+  // Takes the body by pointer, so that threads and Processes are compiled once for all bodies. Rejected: std::function, as its
+  // header takes the compiler a third of a second.
   void run_over(void (*call)(void*, any_rank&), void* body) {
     const auto as_any = [call, body](auto& inner) {
       any_rank self(inner);
@@ -363,7 +363,7 @@ private:
   }
 
   static detail::rank_wishes wishes_of(const options& given) {
-    detail::rank_wishes wishes; // field by field: nvcc 13 makes a comma operator of a list of them in a template
+    detail::rank_wishes wishes; // field by field: nvcc 13 reads a list of them in a template as a comma operator
     wishes.communicator = given.communicator;
     wishes.ranks = given.ranks;
     wishes.otherwise = given.otherwise;
@@ -380,7 +380,7 @@ private:
     return all;
   }
 
-  // A launcher that `launch` does not know tells its numbers to MPI alone; the word mpi was the only sign of it.
+  // A launcher that `launch` does not know passes its numbers to MPI alone; the word mpi was the only sign of it.
   void join() {
     joined_.emplace(told<typename Processes::options>());
     if (joined_->size() == choice_.ranks) return;
@@ -391,7 +391,7 @@ private:
   detail::rank_choice choice_;
   launch here_;
   std::chrono::milliseconds deadline_, long_deadline_, end_deadline_;
-  std::optional<Processes> joined_; // empty, but where processes are joined
+  std::optional<Processes> joined_; // empty unless processes are joined
 };
 
 } // namespace cairn

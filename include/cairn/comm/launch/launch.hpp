@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-// What says that a process is one of several, in the order in which they are asked: a field that two of them know is
+// The sources that say that a process is one of several, in the order in which they are asked: a field that two of them know is
 // taken from the first.
 enum class launcher { none, program, command_line, torchrun, open_mpi, pmi, slurm };
 
@@ -37,8 +37,8 @@ constexpr std::string_view launcher_name(launcher by) {
 
 namespace detail {
 
-// What a variable tells. The last four decide about others: how many agents torchrun has, how many ranks the program was
-// told to make, the number of a node of Slurm, and what is only shown.
+// The field that a variable gives. The last four only help to interpret the others: the number of torchrun's agents, the number
+// of ranks that the program was asked to make, the number of a Slurm node, and variables that are only shown in errors.
 enum class launch_field { rank, size, local_rank, local_size, address, port, agents, ranks, node, shown };
 
 struct launch_variable {
@@ -50,8 +50,9 @@ struct launch_variable {
 // The variables of the launchers, in their order. torchrun's are those of PyTorch's "env://" as well; Hydra (MPICH, Intel MPI)
 // sets PMI_* and MPI_*, and Open MPI and srun --mpi=pmix set PMIX_RANK.
 //
-// Of Slurm those count that only a step has, that is a task of srun: sbatch gives SLURM_PROCID=0 and SLURM_NTASKS=N to a script
-// that is one process. The shell of salloc can be a step of one task, and there too SLURM_NTASKS is that of the job.
+// Slurm's variables count only in a step, that is, in a task of srun, where SLURM_STEP_NUM_TASKS is set: sbatch gives
+// SLURM_PROCID=0 and SLURM_NTASKS=N to a script that is one process. The shell of salloc can be a step of one task, and there too
+// SLURM_NTASKS is that of the job.
 inline constexpr launch_variable launch_variables[] = {
     {launcher::torchrun, launch_field::rank, "RANK"},
     {launcher::torchrun, launch_field::size, "WORLD_SIZE"},
@@ -78,15 +79,15 @@ inline constexpr launch_variable launch_variables[] = {
     {launcher::slurm, launch_field::shown, "SLURM_NTASKS"},
 };
 
-// One variable, argument or option that was there.
+// One variable, argument or option that was found.
 struct launch_claim {
   launcher by;
   launch_field field;
   std::string name;
   std::string text;
-  bool counts = true; // not of a launcher that started another one
+  bool counts = true; // false for a launcher that started another one
 
-  // For people: a long value is cut, and what a terminal may take for a command is a '?'.
+  // The claim as printable text: a long value is cut, and characters that a terminal may interpret become '?'.
   std::string shown() const {
     constexpr std::size_t most = 80;
     std::string out = name + '=';
@@ -96,14 +97,14 @@ struct launch_claim {
   }
 };
 
-// All that was seen of launchers, in their order.
+// All claims that were found, in the order of the launchers.
 class launch_claims {
 public:
   void add(launcher by, launch_field field, std::string name, std::string text) {
     claims_.push_back({by, field, std::move(name), std::move(text)});
   }
 
-  // The first that counts, of one launcher or of all; nullptr if there is none.
+  // The first claim that counts, of one launcher or of all; nullptr if there is none.
   const launch_claim* find(launch_field field, std::optional<launcher> by = {}) const {
     for (const launch_claim& c : claims_)
       if (c.counts && c.field == field && (!by || c.by == *by)) return &c;
@@ -115,7 +116,7 @@ public:
       if (c.by == by) c.counts = false;
   }
 
-  // The number of a field, on which all that count have to agree.
+  // The number of a field, on which all claims that count have to agree.
   std::optional<int> number(launch_field field) const {
     const launch_claim* const first = find(field);
     if (first == nullptr) return {};
@@ -132,7 +133,7 @@ public:
     return first->text;
   }
 
-  // A count is at least 1, the number of one thing at least 0. What is larger than an int is no number of ranks.
+  // A count is at least 1, an index at least 0. A value larger than an int is refused.
   int number_of(const launch_claim& c) const {
     if (c.name == "SLURM_STEP_TASKS_PER_NODE") return tasks_here(c);
     const bool counted = c.field == launch_field::size || c.field == launch_field::local_size || c.field == launch_field::port ||
@@ -144,7 +145,7 @@ public:
     return *value;
   }
 
-  // Throws what the parts say, with all that was seen.
+  // Throws input_error with these parts as its text, followed by all claims that were found.
   [[noreturn]] void refuse(std::initializer_list<std::string_view> parts) const {
     std::string text = "launch: ";
     for (const std::string_view part : parts) text += part;
@@ -171,7 +172,8 @@ private:
     return value;
   }
 
-  // Slurm tells the tasks of all nodes in one, "2(x3),1" for 2, 2, 2 and 1; which of them is this node is SLURM_NODEID.
+  // Slurm lists the tasks of all nodes in one variable, "2(x3),1" for 2, 2, 2 and 1; SLURM_NODEID says which of them is this
+  // node.
   int tasks_here(const launch_claim& c) const {
     const launch_claim* const node = find(launch_field::node, launcher::slurm);
     if (node == nullptr) refuse({c.shown(), ", and no SLURM_NODEID, which a task of srun has; start the program with srun"});
@@ -197,43 +199,43 @@ private:
 
 } // namespace detail
 
-// Which process of a job this is, as its launcher says it. It opens no connection and starts nothing.
+// This process's place in a job, as its launcher reports it. It opens no connection and starts nothing.
 //
 //   const launch here = launch::of_process(count, words, {.ranks = 2});
 //
-// These are asked, in this order: the options that the program gives; --local-rank N or --local_rank N, with a blank or with =,
-// which PyTorch's older launcher adds to the command line; torchrun; Open MPI; PMI (MPICH and Intel MPI); Slurm's srun. Each
-// field comes from the first that knows it. Without any there is one process.
+// The sources are asked in this order: the options that the program gives; --local-rank N or --local_rank N, with a blank or with
+// =, which PyTorch's older launcher adds to the command line; torchrun; Open MPI; PMI (MPICH and Intel MPI); Slurm's srun. Each
+// field comes from the first source that knows it. Without any source there is one process.
 //
-// All that speak must agree. What does not throws an input_error with every variable that was seen and its value: two that say
-// different numbers, a rank without a size, a rank that is not below the size, a text that is no number. But one launcher may
-// start another: mpirun and Hydra put a daemon of theirs on each machine by srun, and all of them can start torchrun's agents.
-// Then the inner one is right, and the outer one's variables are those of the daemon.
+// All sources must agree. A contradiction throws an input_error with every variable that was found and its value: two different
+// numbers, a rank without a size, a rank that is not below the size, a text that is no number. But one launcher may start
+// another: mpirun and Hydra start a daemon on each machine with srun, and all of them can start torchrun's agents. Then the inner
+// launcher is right, and the outer one's variables describe the daemon or the agent.
 //
-// Slurm and MPI do not say at which address the processes can meet; a first host of a list of nodes would be a guess.
+// Slurm and MPI give no address at which the processes can connect; the first host of a list of nodes would be a guess.
 struct launch {
   int rank = 0;                    // 0 … size - 1
   int size = 1;                    // processes of the job
   std::optional<int> local_rank{}; // among those on this machine
   std::optional<int> local_size{};
-  std::string address{}; // of the process that the others can meet at, empty if not known
+  std::string address{}; // of the process that the others can connect to, empty if not known
   std::optional<int> port{};
-  launcher by = launcher::none; // that told the rank
+  launcher by = launcher::none; // the source of the rank
 
-  // For the beginning of an error message: "rank 2 of 4: " of a process among several, else nothing.
+  // The beginning of an error message: "rank 2 of 4: " for a process among several, else empty.
   std::string speaker() const { return size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": "; }
 
   struct options {
-    // How many ranks the program was told to train with. They are threads of the process if there is one process only, and must
-    // be as many as the processes if there are several.
+    // The number of ranks that the program was asked to train with. If there is one process, they are its threads; if there are
+    // several, it must be the number of processes.
     std::optional<int> ranks{};
-    // What a program knows from elsewhere.
+    // Values that a program knows from elsewhere.
     std::optional<int> rank{}, size{}, local_rank{}, local_size{}, port{};
     std::string address{};
   };
 
-  // `environment` is called with names of variables and gives their values, or nullptr, as std::getenv does. The arguments are
-  // those of the program; what is no --local-rank is passed over.
+  // environment(name) returns the value of a variable, or nullptr, as std::getenv does. The arguments are those of the program;
+  // all but --local-rank are ignored.
   template <std::invocable<const char*> Environment>
   static launch from(const Environment& environment, std::span<const char* const> arguments, const options& given);
   template <std::invocable<const char*> Environment>
@@ -241,7 +243,7 @@ struct launch {
     return from(environment, arguments, options{});
   }
 
-  // The same of this process, with what main was called with. A thread that changes the environment meanwhile is a data race.
+  // The same for this process, with the arguments of main. A thread that changes the environment meanwhile is a data race.
   static launch of_process(int count, const char* const* words, const options& given) {
     return from([](const char* name) -> const char* { return std::getenv(name); },
                 std::span(words, static_cast<std::size_t>(count > 0 ? count : 0)), given);
@@ -265,16 +267,17 @@ inline void add_arguments(launch_claims& claims, std::span<const char* const> wo
   }
 }
 
-// Leaves out what does not speak of this process, but of what has started its launcher.
+// Leaves out launchers whose variables describe the process that started an inner launcher, not this one.
 inline void leave_out_outer_launchers(launch_claims& claims) {
   using field = launch_field;
   const auto find = [&](field what, launcher by) { return claims.find(what, by); };
   const auto knows_itself = [&](launcher by) { return find(field::rank, by) != nullptr && find(field::size, by) != nullptr; };
 
-  // Outside a step, Slurm tells what the job has, and not what this process is.
+  // Outside a step, Slurm's variables describe the job, not this process.
   if (find(field::size, launcher::slurm) == nullptr) claims.leave_out(launcher::slurm);
 
-  // torchrun's agents: as many as the processes of what started them. PyTorch's variables alone can be set by anything.
+  // torchrun has as many agents as the outer launcher has processes. PyTorch's variables without the number of agents may come
+  // from anywhere.
   const launch_claim* const agents = find(field::agents, launcher::torchrun);
   if (agents != nullptr && knows_itself(launcher::torchrun)) {
     bool compared = false;
@@ -289,8 +292,8 @@ inline void leave_out_outer_launchers(launch_claims& claims) {
     }
   }
 
-  // Daemons of mpirun and Hydra, at least as many processes as there are daemons. srun can also speak PMI itself: then it says
-  // the same, and knows the place on the machine too.
+  // Slurm's tasks may be daemons of mpirun or Hydra, each of which starts at least one process. Or srun provides PMI itself: then
+  // both agree, and Slurm's variables stay, as they give the place on the machine too.
   for (const launcher inner : {launcher::open_mpi, launcher::pmi}) {
     const launch_claim* const daemons = find(field::size, launcher::slurm);
     if (daemons == nullptr || !knows_itself(inner)) continue;

@@ -14,12 +14,12 @@
 
 namespace cairn::detail {
 
-// A block of memory of every rank of one machine, which all of them can reach: what is at one place of each block is summed there
-// by the one who owns the place, without a message that carries it.
+// One block of memory of each rank of a machine, all of which every rank can access. The rank that owns a part sums it in place
+// over all blocks, without messages that carry it.
 class memory_of_ranks {
 public:
-  // All ranks call it. exchange(own, all) gives every rank the bytes of all, and throws what a call would throw. Null where any
-  // rank cannot reach the memory of all others: then on all ranks.
+  // Makes the blocks; all ranks call it. exchange(own, all) gives every rank the bytes of all, and throws what a call would
+  // throw. Returns null on all ranks if any rank cannot access the memory of all others.
   template <class Exchange>
   static std::shared_ptr<memory_of_ranks> join(std::size_t rank, std::size_t ranks, std::size_t bytes, std::uint64_t number,
                                                const Exchange& exchange) {
@@ -41,10 +41,10 @@ public:
   memory_of_ranks(std::size_t rank, std::size_t ranks, std::uint64_t number)
       : rank_(rank), number_(number), blocks_(ranks), starts_(ranks, nullptr) {}
 
-  // Which of the blocks that the ranks have made together, from 0.
+  // The index of this set of blocks among those that the ranks have made together, from 0.
   std::uint64_t number() const { return number_; }
   const shared_memory& own() const { return blocks_[rank_]; }
-  // Where each rank's block starts, as this process sees it.
+  // The start of each rank's block, in this process's address space.
   std::span<std::byte* const> starts() const { return starts_; }
 
   bool has(const std::byte* first, std::size_t bytes) const {

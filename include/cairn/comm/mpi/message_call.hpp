@@ -20,18 +20,18 @@
 
 namespace cairn::detail {
 
-// A call, or a stretch of a long one: what is summed at a time should stay in a core's cache between its arrival and its sum.
+// A call, or a stretch of a long one: elements should stay in a core's cache between their arrival and their sum.
 struct call_stretch {
   std::uint64_t call = 0; // its number
-  std::uint64_t turn = 0; // how many stretches of all calls came before
+  std::uint64_t turn = 0; // the number of stretches of all calls that came before
   std::size_t first = 0;  // of the call's elements
   std::size_t count = 0;
   bool is_last = true; // of its call
 
   static constexpr std::size_t part_bytes = 256_KiB;  // of one rank
-  static constexpr std::size_t reached_bytes = 1_MiB; // the same where nothing arrives, but is summed where it lies
+  static constexpr std::size_t reached_bytes = 1_MiB; // the same where spans are summed in place, and nothing arrives
 
-  // What comes next of a call, of which the elements before `first` have had their turn.
+  // The next stretch of a call, from element `first` on.
   static call_stretch next_of(const rank_call& asked, std::size_t ranks, std::size_t first) {
     call_stretch next;
     const bool can_be_cut = asked.what != rank_call::kind::exchange;
@@ -44,28 +44,28 @@ struct call_stretch {
   }
 };
 
-// One call of one rank, or a stretch of it, as messages: first every owner collects what its part is made of, then it sends the
-// part to all.
+// One call of one rank, or a stretch of it, as messages: every owner first collects the shares of its part, then sends the part
+// to all.
 //
-//   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all. Where every rank can reach the spans of
-//                all, a note goes in place of the part, rank p sums where the spans lie, and a note says that the sum is there
-//   broadcast    the root sends part p to rank p; that goes to all but the root
-//   exchange     a part is what one rank gives; it goes to all
+//   all_reduce   part p of every rank goes to rank p, which sums; the sum goes to all. If every rank can access the spans of
+//                all, a note replaces the part, rank p sums in place, and a note says that the sum is there
+//   broadcast    the root sends part p to rank p, which sends it to all but the root
+//   exchange     a part is the bytes that one rank gives; it goes to all
 //
-// Between two ranks there are at most four streams of messages at a time, and a stream is one message after another, each of at
-// most the transport's most_bytes. A message has a tag of its own for the call, its kind, its half, and whether it is the
-// last, so that ranks which make different calls cannot mix them up; and what is received is compared with what was expected.
+// Between two ranks there are at most four streams at a time. A stream is one message after another, each of at most the
+// transport's most_bytes. The tag of a message depends on the call, its kind, its half, and whether the message is the last, so
+// that ranks which make different calls cannot mix them up. Received sizes and notes are compared with the expected ones.
 template <message_transport Transport>
 class message_call {
 public:
-  // Tags below this are not of calls.
+  // Tags below this are not used for calls.
   static constexpr int first_tag = 16;
 
   explicit message_call(Transport& transport)
       : transport_(transport), size_(static_cast<std::size_t>(transport.size())), me_(static_cast<std::size_t>(transport.rank())),
         streams_(4 * size_), requests_(4 * size_), over_(4 * size_), notes_(2 * size_) {}
 
-  // A call with so many bytes takes no memory later.
+  // Allocates the memory for calls of at most this many bytes, so that they allocate none later.
   void reserve(std::size_t bytes) {
     const std::size_t at_once = std::min(bytes, size_ * call_stretch::part_bytes);
     const std::size_t needed = (size_ - 1) * owned_parts::most_bytes(at_once, size_);
@@ -79,7 +79,7 @@ public:
   bool is_open() const { return open_; }
   std::uint64_t number() const { return now_.call; }
 
-  // The rank has more than one.
+  // Begins a call or a stretch of it. The job has more than one rank.
   void begin(const rank_call& asked, const call_stretch& stretch, bool in_any_order) {
     asked_ = asked;
     now_ = stretch;
@@ -109,7 +109,7 @@ public:
     close_if_done();
   }
 
-  // Moves messages on; whether anything was over. Throws input_error if another rank makes another call.
+  // Advances messages; returns whether any was over. Throws input_error if another rank makes another call.
   bool progress() {
     const std::size_t count = transport_.finished(std::span(requests_), std::span(over_));
     for (std::size_t i = 0; i < count; ++i) one_is_over(over_[i]);
@@ -117,7 +117,8 @@ public:
     return count > 0;
   }
 
-  // Whether this rank's own part lacks what that one adds. If it lacks nothing and waits, another owner may know who is late.
+  // Whether this rank's own part lacks the share of that rank. If no share is missing and the call is still open, another owner
+  // may know which rank is late.
   bool lacks_share_of(std::size_t rank) const { return open_ && !sums_elsewhere_ && streams_[at(share_in, rank)].is_open; }
   bool lacks_shares() const { return parts_missing_ > 0; }
   // Whether this rank waits for that one.
@@ -137,8 +138,8 @@ public:
     return size_;
   }
 
-  // The call will not be over; its memory is the caller's again. What is on its way to a rank that may never take it is left to
-  // itself: that rank learns that this call was given up before it could use it.
+  // Abandons the call; its memory is the caller's again. Messages on their way to a rank that may never take them are not waited
+  // for: that rank learns that this call was abandoned before it could use them.
   void give_up() {
     if (!open_) return;
     if (sums_elsewhere_)
@@ -154,29 +155,29 @@ public:
   }
 
   const rank_call& asked() const { return asked_; }
-  // Whether the next call may begin: not before the transport has been given all of a sum of its own, which all ranks give it in
-  // one order.
+  // Whether the next call may begin. If the transport sums, it must have been given all of this sum first, as all ranks give it
+  // their sums in one order.
   bool may_be_followed() const { return !sums_elsewhere_ || streams_[0].left == 0; }
 
 private:
   using request = typename Transport::request;
 
-  // A share is what a part is made of.
+  // A share is one rank's contribution to a part.
   enum stream_kind : std::size_t { share_out, share_in, part_out, part_in };
 
   struct stream {
     std::byte* next = nullptr;
-    std::size_t left = 0; // bytes, those of the message on its way included
-    std::size_t now = 0;  // of that message
+    std::size_t left = 0; // bytes, including the current message
+    std::size_t now = 0;  // bytes of the current message
     bool is_open = false;
   };
 
-  // Where a rank's span lies in the memory that all ranks can reach.
+  // The place of a rank's span in the memory that all ranks can access.
   struct note {
     std::uint64_t block = 0, offset = 0;
   };
 
-  // Does every rank reach the spans of all?
+  // Whether every rank can access the spans of all.
   bool are_reached() const { return asked_.reached != nullptr; }
   bool is_sum() const { return asked_.what == rank_call::kind::sum_float || asked_.what == rank_call::kind::sum_double; }
   std::size_t at(stream_kind kind, std::size_t rank) const { return kind * size_ + rank; }
@@ -188,7 +189,7 @@ private:
     if (asked_.what == rank_call::kind::exchange) return asked_.count;
     return (parts_.end(rank) - parts_.begin(rank)) * asked_.element_bytes();
   }
-  // Where what another rank adds to this one's part is kept.
+  // The buffer for the share that another rank adds to this one's part.
   std::byte* collected(std::size_t rank) const {
     void* start = collected_.get();
     std::size_t space = room_ + alignment;
@@ -199,7 +200,8 @@ private:
     for (std::size_t step = 1; step < size_; ++step) f((me_ + step) % size_); // not all to rank 0 first
   }
 
-  // Of the turn; the lowest four bits are the kind, the half, and whether it is the last message of a stream and of its call.
+  // The tag for `turn`. Its lowest four bits are free for low_bits(): the kind, the half, and whether the message is the last one
+  // of a stream and of its call.
   int tag_of_call() const {
     const auto numbers = static_cast<std::uint64_t>(transport_.most_tag() - first_tag) / 16;
     return first_tag + static_cast<int>(now_.turn % numbers) * 16;
@@ -210,14 +212,14 @@ private:
   bool is_expected(int low, std::size_t rank) const {
     if (low / 4 != static_cast<int>(asked_.what)) return false;
     const stream& s = streams_[at((low & 2) != 0 ? part_in : share_in, rank)];
-    // What belongs to a stream that has not begun is not yet wrong, and the last message may wait for the one before it.
+    // A message of a stream that has not begun is not wrong yet, and the last message may wait for the one before it.
     return !s.is_open || (low & 1) == 1 || !is_last_message(s);
   }
 
   bool is_last_message(const stream& s) const { return s.left == s.now && now_.is_last; }
 
-  // What goes to that rank, or comes from it. Where every rank can reach the spans of all it is a note: between its sending and
-  // its arrival lies what the transport does to order memory, so that what was written before is seen behind it.
+  // The bytes that go to that rank, or come from it. If every rank can access the spans of all, they are a note. The transport
+  // orders memory between the sending and the arrival of a message, so that what was written before it is seen after it.
   std::span<std::byte> bytes_of(stream_kind kind, std::size_t rank) {
     if (are_reached()) {
       note& one = kind == share_in ? notes_[rank] : kind == part_in ? notes_[size_ + rank] : own_note_;
@@ -261,8 +263,8 @@ private:
     if (s.left > 0) return next_message(kind, rank);
     s.is_open = false;
     --streams_left_;
-    // The memory of a part that was sent is free for its sum.
     if (are_reached() && (kind == share_in || kind == part_in)) check_note(rank, notes_[(kind == part_in ? size_ : 0) + rank]);
+    // The memory of a part that was sent is free for its sum.
     if (kind == share_out && is_sum()) open(part_in, rank);
     if (kind == share_in && --parts_missing_ == 0) own_part_is_ready();
   }
@@ -279,7 +281,7 @@ private:
     });
   }
 
-  // ((rank 0 + rank 1) + rank 2) + …, where this rank's own share lies; in blocks that stay in the first-level cache.
+  // Sums the shares into this rank's own, as ((rank 0 + rank 1) + rank 2) + …, in blocks that stay in the first-level cache.
   template <class T>
   void sum_parts() {
     constexpr std::size_t block = 4096 / sizeof(T);
@@ -305,7 +307,7 @@ private:
     if (are_reached()) sum_in_place<T>();
     else sum_parts<T>();
   }
-  // In the memory of all ranks.
+  // Sums this rank's part in the memory that all ranks can access.
   template <class T>
   void sum_in_place() {
     const std::size_t offset = own_note_.offset + parts_.begin(me_) * sizeof(T);
@@ -337,11 +339,11 @@ private:
   std::size_t size_;
   std::size_t me_;
   std::vector<stream> streams_;
-  std::vector<request> requests_; // each has the place of its stream
+  std::vector<request> requests_; // each at the index of its stream
   std::vector<finished_request> over_;
-  std::unique_ptr<std::byte[]> collected_; // what the other ranks add to this one's part
+  std::unique_ptr<std::byte[]> collected_; // the other ranks' shares of this rank's part
   std::size_t room_ = 0;
-  std::vector<note> notes_; // that others have sent: with their shares, then with their parts
+  std::vector<note> notes_; // received from the others: with their shares, then with their parts
   note own_note_{};
 
   rank_call asked_{};

@@ -20,19 +20,19 @@
 
 namespace cairn::detail {
 
-// What one rank tells all others about itself, besides its calls.
+// A message from one rank to all others about its own state, besides its calls.
 struct rank_news {
   enum class kind : std::uint64_t {
-    failed, // a call of it failed: none of its calls from `calls` on will be over
-    left,   // its body has ended after so many calls
+    failed, // one of its calls failed: none of its calls from number `calls` on will be over
+    left,   // its body has ended after `calls` calls
   };
   kind what = kind::left;
   std::uint64_t calls = 0;
   std::uint64_t threw = 0;      // left: by an exception
-  std::uint64_t follows = 0;    // which another rank's failure caused
-  std::uint64_t differs = 0;    // failed: as ranks make different calls
-  std::uint64_t asks = 0;       // failed: the others are to tell which calls they make
-  std::array<char, 160> call{}; // failed: the one with the number `calls`, in words; empty if it was not started
+  std::uint64_t follows = 0;    // left: another rank's failure caused that exception
+  std::uint64_t differs = 0;    // failed: because ranks make different calls
+  std::uint64_t asks = 0;       // failed: asks the others to report which calls they make
+  std::array<char, 160> call{}; // failed: call number `calls` in words; empty if it was not started
   std::array<char, 816> text{}; // both end with a zero
 
   void say(std::string_view why) { copy(why, text); }
@@ -44,7 +44,7 @@ private:
   }
 };
 
-// Sends and receives news. A rank sends at most one of each kind in a run, and nothing here waits for another rank.
+// Sends and receives news. A rank sends at most one of each kind in a run, and no wait for another rank is without a limit.
 template <message_transport Transport>
 class message_news {
 public:
@@ -55,21 +55,21 @@ public:
 
   void send(const rank_news& news) {
     const auto half = static_cast<std::size_t>(news.what);
-    settle(requests(half), std::chrono::seconds(1)); // those of the run before
+    settle(requests(half), std::chrono::seconds(1)); // those of the previous run
     out_[half] = news;
     const std::span<request> sent = requests(half);
     for (std::size_t rank = 0; rank < sent.size(); ++rank)
       if (rank != static_cast<std::size_t>(transport_.rank()))
         transport_.send(sent[rank], static_cast<int>(rank), tag, bytes_of(out_[half]), sizeof(rank_news));
   }
-  // Goes on with what is being sent; what is not over after a while is left to itself.
+  // Waits for sends until they are over, at most for `patience`, and forgets those that are not.
   void settle(std::chrono::milliseconds patience) { settle(std::span(sent_), patience); }
 
   struct from_rank {
     int rank = 0;
     rank_news news{};
   };
-  // What has arrived since, one at a time.
+  // Returns the next news that has arrived, if there is one.
   std::optional<from_rank> look() {
     const std::optional<incoming_message> there = transport_.probe(any_rank_sends, tag);
     if (!there) return {};

@@ -16,15 +16,16 @@
 
 namespace cairn::detail {
 
-// A launcher that sees a process end with an error may pass on no more of what the others print: so this one takes its time.
+// Delays the exit: a launcher that sees a process end with an error may no longer pass on what the others print.
 inline void linger_at_exit() {
   static const bool once = std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }) == 0;
   static_cast<void>(once);
 }
 
-// Calls the body with this process's rank, and ends when the bodies of all ranks have ended. If one threw, it throws rank_lost on
-// every rank: where an exception began, with its text and the exception nested in it; elsewhere without the text, so that a
-// user who sees what all ranks print reads it once. If a rank does not end after another has failed, the job is ended.
+// Calls the body with this process's rank, and returns when the bodies of all ranks have ended. If one threw, it throws rank_lost
+// on every rank. Where an exception began, the error has its text; elsewhere it has not, so that a user who sees what all ranks
+// print reads the text once. A rank's own exception is nested in the error. If a rank does not end after another has failed, the
+// job is ended.
 template <class Transport, class Body>
 void run_as_rank(progress_engine& engine, Body& body) {
   message_rank<Transport> self(engine);

@@ -31,8 +31,8 @@ namespace cairn {
 // One rank in each process that mpirun or srun has started: mpi{}.run([&](mpi::rank& rank) { … }) calls the body once in each
 // process, on the caller's thread. It can be run again.
 //
-// Where all processes run on one Linux machine, a trainer's gradients lie in memory that they share: each rank sums its part
-// where the others' lie, and messages only say when. Elsewhere, and where the system does not let them, messages carry it all.
+// If all processes run on one Linux machine, a trainer's gradients lie in memory that they share: each rank sums its part in
+// place, and messages only synchronize. Elsewhere, and if the system does not permit that, messages carry the gradients.
 //
 // The constructor initialises MPI and the destructor finalizes it, both on a communication thread that makes all calls of
 // MPI. MPI can be started once in a process. A program that has initialised MPI itself, with MPI_THREAD_SERIALIZED or more,
@@ -43,26 +43,26 @@ class mpi {
 public:
   using rank = detail::message_rank<detail::mpi_transport>;
 
-  // In which order the ranks' numbers are added.
+  // The order in which the ranks' elements are added.
   enum class order : unsigned char {
-    of_ranks, // ((rank 0 + rank 1) + rank 2) + …, as with threads: the bits depend on nothing but the numbers
-    any,      // as MPI_Iallreduce does, which takes fewer messages where there are many ranks, from some 64 on. A call that
-              // cannot be over any more ends the job: MPI gives its memory back in no other way
+    of_ranks, // ((rank 0 + rank 1) + rank 2) + …, as with threads: the bits depend on the elements only
+    any,      // as MPI_Iallreduce does, which takes fewer messages from about 64 ranks on. A call that can no longer complete
+              // ends the job: MPI gives its memory back in no other way
   };
 
   struct options {
     // How long a wait for other ranks lasts at most. Time in which this process is stopped does not count.
     std::chrono::milliseconds deadline{30'000};
-    // How many calls may have been started that are not over; each takes about 100 bytes.
+    // The most calls in flight; each takes about 100 bytes.
     std::size_t max_in_flight = 4096;
     order sums = order::of_ranks;
-    // Longer messages are cut. At most 2^31 - 1 bytes.
+    // The most bytes of a message, at most 2^31 - 1. Longer messages are cut.
     std::size_t message_bytes = 1_GiB;
-    // The same where one rank rightly works alone while others wait for it: rank 0 that reads or writes a state, the first call
-    // of a trainer, before which a rank may read its data, and the beginning of the job. After `deadline` a line on stderr tells
-    // of the wait.
+    // The deadline where one rank rightly works alone while others wait for it: when rank 0 reads or writes a state, in the first
+    // call of a trainer, before which a rank may read its data, and at the beginning of the job. After `deadline` a line on
+    // stderr reports the wait.
     std::chrono::milliseconds long_deadline{600'000};
-    // How long run() waits for the bodies of the other ranks, when this one's has ended: they may save or evaluate. After
+    // How long run() waits for the bodies of the other ranks after this one's has ended: they may save or evaluate. After
     // `deadline` a line on stderr names those that have not ended, after this one run() throws deadline_error.
     std::chrono::milliseconds end_deadline{24 * 3'600'000};
   };
@@ -78,8 +78,8 @@ public:
   int size() const { return group_.engine().here().size; }
 
   // When a body throws, waits on all other ranks throw rank_lost with its text, and run throws rank_lost on every rank, so that
-  // every process ends with an error. A body that does not return is waited for until options::end_deadline; if something else
-  // fails, the job is ended after the deadline.
+  // every process ends with an error. A body that does not return is waited for until options::end_deadline; if something has
+  // failed, only until the deadline, and then the job is ended.
   template <std::invocable<rank&> Body>
   void run(Body&& body) const {
     detail::run_as_rank<detail::mpi_transport>(group_.engine(), body);
@@ -103,7 +103,8 @@ private:
             called(told)};
   }
 
-  // Where the launcher says which processes are on this machine, they look for each other until MPI has joined them.
+  // Returns a function that names the processes of this machine that are missing, for use until MPI has joined them; an empty one
+  // if the launcher does not say which processes are on this machine.
   static std::function<std::string()> called(const launch& told) {
     const std::string job = detail::roll_call::job_of([](const char* variable) { return std::getenv(variable); });
     if (told.size == 1 || job.empty() || !told.local_rank || !told.local_size) return {};
@@ -113,7 +114,7 @@ private:
     return [all] { return all->missing(); };
   }
 
-  // What the launcher says. An MPI that has begun without one has set PMIX_RANK itself.
+  // The launcher's report. If MPI has already begun, PMIX_ variables are ignored: without a launcher MPI sets PMIX_RANK itself.
   static launch launched() {
     int has_begun = 0;
     MPI_Initialized(&has_begun);

@@ -34,9 +34,9 @@
 
 namespace cairn::detail {
 
-// The messages of MPI, from MPI_Init to MPI_Finalize: see the concept message_transport. One thread makes it, uses it and
-// destroys it, so that MPI_THREAD_FUNNELED is enough. If the program has initialised MPI itself it must be
-// MPI_THREAD_SERIALIZED or more, and MPI is left as it was found.
+// Messages over MPI, from MPI_Init to MPI_Finalize: see the concept message_transport. One thread constructs, uses and destroys
+// it, so that MPI_THREAD_FUNNELED is enough. If the program has initialised MPI itself it must be MPI_THREAD_SERIALIZED or more,
+// and MPI is left as it was found.
 class mpi_transport {
 public:
   static constexpr std::string_view name = "mpi";
@@ -45,8 +45,8 @@ public:
   };
   static_assert(sizeof(request) == sizeof(MPI_Request));
 
-  // A message has at most so many bytes; MPI counts with an int. `told` is what the launcher says, asked before MPI has begun: an
-  // MPI that was not launched sets some of those variables itself.
+  // A message has at most `most_bytes` bytes, and no more than an int can count, as MPI does. `told` is the launcher's report
+  // from before MPI has begun: an MPI that was not launched sets some of those variables itself.
   mpi_transport(std::size_t most_bytes, const launch& told) : most_bytes_(std::min<std::size_t>(most_bytes, INT_MAX)) {
     void* most_tag = nullptr;
     int found = 0;
@@ -124,7 +124,7 @@ public:
   }
 
 private:
-  // MPI itself, and communicators of our own: messages of the program cannot be taken for ours.
+  // MPI itself, and communicators of our own, so that messages of the program cannot be taken for ours.
   struct world {
     MPI_Comm all = MPI_COMM_NULL;
     MPI_Comm here = MPI_COMM_NULL; // the ranks of this machine
@@ -189,7 +189,7 @@ private:
     return static_cast<std::size_t>(bytes);
   }
 
-  // A launcher may have bound each rank to cores of its own.
+  // The number of ranks on this machine that share this rank's cores: a launcher may have bound each rank to its own.
   int ranks_that_share_cores() const {
     int here = 1;
     check(MPI_Comm_size(world_.here, &here), "MPI_Comm_size");
@@ -199,7 +199,7 @@ private:
     return own.shared_by(all);
   }
 
-  // Processes that another launcher has started are strangers to MPI: each would train alone.
+  // Throws if another launcher has started processes that MPI has not joined: each would train alone.
   void compare_with(const launch& told) const {
     if (told.size == size_) return;
     throw input_error("mpi: expected MPI to have joined the " + std::to_string(told.size) + " processes that " +

@@ -23,14 +23,14 @@
 
 namespace cairn::detail {
 
-// What the communication thread does: it serves the calls of its rank, and makes all calls of the transport.
+// The work of the communication thread: it serves the calls of its rank, and makes all calls of the transport.
 //
 // Two calls are worked on at a time, and begin in the order in which they were started. The thread sleeps when none is open.
-// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. Where it does share
-// it and the spans lie in memory that all ranks reach, nothing is gained beside the rank's work: such calls begin when it waits.
+// While one is, it looks often if the rank waits, and seldom if the rank computes, whose core it may share. If it does share it
+// and the spans lie in memory that all ranks can access, overlapping gains nothing: such calls begin when the rank waits.
 //
-// A failure is final. Before memory goes back to its owner unsent, all ranks are told which calls are given up; and a rank
-// looks for such news before a call of its own is over. So what is sent from memory that was freed is never used.
+// A failure is final. Before a buffer is returned unsent, every rank is notified which calls are abandoned, and checks for such
+// notices before completing its own call. Data sent from freed memory is therefore never used.
 template <class Transport>
 class progress_thread {
   using clock = progress_engine::clock;
@@ -42,15 +42,14 @@ public:
     for (std::size_t i = 0; i < worked_on; ++i) calls_.emplace_back(transport);
   }
 
-  // Returns when the rank says so, and nothing is open.
+  // Returns when the rank asks for it and no call is open.
   void serve() {
     auto moved_at = clock::now(), looked_at = moved_at, round_at = moved_at;
     for (;;) {
       face_.comes_round();
       const bool moved = work();
       const auto now = clock::now();
-      if (const auto gap = now - round_at;
-          gap > away) // while something is waited for, a round takes no more than some milliseconds
+      if (const auto gap = now - round_at; gap > away) // while a call is awaited, a round takes no more than some milliseconds
         for (auto* const since : {&left_at_, &terminated_at_})
           if (*since) **since += gap;
       round_at = now;
@@ -67,21 +66,21 @@ public:
 
 private:
   static constexpr std::size_t worked_on = 2;
-  static constexpr std::chrono::microseconds eager{300};   // so long a rank that waits is worth a busy thread
+  static constexpr std::chrono::microseconds eager{300};   // spin this long for a waiting rank before sleeping
   static constexpr std::chrono::microseconds nap{100};     // between two looks otherwise
-  static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at what is seldom
-  static constexpr std::chrono::milliseconds put_off{5};   // so long at most a call that has not begun, as the rank computes
+  static constexpr std::chrono::milliseconds slow_look{1}; // between two looks at rare events
+  static constexpr std::chrono::milliseconds put_off{5};   // the most that the start of a call is put off while the rank computes
   static constexpr std::chrono::milliseconds farewell{1000};
-  static constexpr std::chrono::milliseconds tells_calls{250}; // so long for all to tell which calls they make
+  static constexpr std::chrono::milliseconds tells_calls{250}; // for all ranks to report which calls they make
   static constexpr std::chrono::milliseconds away{350};        // a longer round: the process did not run
   static constexpr std::chrono::milliseconds last_words{300};  // after SIGTERM
-  // So much longer waits a rank for the sums of others: the owner of a part knows which rank is late, and says so.
+  // Extra time before this rank reports a late sum: the owner of the part knows which rank is late and should report first.
   static constexpr std::chrono::milliseconds by_hearsay{250};
 
-  // What another rank has said about itself.
+  // The news that another rank has sent.
   struct other_rank {
-    std::uint64_t runs = 0;                  // in so many its body has ended
-    std::uint64_t calls = ~std::uint64_t{0}; // the calls from this one on will never be over
+    std::uint64_t runs = 0;                  // the number of runs in which its body has ended
+    std::uint64_t calls = ~std::uint64_t{0}; // its calls from this one on will never be over
     std::optional<rank_news> failed{}, left{};
   };
 
@@ -89,7 +88,7 @@ private:
     return std::ranges::any_of(calls_, [](const message_call<Transport>& call) { return call.is_open(); });
   }
 
-  // Moves calls on; whether anything moved.
+  // Advances calls; returns whether anything moved.
   bool work() {
     if (face_.failed()) return false;
     if (others_.size() == 1) { // calls are over when they start
@@ -126,7 +125,7 @@ private:
     next_element_ = stretch.is_last ? 0 : next_element_ + stretch.count;
     if (stretch.is_last) ++next_;
   }
-  // Should the next call wait until the rank does?
+  // Whether the next call should wait until the rank does.
   bool is_put_off() {
     if (!has_no_core_ || next_element_ > 0 || face_.rank_waits() || face_.asked(next_).reached == nullptr) return false;
     const auto now = clock::now();
@@ -137,7 +136,7 @@ private:
     return std::ranges::all_of(calls_, [](const message_call<Transport>& call) { return call.may_be_followed(); });
   }
 
-  // Marks the call as over if this was the last of it, unless a rank has meanwhile said that it will not be.
+  // Marks the call as over if this was the last of it, unless a rank has meanwhile reported that it abandons the call.
   void finish(const message_call<Transport>& call) {
     const auto has_more = [&](const message_call<Transport>& one) { return one.is_open() && one.number() == call.number(); };
     if (next_ == call.number() || std::ranges::any_of(calls_, has_more)) return;
@@ -146,7 +145,7 @@ private:
     face_.mark_over(call.number());
   }
 
-  // Takes what other ranks have said about themselves.
+  // Receives the news of other ranks.
   void hear() {
     while (const auto found = news_.look()) {
       other_rank& one = others_[static_cast<std::size_t>(found->rank)];
@@ -159,7 +158,7 @@ private:
       one.calls = std::min(one.calls, found->news.calls);
     }
   }
-  // Whether all ranks make this call. One that counts on a rank which does not has failed.
+  // Whether all ranks make this call. If one does not, the call fails.
   bool others_allow(std::uint64_t call) {
     for (std::size_t rank = 0; rank < others_.size(); ++rank) {
       const other_rank& one = others_[rank];
@@ -178,7 +177,7 @@ private:
     return true;
   }
 
-  // What is seldom: news, calls that are late or differ, SIGTERM.
+  // Looks at rare events: news, calls that are late or differ, SIGTERM.
   void look_around(clock::time_point now) {
     hear();
     for (message_call<Transport>& call : calls_) {
@@ -197,7 +196,7 @@ private:
     }
     if (termination_notice::arrived()) meet_termination(now);
   }
-  // The wait of the rank's thread, from its beginning.
+  // The current wait of the rank's thread.
   long_wait& awaited() {
     const auto since = face_.rank_waits_since();
     if (!awaited_ || awaited_since_ != since) {
@@ -229,7 +228,7 @@ private:
     termination_notice::end_process();
   }
 
-  // After a failure: tells all ranks from which call on this one's are given up, and then gives the memory back.
+  // After a failure: notifies all ranks from which call on this one's are abandoned, then gives the memory back.
   void give_up() {
     if (has_given_up_) return;
     has_given_up_ = true;
@@ -256,8 +255,9 @@ private:
     face_.gives_memory_back();
   }
 
-  // Ranks make different calls, or may do so, as one waits in vain: they tell each other which, and each knows the odd one.
-  // A rank that computes is not waited for: it learns of the failure with its next call.
+  // Called if ranks make different calls, or may do so, as one waits in vain. They report their calls to each other, so that each
+  // knows the odd one. A rank that computes is waited for no longer than tells_calls: it learns of the failure with its next
+  // call.
   void name_odd_one(const rank_news& own) {
     const auto me = static_cast<std::size_t>(transport_.rank());
     const auto is_told = [&](std::size_t rank) { return rank == me || others_[rank].failed; };
@@ -282,7 +282,7 @@ private:
     face_.replace_failure(fault_kind::different, text_of_different_calls(told));
   }
 
-  // What the rank asks for besides calls. False when it asks for no more.
+  // Answers the rank's requests other than calls. Returns false if the rank asks this thread to stop.
   bool answer_rank(clock::time_point now) {
     bool goes_on = true;
     face_.answer_rank([&](progress_engine::other_wishes& asks, fault_kind failed_as) {
@@ -301,7 +301,7 @@ private:
     return goes_on;
   }
 
-  // Says that this rank's body has ended, and finds out whether all others have.
+  // Reports that this rank's body has ended. Returns whether the wait for the other bodies is over.
   bool leave(clock::time_point now, progress_engine::other_wishes& asks, fault_kind failed_as) {
     const progress_engine::leaver& own = *asks.leaving;
     const auto me = static_cast<std::size_t>(transport_.rank());
@@ -328,7 +328,7 @@ private:
     const auto waits = [&] { return face_.whose() + ": its body has ended, and waits for that of " + out.late; };
     out.is_end_late = !out.late.empty() && !any_threw && end_->is_over(waits);
     if (!out.late.empty() && !out.is_end_late && !(any_threw && now - *left_at_ > patience)) return false;
-    for (const bool of_others : {false, true}) // whose exception no other rank caused, or else any
+    for (const bool of_others : {false, true}) // those whose exception no other rank caused, or else any
       for (std::size_t rank = 0; rank < others_.size() && out.first_to_throw < 0; ++rank) {
         const bool threw = rank == me ? own.threw : others_[rank].left && others_[rank].left->threw != 0;
         const bool follows = rank == me ? own.follows : others_[rank].left && others_[rank].left->follows != 0;
@@ -336,7 +336,7 @@ private:
       }
     out.this_rank_follows = own.follows;
     news_.settle(out.late.empty() ? farewell : std::chrono::milliseconds(10));
-    for (other_rank& one : others_) // another run may follow, and be over already on a rank
+    for (other_rank& one : others_) // another run may follow, which some rank may have ended already
       if (!one.failed) one.calls = one.runs > runs_ ? one.left->calls : ~std::uint64_t{0};
     left_at_.reset();
     asks.outcome = out;
@@ -367,14 +367,14 @@ private:
   std::vector<message_call<Transport>> calls_;
   std::vector<other_rank> others_;
   std::uint64_t next_ = 0;         // call to begin, or to go on with
-  std::size_t next_element_ = 0;   // of it
+  std::size_t next_element_ = 0;   // of that call
   std::uint64_t turns_ = 0;        // stretches that have begun
   std::uint64_t runs_ = 0;         // that this rank has left
   const bool has_no_core_;         // of its own: as many ranks as cores, or more
   std::uint64_t put_off_call_ = 0; // 1 + its number
   clock::time_point put_off_at_{};
   bool has_given_up_ = false;
-  bool was_asked_ = false; // which call this rank makes
+  bool was_asked_ = false; // another rank has asked which call this one makes
   std::optional<clock::time_point> left_at_{}, terminated_at_{};
   std::optional<long_wait> awaited_{}, end_{}; // the rank's wait for a call, and that for the other bodies
   clock::time_point awaited_since_{};

@@ -22,13 +22,13 @@
 
 namespace cairn::detail {
 
-// The processes of a job on this machine, as long as MPI has not joined them: each answers to a name of its own, by which the
-// others find out who is missing. The names are Linux's abstract sockets, which leave no file: the system takes them back when a
-// process ends, however it ends. Nothing is sent. On other systems nobody is known to be missing.
+// Finds out which processes of a job on this machine are missing before MPI has joined them. Each process listens at a name of
+// its own, at which the others look for it. The names are Linux's abstract sockets, which leave no file: the system takes them
+// back when a process ends, however it ends. Nothing is sent. On other systems no process is known to be missing.
 class roll_call {
 public:
-  // One process of `size` on this machine. `job` is a text that all of them have, and no other job on the machine. `whose` stands
-  // in front of a number in errors.
+  // Process `own` of `size` on this machine. `job` is a text that all of them have, and no other job on the machine. `whose`
+  // precedes a process's number in errors.
   roll_call(std::string_view job, int own, int size, std::string whose)
       : job_(hash64{}.add(job).value()), own_(own), size_(size), whose_(std::move(whose)), came_(static_cast<std::size_t>(size)),
         socket_(opened()) {
@@ -41,11 +41,12 @@ public:
   roll_call& operator=(const roll_call&) = delete;
   ~roll_call() { close(); }
 
-  // Looks for the others: those that have not come, have gone or are stopped, in words; empty if there are none, or if it cannot
-  // be told. One that gives up waiting goes too, and is not to blame: so those that never came are told from it.
+  // Looks for the others, and returns in words which have not come, have gone or are stopped; empty if there are none, or if it
+  // is not known. A process that gives up waiting goes too, and is not to blame, so those that never came are reported
+  // differently.
   std::string missing() {
     hang_up();
-    if (look(own_).what != presence::there) return {}; // names do not work here
+    if (look(own_).what != presence::there) return {}; // abstract sockets do not work here
     constexpr int most = 8;
     std::string out;
     int found = 0;
@@ -63,7 +64,7 @@ public:
     return out;
   }
 
-  // The text that all processes of a job have from their launcher, and no others on this machine; empty if there is none.
+  // The text that a launcher gives to all processes of a job, and to no others on this machine; empty if there is none.
   template <class Environment>
   static std::string job_of(const Environment& environment) {
     const auto text = [&](const char* name) { return std::string(environment(name) == nullptr ? "" : environment(name)); };
@@ -91,18 +92,18 @@ private:
         "cairn-" + std::to_string(::getuid()) + "-" + std::to_string(job_) + "-" + std::to_string(one); // at most 60 characters
     address out;
     out.at.sun_family = AF_UNIX;
-    std::memcpy(out.at.sun_path + 1, name.data(), name.size()); // behind a zero: no file
+    std::memcpy(out.at.sun_path + 1, name.data(), name.size()); // after a zero: no file
     out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     return out;
   }
-  // It never waits, and programs that this one starts do not have it.
+  // A socket that never blocks, and that programs started by this one do not inherit.
   static int opened() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
   void close() {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
 
-  // Takes those that have asked for this process out of its queue.
+  // Takes the connections of processes that have looked for this one out of its queue.
   void hang_up() const {
     for (int one = 0; socket_ >= 0 && (one = ::accept(socket_, nullptr, nullptr)) >= 0;) ::close(one);
   }
@@ -118,13 +119,13 @@ private:
       out.what = is_stopped(out.process) ? presence::stopped : presence::there;
     } else if (errno == ECONNREFUSED) {
       out.what = presence::absent;
-    } else if (errno == EAGAIN) { // it has not looked itself for long
+    } else if (errno == EAGAIN) { // its queue is full: it has not looked for the others for long
       out.what = presence::there;
     }
     ::close(asks);
     return out;
   }
-  // The letter behind the name, which stands in parentheses and may have some.
+  // Reads the letter after the name in /proc/PID/stat. The name is in parentheses, and may contain some.
   static bool is_stopped(long process) {
     const int file = ::open(("/proc/" + std::to_string(process) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
@@ -145,7 +146,7 @@ private:
   std::uint64_t job_;
   int own_, size_;
   std::string whose_;
-  std::vector<bool> came_; // at some time
+  std::vector<bool> came_; // whether each has come at some time
   int socket_;
 };
 

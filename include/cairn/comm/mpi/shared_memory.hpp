@@ -21,12 +21,12 @@
 
 namespace cairn::detail {
 
-// Memory that several processes of one machine can reach, without a name in any folder: when the last of them ends, however it
-// ends, it is gone. It begins at a page and is zero at first. Nothing here throws or waits: where the system has no such memory,
-// or this process may not reach another's, what is made is empty.
+// Memory that several processes of one machine can access. It has no name in any folder, and is gone when the last of them ends,
+// however it ends. It begins at a page and is zero at first. Nothing here throws or waits: if the system has no such memory, or
+// this process may not access another's, the object is empty.
 class shared_memory {
 public:
-  // How another process finds it: a file that this process has open, and what is written at its start.
+  // Identifies the memory to another process: a file that this process has open, and the key at its start.
   struct handle {
     std::int64_t process = 0, file = -1;
     std::uint64_t bytes = 0;
@@ -53,7 +53,8 @@ public:
   std::byte* data() const { return start_ == nullptr ? nullptr : start_ + page; }
   std::size_t size() const { return size_; }
 
-  // New memory. The pages are set aside at once: a process that writes to what the machine has not got would be killed.
+  // Returns new memory. Its pages are allocated at once: a process that writes to pages that the machine cannot provide would be
+  // killed.
   static shared_memory make([[maybe_unused]] std::size_t bytes) {
     shared_memory made;
 #if defined(__linux__)
@@ -68,7 +69,7 @@ public:
     return made;
   }
 
-  // For as long as the file is not hidden.
+  // The handle for other processes; valid until hide().
   handle told() const {
     handle out;
 #if defined(__linux__)
@@ -80,7 +81,8 @@ public:
     return out;
   }
 
-  // Another process's, or this one's once more. Not if what is found there is not what was told, as on another machine.
+  // Opens the memory of another process, or this one's once more. The result is empty if the file does not match the handle, as
+  // on another machine.
   static shared_memory open([[maybe_unused]] const handle& told) {
     shared_memory found;
 #if defined(__linux__)
@@ -101,7 +103,7 @@ public:
     return found;
   }
 
-  // Who has it open keeps it; no other process can open it from now on.
+  // Processes that have it open keep it; no other process can open it from now on.
   void hide() {
 #if defined(__linux__)
     if (file_ >= 0) ::close(file_);

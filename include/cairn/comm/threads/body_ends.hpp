@@ -13,8 +13,8 @@
 
 namespace cairn::detail {
 
-// The bodies of ranks that are threads: which have ended. Bodies may end at different times, as one saves or evaluates alone, so
-// that only a line on stderr tells of the wait for the others, until a limit of its own.
+// Records which ranks' bodies have ended, for ranks that are threads. Bodies may end at different times, as one may save or
+// evaluate alone. A wait for the others therefore only prints lines on stderr, until a limit of its own.
 class body_ends {
 public:
   explicit body_ends(int ranks) : has_ended_(static_cast<std::size_t>(ranks), 0), open_(ranks) {}
@@ -29,8 +29,8 @@ public:
     told_.notify_all();
   }
 
-  // By rank 0, whose body has ended: whether all have before the limit. why() is added to the lines on stderr: what has failed,
-  // if something has. A line for which no memory is left is left out.
+  // Called by rank 0, whose body has ended; returns whether all bodies end before the limit. Lines on stderr end with why(),
+  // which says what has failed, if anything has. A line is left out if no memory is left for it.
   template <class Why>
   bool wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, const Why& why) {
     long_wait end(deadline, limit);
@@ -45,7 +45,7 @@ public:
     return true;
   }
 
-  // The ranks whose bodies have not ended; by one thread, when wait() is over.
+  // The ranks whose bodies have not ended. Called by the thread of wait(), during it or after it.
   std::string late() const {
     std::string names;
     for (std::size_t rank = 0; rank < has_ended_.size(); ++rank)

@@ -14,19 +14,17 @@
 
 namespace cairn::detail {
 
-// The calls of all ranks, as a queue of pieces of work that any thread may take; without locks.
+// The calls of all ranks, as a lock-free queue of pieces of work that any thread may take.
 //
-// Call number k of every rank belongs together. It becomes ready when the last rank has posted it and published
-// it. From then on it is cut into pieces of `piece_bytes`, which are taken calls first, pieces
-// second: in the order in which they were started. A call is over when its last piece is finished.
+// Calls number k of all ranks belong together. They are ready when the last rank to post its own has published them. From then on
+// they are cut into pieces of `piece_bytes`, which are taken in order: by call, then by place in the span. A call is over when
+// its last piece is finished.
 //
-// Everything lies in rings of fixed size. Slot k % capacity is free for call k when call k - capacity is
-// over. Two calls may be worked on at once, the end of one and the beginning of the next; no call has to wait
-// for the end of another.
+// Everything lies in rings of fixed size. Slot k % capacity is free for call k when call k - capacity is over. Two calls may be
+// worked on at once, the end of one and the beginning of the next; no call has to wait for the end of another.
 class call_ring {
 public:
-  // Large enough that taking a piece costs nothing beside it, small enough to be over in some 10
-  // microseconds.
+  // Large enough that the cost of taking a piece is negligible, small enough that a piece takes about 10 microseconds.
   static constexpr std::size_t piece_bytes = 64_KiB;
 
   struct piece {
@@ -44,17 +42,17 @@ public:
   int size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
 
-  // How many calls the rank has posted; the number of its next call.
+  // The number of calls that the rank has posted, which is the number of its next call.
   std::uint64_t started(int rank) const { return lane_of(rank).started.load(); }
-  // Once true for a call, true for ever: also when its slot serves a later one.
+  // Whether the call is over. It stays true when the slot serves a later call.
   bool over(std::uint64_t call) const { return slot_of(call).over.load() > call; }
   bool has_room(std::uint64_t call) const { return call < capacity_ || over(call - capacity_); }
 
-  // What the rank asked for. To be read only between its post() and the end of the call.
+  // The arguments of the rank's call. Read them only between its post() and the end of the call.
   const rank_call& asked(int rank, std::uint64_t call) const { return lane_of(rank).posted[call % capacity_]; }
 
-  // By the rank itself, if there is room. True for the last rank to post this call: it has to publish it, and
-  // sees all that the others wrote before their post().
+  // Called by the rank itself, if there is room. Returns true for the last rank to post this call: that rank has to publish it,
+  // and sees all that the others wrote before their post().
   bool post(int rank, const rank_call& asked) {
     lane& mine = lane_of(rank);
     const std::uint64_t call = mine.started.load();
@@ -63,8 +61,8 @@ public:
     return slot_of(call).arrived.fetch_add(1) == size_ - 1;
   }
 
-  // Returns the number of pieces. Calls are published in order: the rank that is last to post call
-  // k + 1 has seen that the last one to post call k went on to the next.
+  // Returns the number of pieces. Calls are published in order: the rank that posts call k last publishes it before it posts call
+  // k + 1, so that no rank can be the last to post call k + 1 earlier.
   std::uint64_t publish(std::uint64_t call) {
     slot& s = slot_of(call);
     const rank_call& any = asked(0, call);
@@ -77,13 +75,13 @@ public:
     return pieces;
   }
 
-  // Whether there is a piece to take of a call before `end`.
+  // Whether a piece of a call before `end` can be taken.
   bool has_piece(std::uint64_t end = ~std::uint64_t{0}) const {
     return next_.load() >> piece_bits < std::min(end, ready_.load());
   }
 
-  // The thread that takes a piece carries it out and finishes it. While it has not, the call is not over, and so
-  // nothing that the call needs can change.
+  // Takes the next piece; the same thread then carries it out and finishes it. Until it has, the call is not over, so nothing
+  // that the call needs can change.
   bool take(std::uint64_t end, piece& taken) {
     std::uint64_t next = next_.load();
     for (;;) {
@@ -110,7 +108,7 @@ public:
     else broadcast(spans<std::byte>{*this, taken.call}, asked(0, taken.call).root, taken);
   }
 
-  // True for the last piece of a call: the call is over.
+  // Returns true for the last piece of a call: the call is over.
   bool finish(const piece& done) {
     slot& s = slot_of(done.call);
     if (s.unfinished.fetch_sub(1) != 1) return false;
@@ -118,8 +116,8 @@ public:
     return true;
   }
 
-  // Forgets every call that has been posted; returns the number of the next one of every rank. Only while nothing is posted
-  // or taken.
+  // Forgets every call that has been posted; returns the number of every rank's next call. Only while no thread posts or takes
+  // anything.
   std::uint64_t give_up() {
     std::uint64_t next = 0;
     for (int rank = 0; rank < size_; ++rank) next = std::max(next, started(rank));
@@ -134,7 +132,7 @@ public:
   }
 
 private:
-  static constexpr int piece_bits = 24; // of next_; the number of the call has the other 40
+  static constexpr int piece_bits = 24; // of next_, for the piece; the number of the call has the other 40
 
   struct alignas(alignment) lane { // written by one rank, read by all
     std::atomic<std::uint64_t> started{0};
@@ -159,7 +157,7 @@ private:
       if (rank != root) std::memcpy(bytes(rank) + taken.first, bytes(root) + taken.first, taken.last - taken.first);
   }
 
-  // Every rank's part of every rank's bytes.
+  // Copies the taken range of every rank's bytes to all ranks.
   void exchange(const spans<std::byte>& all, const piece& taken) const {
     for (int from = 0; from < size_; ++from) {
       const rank_call& given = asked(from, taken.call);

@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// The sentences that errors of threads::run are made of: calls are counted from 1 in them.
+// Texts for the errors of threads::run, which count calls from 1.
 class ring_texts {
 public:
   explicit ring_texts(const call_ring& calls) : calls_(calls) {}
@@ -34,7 +34,7 @@ public:
            (ranks.empty() ? " was started by all ranks, but was not over" : " was not started by " + ranks) + " within " +
            std::to_string(limit.count()) + " ms";
   }
-  // For a line about a wait that goes on.
+  // For a line on stderr about a wait that goes on.
   std::string waits(int rank, std::uint64_t call) const {
     return this->rank(rank) + " waits in " + calls_.asked(rank, call).text_with_purpose() + " for " + missing(call);
   }
@@ -42,7 +42,7 @@ public:
     return "rank " + std::to_string(rank) + (has_returned ? " returned after " : " recovers after ") + std::to_string(calls) +
            " calls, but rank " + std::to_string(other) + " has started call " + std::to_string(calls + 1);
   }
-  // Of a call that all ranks have started.
+  // For a call that all ranks have started, with different arguments.
   std::string different(std::uint64_t call) const {
     std::vector<told_call> told;
     for (int rank = 0; rank < calls_.size(); ++rank) told.push_back({call, calls_.asked(rank, call).text_with_purpose()});

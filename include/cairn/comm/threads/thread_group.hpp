@@ -26,19 +26,18 @@
 
 namespace cairn::detail {
 
-// What the ranks of one threads::run share: their calls, the communication threads (one for each rank), and
-// the first failure.
+// The state that the ranks of one threads::run share: their calls, the communication threads (one for each rank), and the first
+// failure.
 //
-// Pieces of calls are taken by the communication threads and by ranks that wait. The thread that takes a
-// piece has no influence on its bits. The rejected alternative, a fixed slice for each rank's thread, makes every call
-// wait for the thread that the system wakes last.
+// Communication threads and waiting ranks take pieces of calls. The bits of a piece do not depend on the thread that takes it.
+// Rejected: a fixed slice for each rank's thread, which makes every call wait for the thread that the system wakes last.
 //
-// A failure is final. `halted_` stops the taking of pieces; `failed_` says that the reason is known too. A
-// span goes back to its owner only when no piece is being worked on (quiesce): that lasts microseconds of
-// copying, and depends on no other rank's progress.
+// A failure is final until recover(). `halted_` stops the taking of pieces; `failed_` says that the reason is known too. A span
+// goes back to its owner only when no piece is being worked on (quiesce). That takes microseconds of copying, and does not depend
+// on the progress of another rank.
 //
-// All atomics are sequentially consistent, because every way to sleep here rests on "either I see your
-// number, or you see that I am asleep". A call costs a dozen of them, far less than its one change of thread.
+// All atomics are sequentially consistent, because every sleep here relies on "either I see your number, or you see that I am
+// asleep". A call costs a dozen of them, far less than its one context switch.
 class thread_group {
 public:
   // A wait lasts at most `deadline`, and for a call that may take long at most `long_deadline`, if that is longer.
@@ -62,8 +61,8 @@ public:
   int size() const { return calls_.size(); }
   bool halted() const { return halted_.load(); }
 
-  // Starts this rank's next call and returns its number, from 0. A rank that differs from the others in it,
-  // or counts on one that has returned, learns it from wait(). Texts count calls from 1.
+  // Starts this rank's next call and returns its number, from 0. If the ranks make different calls, or the call needs a rank that
+  // has returned, wait() throws. Texts count calls from 1.
   std::uint64_t start(int rank, const rank_call& asked) {
     const std::uint64_t call = calls_.started(rank);
     if (stuck(rank)) throw_reason(prefix(rank, call, asked) + "it cannot start, because ");
@@ -76,7 +75,7 @@ public:
     return call;
   }
 
-  // Returns when the call is over; throws on failure or after the deadline, when no piece is being worked on.
+  // Returns when the call is over; throws on failure or after the deadline, once no piece is being worked on.
   void wait(int rank, std::uint64_t call) {
     if (call < recovered_)
       throw rank_lost(prefix(rank, call, calls_.asked(rank, call)) + "it was given up before the ranks recovered");
@@ -84,7 +83,7 @@ public:
     std::atomic<std::uint64_t>& waits_before = state_of(rank).waits_before;
     waits_before.store(call + 1);
     long_wait give_up(deadline_, limit_of(rank, call));
-    // A rank that waits takes pieces itself: where every core has a rank, that saves two changes of thread.
+    // A rank that waits takes pieces itself: if every core has a rank, that saves two context switches.
     auto sleep_at = clock::now() + spin;
     while (!calls_.over(call)) {
       if (help(call + 1)) {
@@ -104,7 +103,7 @@ public:
   // Whether a wait would return at once.
   bool over(std::uint64_t call) const { return calls_.over(call); }
 
-  // Throws if the group has failed, or if a call of this rank is still open when its deadline is over. Waits for nothing.
+  // Throws if the group has failed, or if a call of this rank is still open after its deadline. It does not wait.
   void check(int rank) {
     const std::uint64_t started = calls_.started(rank);
     rank_state& own = state_of(rank);
@@ -123,8 +122,8 @@ public:
     throw_reason(texts_.rank(rank) + ": it cannot go on, because ");
   }
 
-  // The rank gives the span of a call back to its owner without having waited for it: an exception is on its
-  // way out. It has no text yet; the rank's threw() follows, and until then the other ranks go on waiting.
+  // Gives the span of a call back to its owner before wait(), as an exception passes. The exception's text is not known yet: the
+  // rank's threw() follows, and until then the other ranks go on waiting.
   void drop(int rank, std::uint64_t call) noexcept {
     if (calls_.over(call)) return;
     int none = -1;
@@ -133,8 +132,8 @@ public:
     quiesce();
   }
 
-  // All ranks meet here, and what has failed is forgotten: calls are served again. Those that were started before a failure
-  // are lost, and wait() of them throws. Throws on every rank if one does not come.
+  // Waits until all ranks have called it, then clears the failure: calls are served again. Those started before a failure are
+  // lost, and their wait() throws. Throws on every rank if one does not come.
   void recover(int rank) {
     if (halted() && !failed_.load()) fail(dropped_text()); // so that the others come too
     go_away(rank, presence::recovers);
@@ -182,17 +181,17 @@ public:
     }
     fail(first_failure::text_of(rank, what));
   }
-  // When all bodies are over: throws rank_lost with the first exception nested in it, if there was one.
+  // Called when all bodies have ended. Throws rank_lost with the first exception nested in it, if there was one.
   void rethrow_first() const {
     failure_.rethrow([this](int rank) { return texts_.rank(rank); });
   }
-  // For a line on stderr; empty if nothing has failed.
+  // The failure, for a line on stderr; empty if there is none.
   std::string failure() {
     const std::lock_guard lock(mutex_);
     return failed_.load() ? failure_.reason() : std::string();
   }
 
-  // The first failure wins, and every rank learns of it.
+  // Records a failure, of which every rank learns. The first one wins.
   void fail(std::string text, fault_kind kind = fault_kind::lost) noexcept {
     {
       const std::lock_guard lock(mutex_);
@@ -206,7 +205,7 @@ public:
 
 private:
   using clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds spin{5}; // about what falling asleep and waking up costs
+  static constexpr std::chrono::microseconds spin{5}; // about the cost of falling asleep and waking up
 
   // A rank that is away starts no calls: it waits for the others to recover, or its body has returned.
   enum class presence : unsigned char { works, recovers, returned };
@@ -214,7 +213,7 @@ private:
   struct alignas(alignment) rank_state {
     std::atomic<std::uint64_t> waits_before{0}; // it waits for all calls before this one to be over
     std::atomic<presence> where{presence::works};
-    // Of this rank only: when its calls were started, before which all are over, and since when check() has seen that one.
+    // Used by this rank only: when its calls were started, the oldest that may be open, and the one that check() watches.
     std::unique_ptr<clock::time_point[]> started_at;
     std::uint64_t oldest_open = 0, watched = 0; // 1 + its number
     running_deadline<clock> watch{std::chrono::milliseconds(0)};
@@ -228,7 +227,7 @@ private:
 #endif
   }
 
-  // By the last rank that started the call; it has seen what the others asked for.
+  // Called by the last rank that started the call, which sees the arguments of the others.
   void make_ready(std::uint64_t call) {
     const rank_call& first = calls_.asked(0, call);
     for (int rank = 1; rank < size(); ++rank)
@@ -238,15 +237,15 @@ private:
       while (help()) continue;
       return;
     }
-    // A rank that waits for this call has nothing else to do: a small call is left to it alone.
+    // A rank that waits for this call is otherwise idle: a small call is left to it alone.
     bool awaited = false;
     for (int rank = 0; rank < size(); ++rank) awaited = awaited || state_of(rank).waits_before.load() > call;
     if (awaited) wake(waiting_, waiters_);
     if (!awaited || pieces > 1) wake(idle_, idlers_, pieces > 1);
   }
 
-  // Between a sleeper's last look and its sleep it holds the mutex, so taking the mutex once is enough for
-  // the notice not to come too early.
+  // A sleeper holds the mutex between its last look and its sleep, so taking the mutex once is enough for the notification not to
+  // come too early.
   void wake(const std::atomic<int>& sleepers, std::condition_variable& bed, bool all = true) {
     if (sleepers.load() == 0) return;
     {
@@ -255,7 +254,7 @@ private:
     all ? bed.notify_all() : bed.notify_one();
   }
 
-  // A slice of the wait. False after the deadline.
+  // Sleeps for a slice of the wait. Returns false after the deadline.
   bool sleep(int rank, std::uint64_t call, long_wait& give_up) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1);
@@ -266,8 +265,8 @@ private:
     return woken || !give_up.is_over([&] { return texts_.waits(rank, call); });
   }
 
-  // A communication thread. When it has nothing to do, only the destructor waits for it, which wakes
-  // it: so this is the one wait without a deadline.
+  // The loop of a communication thread. If it is idle, only the destructor waits for it, and wakes it, so this is the one wait
+  // without a deadline.
   void work() {
     for (;;) {
       while (help()) continue;
@@ -279,7 +278,7 @@ private:
     }
   }
 
-  // Takes and does the next piece of the calls before `end`; false if there is none.
+  // Takes and carries out the next piece of the calls before `end`; returns false if there is none.
   bool help(std::uint64_t end = ~std::uint64_t{0}) {
     if (!calls_.has_piece(end)) return false;
     active_.fetch_add(1); // before the look at halted_: this thread sees it, or quiesce() sees this thread
@@ -301,19 +300,19 @@ private:
     halted_.store(false);
   }
 
-  // After halted_ has been set. It yields rather than sleeps: a piece is over in some 10 microseconds.
+  // Called after halted_ has been set. It yields rather than sleeps: a piece takes about 10 microseconds.
   void quiesce() const {
     while (active_.load() != 0) std::this_thread::yield();
   }
 
-  // Whether this rank has nothing to hope for. Another rank's drop() is not enough: that rank is on its way
-  // out with an exception, whose text is worth the wait.
+  // Whether this rank has to give up. Another rank's drop() is not enough: that rank is about to report an exception, whose text
+  // is worth the wait.
   bool stuck(int rank) const { return failed_.load() || dropped_by_.load() == rank; }
 
   rank_state& state_of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
 
-  // A rank that counts on another call of this one waits in vain. This looks at the others' calls after it has set its
-  // flag, they look at the flag after they have counted their call: one of them sees it.
+  // Marks the rank as away. It is a failure if another rank needs a further call of it. This rank sets its flag before it looks
+  // at the others' calls; the others count their call before they look at the flag. So one of them sees it.
   void go_away(int rank, presence where) {
     state_of(rank).where.store(where);
     any_away_.store(true);
@@ -332,7 +331,7 @@ private:
     throw_reason(prefix(rank, call, calls_.asked(rank, call)) + "it was not done, because ");
   }
 
-  // Only when the group is halted. What failed does not change once failed_ is set.
+  // Called only when the group is halted. The failure does not change once failed_ is set.
   [[noreturn]] void throw_reason(const std::string& what) {
     if (!failed_.load()) fail(dropped_text());
     failure_.throw_reason(what);
@@ -366,7 +365,7 @@ private:
   const ring_texts texts_{calls_};
   std::unique_ptr<rank_state[]> ranks_;
   std::atomic<bool> any_away_{false};
-  std::uint64_t recovered_ = 0; // calls before this one are lost; changes only while all ranks meet
+  std::uint64_t recovered_ = 0; // calls before this one are lost; changes only while all ranks recover
 
   std::atomic<bool> halted_{false};
   std::atomic<bool> failed_{false};
@@ -375,12 +374,12 @@ private:
   std::atomic<int> idle_{0};    // communication threads that sleep
   std::atomic<int> waiting_{0}; // ranks that sleep
 
-  std::mutex mutex_; // of what follows, and of falling asleep
+  std::mutex mutex_; // guards what follows, and falling asleep
   std::condition_variable idlers_;
   std::condition_variable waiters_;
   bool stopping_ = false;
-  int met_ = 0;                // ranks that have come to recover
-  std::uint64_t meetings_ = 0; // that are over
+  int met_ = 0;                // ranks that wait in recover()
+  std::uint64_t meetings_ = 0; // recoveries that are over
   first_failure failure_;
 
   std::vector<std::thread> workers_;

@@ -32,13 +32,13 @@ class threads;
 namespace detail {
 
 // One rank of threads::run, and its communicator; called threads::rank. It belongs to the thread that runs its body, or to one
-// that this hands it to: one thread at a time uses it and its tickets. It lives as long as its body runs. Sums are taken in the
-// order of the ranks, ((rank 0 + rank 1) + rank 2) + …: their bits depend on no timing, and not on how a span was cut into calls.
+// that it is handed to: one thread at a time uses it and its tickets. It lives as long as its body runs. Sums are taken in the
+// order of the ranks, ((rank 0 + rank 1) + rank 2) + …: their bits depend neither on timing nor on how a span was cut into calls.
 class thread_rank {
 public:
   static constexpr std::string_view name = "threads";
 
-  // When an exception destroys one unwaited, it stops the calls of all ranks, so that none of them touches a span that is about
+  // A ticket that an exception destroys before wait stops the calls of all ranks, so that none of them uses a span that is about
   // to be freed.
   using ticket = numbered_call<thread_rank>;
 
@@ -48,9 +48,9 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
-  // The queue plays no part, but that the host shares its memory: what has been put into a cpu's queue is done, and spans
-  // are summed where they lie. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error
-  // when options::max_in_flight calls of this rank are not over.
+  // The queue is not used; it must share its memory with the host. Work put into a cpu's queue is already done, and spans are
+  // summed in place. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error when
+  // options::max_in_flight calls of this rank are not over.
   template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
     return start({rank_call::kind::sum_float, 0, span.data(), span.size()});
@@ -77,14 +77,14 @@ public:
   // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
   void check() { group_.check(rank_); }
 
-  // Nothing is to be reserved: no call has memory of its own.
+  // Does nothing: no call has memory of its own.
   void reserve(std::size_t) {}
 
-  // Makes calls possible again after one has failed; called by all ranks, which meet in it. Pendings of before are lost.
-  // Throws where a rank does not come within the deadline, or has returned.
+  // Makes calls possible again after one has failed. All ranks call it, and wait in it for each other. Earlier pendings are lost.
+  // Throws deadline_error if a rank does not come within the deadline, rank_lost if one has returned.
   void recover() { group_.recover(rank_); }
 
-  // The purpose of the calls from here on, which errors name; returns the one before.
+  // Sets the purpose of the calls from here on, which errors name; returns the previous one.
   call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }
 
 private:
@@ -120,15 +120,15 @@ public:
   struct options {
     // How long a wait for other ranks lasts at most. Time in which the process is stopped does not count.
     std::chrono::milliseconds deadline{30'000};
-    // How many calls a rank may have started that are not over. Bounds the memory that is set aside: about
-    // 100 bytes for each call and rank.
+    // The most calls that a rank may have in flight. It bounds the memory that is allocated: about 100 bytes for each call and
+    // rank.
     std::size_t max_in_flight = 4096;
-    // The same where one rank rightly works alone while others wait for it: rank 0 that reads or writes a state, and the first
-    // call of a trainer, before which a rank may read its data. After `deadline` a line on stderr tells of the wait.
+    // The deadline where one rank rightly works alone while others wait for it: when rank 0 reads or writes a state, and in the
+    // first call of a trainer, before which a rank may read its data. After `deadline` a line on stderr reports the wait.
     std::chrono::milliseconds long_deadline{600'000};
-    // How long run() waits for the bodies of the others, when that of rank 0 has ended: they may save or evaluate. After
-    // `deadline` a line on stderr names those that have not ended. After this one the process is ended by std::abort, as a thread
-    // cannot be ended from outside, and what its body uses must not be destroyed.
+    // How long run() waits for the other bodies after that of rank 0 has ended: they may save or evaluate. After `deadline` a
+    // line on stderr names those that have not ended. After this one std::abort ends the process, as a thread cannot be ended
+    // from outside, and what its body uses must not be destroyed.
     std::chrono::milliseconds end_deadline{24 * 3'600'000};
   };
 
@@ -150,9 +150,9 @@ public:
 
   int size() const { return ranks_; }
 
-  // When a body throws, waits on all other ranks throw rank_lost with its text. When all have returned,
-  // run throws rank_lost with the number of the rank that threw first, and its text; its exception is
-  // nested in it. A body that does not return is waited for until options::end_deadline.
+  // When a body throws, waits on all other ranks throw rank_lost with its text. When all have returned, run throws rank_lost with
+  // the number of the rank that threw first, and its text; its exception is nested in it. A body that does not return is waited
+  // for until options::end_deadline.
   template <std::invocable<rank&> Body>
   void run(Body&& body) const {
     detail::thread_group group(ranks_, options_.deadline, options_.max_in_flight, options_.long_deadline);
@@ -174,7 +174,7 @@ public:
     try {
       for (int number = 1; number < ranks_; ++number) others.emplace_back(run_rank, number);
       run_rank(0);
-    } catch (const std::exception& thrown) { // no more threads to be had
+    } catch (const std::exception& thrown) { // no more threads can be started
       const int missing = static_cast<int>(others.size()) + 1;
       group.threw(missing, std::current_exception(), thrown.what());
       for (int number = missing; number < ranks_; ++number) ends.mark(number);

@@ -8,9 +8,9 @@
 
 namespace cairn::detail {
 
-// Division by a number that the host knows and the compiler does not, as where an element lies is found out: a GPU has no
-// instruction for it, and takes some twenty, of 64 bits a hundred. Below 2^31 it is a multiplication and a shift here
-// (Granlund, Montgomery: Division by invariant integers using multiplication. PLDI 1994).
+// Division by a number that is known to the host but not to the compiler, as for finding the place of an element. A GPU has no
+// instruction for it: a division takes some twenty instructions, and a hundred for 64 bits. Below 2^31 it is a multiplication,
+// an addition and a shift here (Granlund, Montgomery: Division by invariant integers using multiplication. PLDI 1994).
 class divisor {
 public:
   divisor() = default;

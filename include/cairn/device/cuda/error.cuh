@@ -11,7 +11,7 @@
 
 namespace cairn::detail {
 
-// What can be done about an error of the runtime.
+// Advice for the user about an error of the runtime.
 inline const char* advice_for(cudaError_t code) {
   switch (code) {
   case cudaErrorMemoryAllocation: return "take a smaller batch or network, or a checkpoint<> that stores less";
@@ -39,7 +39,8 @@ inline const char* advice_for(cudaError_t code) {
   }
 }
 
-// Throws if a call of the runtime did not succeed. `op` is what the caller was asked for, as in "layer_norm_forward".
+// Throws device_error if a call of the runtime did not succeed. `op` names the operation that the caller asked for, as in
+// "layer_norm_forward".
 inline void check_cuda(cudaError_t code, const char* op) {
   if (code == cudaSuccess) [[likely]]
     return;
@@ -48,7 +49,7 @@ inline void check_cuda(cudaError_t code, const char* op) {
                      "); " + advice_for(code));
 }
 
-// The same of cuBLASLt.
+// The same for cuBLASLt.
 inline void check_cublas(cublasStatus_t code, const char* op) {
   if (code == CUBLAS_STATUS_SUCCESS) [[likely]]
     return;

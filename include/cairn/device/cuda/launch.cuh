@@ -14,11 +14,12 @@
 
 namespace cairn::detail {
 
-// Kernels are function objects that hold what they need, copied byte by byte: addresses of the GPU, counts, coefficients. There
-// are two kinds,
+// Kernels are function objects that hold what they need: addresses of the GPU, counts, coefficients. They are copied byte by
+// byte. There are two kinds,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
 //   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
-// and no other way to start one, so that a C++ compiler can make the same kernels as loops of the host: tests run them so.
+// Kernels are started only by these two functions, so a C++ compiler can turn the same kernels into loops on the host; tests
+// run them that way.
 
 template <class Body>
 struct each_of {
@@ -26,10 +27,10 @@ struct each_of {
   std::size_t count;
 };
 inline constexpr unsigned each_threads = 256;
-// How many blocks a multiprocessor holds at least, which leaves a thread 80 registers. The compiler left to itself takes fewer on
-// some GPUs, and spills, or so many that two blocks are all there are.
+// The minimum number of blocks per multiprocessor, which leaves a thread 80 registers. Left to itself, the compiler takes fewer
+// registers on some GPUs, and spills, or so many that only two blocks fit.
 inline constexpr unsigned each_blocks = 768 / each_threads;
-// A team of 32 threads has a block with others, as many as make 128 threads.
+// Teams of 32 threads share a block: as many as make 128 threads.
 template <unsigned Threads>
 inline constexpr unsigned team_threads = Threads * team<Threads>::in_block;
 template <unsigned Threads, class Body>
@@ -64,8 +65,8 @@ const void* team_kernel() {
   return reinterpret_cast<const void*>(&run_team<Threads, Body>);
 }
 #else
-// A kernel as a C++ compiler makes it: what it takes has so many bytes, and run() does what a GPU would, the blocks from the
-// first to the last or backwards.
+// A kernel compiled by a C++ compiler: `bytes` is the size of its argument, and run() does the work of a GPU, in ascending or
+// descending order.
 struct kernel_of_host {
   std::size_t bytes;
   void (*run)(const void* given, std::size_t blocks, bool backwards);
@@ -95,7 +96,7 @@ const void* team_kernel() {
 }
 #endif
 
-// body(i) for every i in [0, count).
+// Runs body(i) for every i in [0, count).
 template <class Body>
 void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
@@ -104,7 +105,7 @@ void launch_each(cuda::queue& queue, const char* op, std::size_t count, const Bo
   queue.start(op, each_kernel<Body>(), (count + each_threads - 1) / each_threads, each_threads, &work);
 }
 
-// body(team, i) for every i in [0, count).
+// Runs body(team, i) for every i in [0, count).
 template <unsigned Threads, class Body>
 void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
@@ -113,7 +114,7 @@ void launch_teams(cuda::queue& queue, const char* op, std::size_t count, const B
   teams_of<Body> work{body, count};
   queue.start(op, team_kernel<Threads, Body>(), (count + in_block - 1) / in_block, team_threads<Threads>, &work);
 }
-// The same, by as many threads as work of this length keeps busy.
+// The same, with a team size that suits work of this length.
 template <class Body>
 void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
   if (length <= 256) launch_teams<32>(queue, op, count, body);

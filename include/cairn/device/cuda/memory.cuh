@@ -12,12 +12,12 @@
 
 namespace cairn::detail {
 
-// Where bytes come from, and who gets them back.
+// Allocation and release of the two kinds of memory.
 struct on_gpu {
   static void* take(std::size_t bytes, cudaStream_t zeroing) {
     void* block = nullptr;
     check_cuda(cudaMalloc(&block, bytes), "allocate");
-    // Never on the default stream, which waits for all others; and whatever queue uses it next finds zeros.
+    // Not on the default stream, which waits for all others. After the synchronisation every queue sees the zeros.
     cudaError_t code = cudaMemsetAsync(block, 0, bytes, zeroing);
     if (code == cudaSuccess) code = cudaStreamSynchronize(zeroing);
     if (code != cudaSuccess) cudaFree(block);

@@ -14,8 +14,8 @@
 
 namespace cairn::detail {
 
-// What decides which algorithm makes a product, and nothing else does: not what is done with its result, not where its operands
-// lie. So a product has the same bits whatever the checkpoint policy makes of the layer behind it.
+// Everything that the choice of a product's algorithm depends on. The use of the result and the place of the operands have no
+// influence: a product has the same bits whatever the checkpoint policy makes of the layer that follows.
 struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
@@ -36,17 +36,17 @@ struct product_key {
   }
 };
 
-// How it is made. Without `fuses` what is done with the result is a kernel of its own, for every call of this key.
+// The algorithm of a product. Without `fuses` a separate kernel applies the epilogue, in every call with this key.
 struct product_algorithm {
   cublasLtMatmulAlgo_t how{};
   bool fuses = false;
 };
 
-// What a queue needs for products: cuBLASLt's handle, room for partial results, and the algorithms found so far. All of it is
-// allocated at the start.
+// The resources of a queue for products: cuBLASLt's handle, memory for partial results, and the algorithms found so far. All of
+// it is allocated at the start.
 class cuda_products {
 public:
-  static constexpr std::size_t workspace_bytes = 32_MiB; // what NVIDIA advises for Hopper
+  static constexpr std::size_t workspace_bytes = 32_MiB; // NVIDIA's recommendation for Hopper
   static constexpr std::size_t most = 1024;
 
   cuda_products(int ordinal, cudaStream_t stream) : workspace_(ordinal, workspace_bytes, stream), slots_(new slot[most]) {
@@ -59,8 +59,8 @@ public:
   cublasLtHandle_t handle() const { return handle_; }
   void* workspace() const { return workspace_.data(); }
 
-  // The algorithm of this key; choose() finds it if it is not known. It is kept for as long as the queue lives; with more keys
-  // than there is room for, one that is not known is asked for again.
+  // Returns the algorithm of this key; choose() finds it if it is not known yet. It is kept for as long as the queue lives.
+  // When the table is full, choose() is called again in every call with an unknown key.
   template <class Choose>
   product_algorithm algorithm(const product_key& key, const Choose& choose) {
     const std::size_t first = key.hash() % most;

@@ -9,23 +9,23 @@
 
 namespace cairn::detail {
 
-// Sums that are made together.
+// Sums that are computed together.
 template <std::size_t Sums>
 struct sums_of {
   double at[Sums];
 };
 
-// Threads that work on one thing, such as a row: a block of them, or 32, of which a block has several. What a kernel says outside
-// of each(), sum() and greatest() all its threads do alike; a number that one of them wrote others may read behind the next sum()
-// or greatest().
+// Threads that work together on one item, such as a row: a whole block, or 32 threads, several of which share a block. Code of
+// a kernel outside of each(), sum() and greatest() is executed by all threads of the team alike. A number written by one thread
+// may be read by the others after the next sum() or greatest().
 //
-// A sum has one order whatever runs it: thread t adds up the terms t, t + Threads, ... one after another; then the sums of
-// neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and those of the 32s from the first to the last. No
-// atomic addition, whose order is a matter of luck. In sums over quads a thread has the elements of quad t, t + Threads, ...;
-// what it finds in four of them is added up as T's, and the sums of fours as doubles: on most GPUs an addition of doubles takes
-// 64 times as long as one of floats, and on some 2.
+// The order of a sum does not depend on where it runs. Thread t adds up the terms t, t + Threads, ... one after another. Then
+// the sums of neighbours 16, 8, 4, 2 and 1 apart are added within each 32 threads, and the sums of the 32s from the first to
+// the last. There are no atomic additions, whose order varies. In sums over quads a thread has the elements of quad t,
+// t + Threads, ...; the terms of four quads are added up as T's, and the sums of fours as doubles: on most GPUs an addition of
+// doubles takes 64 times as long as one of floats, on some 2 times.
 //
-// Without a CUDA compiler the same is done by the host, thread after thread, so that tests of kernels run where there is no GPU.
+// Without a CUDA compiler the host does the same, thread after thread, so that tests of kernels run without a GPU.
 template <unsigned Threads>
 class team {
   static_assert(Threads % 32 == 0 && Threads <= 1024, "team: threads come in 32s, at most 1024 of them");
@@ -33,21 +33,22 @@ class team {
 
 public:
   static constexpr unsigned threads = Threads;
-  static constexpr unsigned in_block = Threads == 32 ? 4 : 1; // as blocks of 32 would leave half a GPU idle
+  static constexpr unsigned in_block = Threads == 32 ? 4 : 1; // blocks of 32 would leave half of a GPU idle
 
 #if defined(__CUDACC__)
-  // f(i) for every i in [0, count).
+  // Calls f(i) for every i in [0, count).
   template <class F>
   __device__ void each(std::size_t count, const F& f) const {
     for (std::size_t i = own(); i < count; i += Threads) f(i);
   }
-  // f(i) for every i in [0, count) and some behind, by all threads together, as each_that() needs them.
+  // Calls f(i) for every i in [0, count), rounded up to a multiple of Threads, in all threads together, as each_that()
+  // requires.
   template <class F>
   __device__ void each_together(std::size_t count, const F& f) const {
     for (std::size_t first = 0; first < count; first += Threads) f(first + own());
   }
-  // f(found, n), by all threads alike, for those i in [0, count) of which test(i) holds: up to Most of them at once, in order.
-  // Each 32 threads test 32 of them, so all threads of the team have to be there.
+  // Calls f(found, n), in all threads alike, for those i in [0, count) for which test(i) holds: up to Most of them at once, in
+  // order. Each group of 32 threads tests 32 of them, so all threads of the team must call it.
   template <unsigned Most, class Test, class F>
   __device__ void each_that(std::uint32_t count, const Test& test, const F& f) const {
     const std::uint32_t lane = threadIdx.x % 32;
@@ -63,12 +64,12 @@ public:
       }
     }
   }
-  // f() by one of them.
+  // Calls f() in one of the threads.
   template <class F>
   __device__ void once(const F& f) const {
     if (own() == 0) f();
   }
-  // The sum of term(i) over [0, count); term says of which type.
+  // The sum of term(i) over [0, count), of the type that term returns.
   template <class Term>
   __device__ auto sum(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
@@ -76,7 +77,7 @@ public:
     for (std::size_t i = own(); i < count; i += Threads) mine += term(i);
     return joined(mine, [](number a, number b) { return a + b; });
   }
-  // The greatest of term(0) to term(count - 1), count > 0, as a loop finds it that begins with term(0).
+  // The greatest of term(0) to term(count - 1), count > 0, with the result of a loop that begins with term(0).
   template <class Term>
   __device__ auto greatest(std::size_t count, const Term& term) const {
     using number = decltype(term(count));
@@ -87,10 +88,10 @@ public:
     }
     return joined(mine, [](number a, number b) { return b > a ? b : a; });
   }
-  // Sums of what add(q, sums) adds to an array of T's for every quad q in [0, quads).
+  // The sums of the values that add(q, sums) adds to an array of T's for every quad q in [0, quads).
   template <class T, std::size_t Sums, class Add>
   __device__ sums_of<Sums> sums_over_quads(std::size_t quads, const Add& add) const {
-    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // registers of doubles are few
+    constexpr int copies = sizeof(T) == sizeof(float) ? chain : 1; // not unrolled for double: too few registers
     sums_of<Sums> all{};
     for (std::size_t q = own(); q < quads; q += chain * Threads) {
       T some[Sums] = {};
@@ -111,11 +112,11 @@ private:
     constexpr unsigned all = 0xFFFFFFFFU, warps = Threads / 32;
     for (unsigned half = 16; half > 0; half /= 2) mine = f(mine, __shfl_down_sync(all, mine, half));
     if constexpr (warps == 1) {
-      __syncwarp(); // what was read before is read, and what was written before can be
+      __syncwarp(); // earlier reads are done, and earlier writes are visible
       return __shfl_sync(all, mine, 0);
     } else {
       __shared__ Number of_warp[warps];
-      __syncthreads(); // the last one's may still be read
+      __syncthreads(); // of_warp of the previous call may still be read
       if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;
       __syncthreads();
       Number result = of_warp[0];

@@ -12,9 +12,9 @@
 
 namespace cairn::detail {
 
-// Compares `found` with the derivative of f by x: (8 (f(x + h) - f(x - h)) - (f(x + 2h) - f(x - 2h))) / 12h, whose error falls
-// with h^4. That of (f(x + h) - f(x - h)) / 2h is too large where f bends much, as a normalization of two close numbers
-// does. Gives what is wrong, or nothing.
+// Compares `found` with the derivative of f by x: (8 (f(x + h) - f(x - h)) - (f(x + 2h) - f(x - 2h))) / 12h, whose error
+// falls with h^4. The error of (f(x + h) - f(x - h)) / 2h is too large where f is strongly curved, as in a normalization of
+// two close numbers. Returns what is wrong, or an empty string.
 template <class T, class F>
 std::string compare_derivative(T& x, T found, const F& f) {
   constexpr double h = 1e-5;
@@ -28,7 +28,7 @@ std::string compare_derivative(T& x, T found, const F& f) {
     return above - below;
   };
   const double expected = (8 * difference(h) - difference(2 * h)) / (12 * h);
-  // Written so that a gradient which is no number is a fault.
+  // Written so that a NaN gradient is a fault.
   if (std::fabs(found - expected) <= 1e-7 * std::max(1.0, std::fabs(expected))) return {};
   return " is " + std::to_string(found) + ", the difference quotient " + std::to_string(expected);
 }
@@ -37,8 +37,8 @@ inline std::string element_name(const char* kind, std::size_t k, std::size_t i) 
   return kind + std::to_string(k) + "[" + std::to_string(i) + "]";
 }
 
-// The derivatives of f = the sum of dot(output, output_gradient) over the outputs `used`, by every real input and every
-// parameter. `wanted` are the inputs whose gradient is asked for: by the others f has no derivative.
+// Checks the derivatives of f, the sum of dot(output, output_gradient) over the outputs `used`, by every real input and every
+// parameter. `wanted` are the inputs whose gradient is requested: the derivative of f by the others is 0.
 template <class T>
 std::string wrong_derivative(layer_alone<T>& own, layer_alone<T>& probe, tensor_set used, tensor_set wanted) {
   guarded_tensors<T> x = own.some_inputs();

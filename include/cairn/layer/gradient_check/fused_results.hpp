@@ -6,7 +6,7 @@
 #include <cairn/layer/gradient_check/guarded_tensors.hpp>
 #include <cairn/ops/activation.hpp>
 
-// What a layer that fuses or adds must give, made from what it gives without.
+// The expected results of a layer that fuses or adds, made from its plain results.
 namespace cairn::detail {
 
 // Forward: the first output with an activation applied, then the addend added.

@@ -16,8 +16,8 @@
 
 namespace cairn::detail {
 
-// The memory of a list of tensors for a number of rows; no element is written yet. Behind each tensor is a guard that
-// nothing may write.
+// The memory of a list of tensors for a number of rows; no element is written yet. After each tensor is a guard that must not
+// be written.
 template <class T>
 class guarded_tensors {
 public:
@@ -55,14 +55,14 @@ public:
     for (std::size_t k = 0; k < list_.count; ++k)
       each(k, [](auto& x, std::size_t) { x = unwritten<std::decay_t<decltype(x)>>(); });
   }
-  // Tensor k gets the numbers of stream + k.
+  // Fills tensor k with the numbers of stream + k.
   void fill(std::uint32_t stream) {
     for (std::size_t k = 0; k < list_.count; ++k)
       each(k, [at = stream + static_cast<std::uint32_t>(k)](auto& x, std::size_t i) {
         x = some_number<std::decay_t<decltype(x)>>(at, i);
       });
   }
-  // ... or the constant that it starts with, if that is known.
+  // The same, but with the initial constant of a tensor that has one.
   void start(std::uint32_t stream) {
     fill(stream);
     for (std::size_t k = 0; k < list_.count; ++k)
@@ -81,8 +81,8 @@ public:
     for (std::size_t k = 0; k < list_.count; ++k) each(k, [&all](auto& x, std::size_t) { all = all && !is_unwritten(x); });
     return all;
   }
-  // Have these tensors the same bits? Two NaNs are equal, and 0 differs from -0. A list that is shorter is compared as far
-  // as it goes.
+  // Whether these tensors have the same bits: a NaN equals itself, and 0 differs from -0. A longer list is compared as far as
+  // the shorter one goes.
   bool same_bits(const guarded_tensors& other, tensor_set set = all_tensors) const {
     for (std::size_t k = 0; k < list_.count && k < other.list_.count; ++k) {
       if (!contains(set, k) || (bytes(k) == 0 && other.bytes(k) == 0)) continue;

@@ -16,8 +16,8 @@
 
 namespace cairn::detail {
 
-// One layer alone on a cpu with all that it works on, for inputs of one description and a number of rows. A call that
-// writes where it may not is a fault.
+// One layer alone on a cpu with all memory that it works on, for inputs of one description and a number of rows. A call that
+// writes where it must not is a fault.
 template <class T>
 class layer_alone {
 public:
@@ -62,7 +62,7 @@ public:
     return gathered(made, outputs_, rows_, asked.gap);
   }
 
-  // Writes the parameters' gradients over `gradients` and gives the input gradients.
+  // Overwrites `gradients` with the gradients of the parameters and returns the input gradients.
   values backward(const values& x, const values& y, const values& dy, const request<T>& asked = {}) {
     const auto read = static_cast<unsigned>(layer_.backward_reads);
     values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_);

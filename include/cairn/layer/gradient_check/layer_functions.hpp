@@ -11,7 +11,8 @@
 
 namespace cairn::detail {
 
-// A layer as a value, with what it leaves out. The checker is the same code for every layer: the compiler reads it once.
+// A layer as a value, with the defaults of what it leaves out. So the checker is the same code for every layer and is
+// compiled once.
 template <class T>
 struct layer_functions {
   std::size_t takes = 1;

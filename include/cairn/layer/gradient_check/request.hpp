@@ -9,7 +9,7 @@
 
 namespace cairn::detail {
 
-// What a call asks for besides the plain function.
+// The options of a call besides the plain function.
 template <class T>
 struct request {
   pass why = pass::forward;
@@ -17,11 +17,11 @@ struct request {
   bool in_place = false;
   tensor_set used = all_tensors;       // of a backward: the outputs that have a gradient
   tensor_set wanted = all_tensors;     // ... the inputs whose gradient is made
-  bool gradients = true;               // ... are those of the parameters made?
+  bool gradients = true;               // ... whether those of the parameters are made
   activation apply = activation::none; // `then` or `before`
   const T* addend = nullptr;
   const layer_sums* over_ranks = nullptr;
-  std::size_t gap = 0; // elements behind each row of the last extent of outputs[0]
+  std::size_t gap = 0; // unused elements after each row of the last extent of outputs[0]
 };
 
 } // namespace cairn::detail

@@ -7,7 +7,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/gradient_check/guarded_tensors.hpp>
 
-// Outputs whose first tensor has a gap behind each row of its last extent, as a layer that is `strided` writes them.
+// Outputs whose first tensor has a gap after each row of its last extent, as a layer that is `strided` writes them.
 namespace cairn::detail {
 
 inline tensor_list with_gap(tensor_list list, std::size_t gap) {
@@ -37,7 +37,7 @@ guarded_tensors<T> gathered(const guarded_tensors<T>& from, const tensor_list& l
   return to;
 }
 
-// Is every element in a gap still as it was before anything was written?
+// Whether every element in a gap is still unwritten.
 template <class T>
 bool gaps_unwritten(const guarded_tensors<T>& tensors, std::size_t gap) {
   const std::size_t stride = tensors.list()[0].last();

@@ -24,7 +24,7 @@ T some_number(std::uint32_t stream, std::size_t index) {
   }
 }
 
-// What an element is before it is written: a NaN, or the least integer.
+// The value of an element before it is written: a NaN, or the least integer.
 template <class T>
 constexpr T unwritten() {
   if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::min();

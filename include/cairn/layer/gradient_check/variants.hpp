@@ -11,8 +11,8 @@
 
 namespace cairn::detail {
 
-// What a layer is asked for besides the plain function must change no bit of what it computes. Each variant is asked of a
-// layer of its own, whose buffers have their first values.
+// Checks that the options of a call change no bit of what a layer computes. Each variant runs on a layer of its own, whose
+// buffers have their initial values.
 template <class T>
 class variants {
   using alone = layer_alone<T>;
@@ -26,7 +26,7 @@ public:
         plain_(layer, inputs, constants, rows), x_(plain_.some_inputs()), dy_(plain_.some_outputs()), y_(plain_.forward(x_)),
         dx_(plain_.backward(x_, y_, dy_, {.used = used, .wanted = wanted})) {}
 
-  // The first fault, or nothing.
+  // Returns the first fault, or an empty string.
   std::string fault(const element_facts& facts) {
     expect(plain_.fault().empty(), plain_.fault());
     expect(y_.written(), "forward leaves an element of an output unwritten");
@@ -52,7 +52,8 @@ private:
   void expect(bool right, const std::string& fault) {
     if (!right && fault_.empty()) fault_ = fault;
   }
-  // May outputs lie on inputs? A layer may say so of all that it takes; it is done where the sizes are equal.
+  // Whether outputs may lie on inputs. A layer may be in_place for every input that it takes; it runs in place where the
+  // sizes are equal.
   bool fits() const {
     bool same = plain_.outputs().count <= inputs_.count;
     for (std::size_t k = 0; same && k < plain_.outputs().count; ++k) same = x_.bytes(k) == y_.bytes(k);

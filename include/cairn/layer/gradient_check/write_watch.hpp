@@ -10,13 +10,13 @@
 
 namespace cairn::detail {
 
-// Sees that a call writes only where it may, and keeps the first fault.
+// Checks that a call writes only where it may, and keeps the first fault.
 template <class T>
 class write_watch {
 public:
   using values = guarded_tensors<T>;
 
-  // What a call may only read, and a copy of it.
+  // Tensors that a call may only read, and a copy of them.
   struct only_read {
     const values* now;
     const char* name;
@@ -28,7 +28,7 @@ public:
     return out;
   }
 
-  // After the call: `all` is all memory that it was given.
+  // To be called after the call; `all` is all memory that the call was given.
   void check(const std::string& call, const std::vector<only_read>& kept, std::initializer_list<const values*> all) {
     for (const values* const memory : all) expect(memory->intact(), call + " writes behind a tensor");
     for (const only_read& k : kept) expect(k.now->same_bits(k.before), call + " writes on " + k.name);

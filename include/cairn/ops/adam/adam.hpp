@@ -20,7 +20,7 @@ struct adam_coefficients {
   T rate;                         // learning rate / (1 - beta_1^step)
   T weight_decay;                 // added to the gradient: Adam
   T shrink;                       // parameters are multiplied by it first: 1 - learning rate x weight decay of AdamW, else 1
-  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
+  const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
 };
 
 // For each of `count` elements

@@ -14,7 +14,7 @@ template <class T>
 void add(detail::queue_without_this_op, std::size_t count, T* sum, const std::type_identity_t<T>* a,
          const std::type_identity_t<T>* b) = delete;
 
-// The same of matrices with as many rows and columns, whose rows may be apart by any stride.
+// The same for matrices of equal shape and any strides.
 template <class T>
 void add_matrix(detail::queue_without_this_op, matrix<T> sum, std::type_identity_t<matrix<const T>> a,
                 std::type_identity_t<matrix<const T>> b) = delete;

@@ -25,7 +25,7 @@ struct add_share {
   T factor;
   [[gnu::always_inline]] inline void operator()(T& sum, T x) const { sum += x * factor; }
 };
-// The window of one output pixel of an image, and 1 / what its sum is divided by.
+// The window of one output pixel of an image, and 1 / divisor.
 struct mean_window {
   mean_range y, x;
   double share = 0;
@@ -37,16 +37,17 @@ struct mean_window {
   }
 };
 
-// A row of channels, and what it counts times.
+// A row of channels and its factor.
 template <class T>
 struct weighted_row {
   const T* x;
   T factor;
 };
 
-// The sum of some rows of one chain (see sums.hpp), in their order; without `Weighted` every factor is 1. Rows that do not begin
-// the chain go on from `sum`, and those that do not end it leave it there. The only chain of a sum is left in `sum`, times a
-// factor. Of several the first begins the totals, others are added to them, and the last leaves their sum.
+// Adds up some rows of one chain (see sums.hpp), in their order; without `Weighted` every factor is 1. Rows that do not begin
+// the chain continue from `sum`, and rows that do not end it leave their sum there. If a sum has one chain only, the end of the
+// chain writes it to `sum`, times `factor`. Of several chains, the first sets the totals, the others are added to them, and the
+// last writes the total to `sum`, times `factor`.
 template <class T, bool Weighted>
 struct row_chain {
   const weighted_row<T>* rows;
@@ -60,12 +61,12 @@ struct row_chain {
   static constexpr std::size_t width = 64 / sizeof(T);
   typedef T block __attribute__((vector_size(64)));
 
-  // Rows of so many channels are added `few` at a time: each is a stretch of memory, and more would be in each other's way in
-  // the innermost cache.
+  // Rows of at least `wide` channels are added `few` at a time: each is a long stretch of memory, and more would evict each
+  // other from the innermost cache.
   static constexpr std::size_t wide = 1024, few = 4;
 
   [[gnu::always_inline]] inline void run() const {
-    const row_chain own = *this; // nothing that is written can be part of it, so it stays in registers
+    const row_chain own = *this; // a copy that no write can alias, so it stays in registers
     own.add_up();
   }
 
@@ -80,7 +81,7 @@ private:
       end(c, own);
     }
   }
-  // Asks for the rows that follow, if these lie behind one another, as those of an image do.
+  // Prefetches the rows that follow, if these are contiguous, as those of an image are.
   template <std::size_t... R>
   [[gnu::always_inline]] inline void add_few(std::size_t whole, std::index_sequence<R...>) const {
     const weighted_row<T> own[] = {rows[R]...};
@@ -111,7 +112,7 @@ private:
     for (std::size_t r = 0; r < count; ++r) add(only, rows[r], c);
     end_block(c, only);
   }
-  // Copied, as rows may begin anywhere.
+  // Loads by memcpy, as rows may begin anywhere.
   [[gnu::always_inline]] static void add(block& to, const weighted_row<T>& row, std::size_t c) {
     block x;
     __builtin_memcpy(&x, row.x + c, sizeof(block));
@@ -147,8 +148,8 @@ private:
   }
 };
 
-// Adds up rows of at most so many channels one after another, which leaves `sum`. The rows of a chain are read side by side; of
-// wide ones, which are a stretch of memory each, a few.
+// Adds up rows of at most `most` channels one after another, and leaves the result in `sum`. The rows of a chain are read side
+// by side; wide rows, each a long stretch of memory, only a few at a time.
 template <class T, bool Weighted>
 class sum_of_rows {
 public:
@@ -161,7 +162,7 @@ public:
     if (count_ == side_by_side_) add_rows(false, 1);
     rows_[count_++] = {row, factor};
   }
-  // Leaves the sum times a factor.
+  // Writes the sum times a factor.
   void finish(double factor) { add_rows(true, factor); }
 
 private:
@@ -180,19 +181,19 @@ private:
   }
 
   std::size_t channels_, side_by_side_, count_ = 0;
-  std::size_t chain_ = 0; // rows of it before those
+  std::size_t chain_ = 0; // rows of the chain before those in rows_
   T* sum_;
   bool is_first_ = true;
   weighted_row<T> rows_[sum_chain];
   double totals_[most]; // set by the first chain of several
 };
-// How many windows at most have one input.
+// The greatest number of windows along an axis that contain one input.
 inline std::size_t most_windows(const window_axis& a, mean_of which) {
   if (which == mean_of::adaptive) return (a.out + a.in - 1) / std::max<std::size_t>(1, a.in) + 1;
   return (a.kernel + a.stride - 1) / a.stride;
 }
 
-// The gradient of some channels of one input, of the windows that it is in, in their order.
+// Adds up the gradient of some channels of one input over the windows that contain it, in their order.
 template <class T>
 void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* gradients, std::size_t channels,
                  std::size_t count, T* to) {
@@ -231,8 +232,8 @@ void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, st
   });
 }
 
-// Where an input is in few windows these are gone through once, and each is added to its inputs: windows overlap, so that an
-// image is cut over its channels only. Where it is in more than a chain has terms, each input goes through its own windows.
+// If an input is in few windows, each window is visited once and added to its inputs. Windows overlap, so the work on an image
+// is then divided by channels only. If an input is in more windows than a chain has terms, each input visits its own windows.
 template <class T>
 void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient) {

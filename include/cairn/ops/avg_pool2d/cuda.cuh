@@ -44,7 +44,7 @@ struct sum_of_quads {
   }
 };
 
-// One quad of the output each.
+// One quad of the output per thread.
 template <class T>
 struct avg_pool_output {
   window over;
@@ -63,7 +63,7 @@ struct avg_pool_output {
     where.store(output, sum.times(share_of<T>(y, x)), at.pixel, at.channel);
   }
 };
-// One quad of the input each: the windows that it is in, in their order.
+// One quad of the input per thread: adds up the windows that contain it, in their order.
 template <class T>
 struct avg_pool_input_gradient {
   window over;

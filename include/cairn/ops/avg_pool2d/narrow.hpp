@@ -14,7 +14,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: one element after another, added up in double and rounded once.
+// 16-bit elements: added up in double, one element at a time, and rounded at the end.
 
 template <detail::narrow_element T>
 void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,

@@ -10,27 +10,25 @@ namespace cairn {
 
 // x and y are (rows, features), m and s^2 the mean and the variance of a feature over the rows (divided by rows), and
 // r = 1 / sqrt(s^2 + eps), as in torch.nn.BatchNorm1d (Ioffe, Szegedy: Batch normalization. arXiv:1502.03167). Images
-// that lie as (batch, height, width, channels) are batch x height x width rows.
+// stored as (batch, height, width, channels) are batch x height x width rows.
 //
 // `statistics` is (2, features): the means of the batch, then its variances. Sums over rows are taken in double, one
 // row after another, of distances from the first row, so that one pass over x loses nothing.
 
-// y = (x - m) r w + b, and the statistics. The output may lie on the input. One row has no variance, so its y is b; of
+// y = (x - m) r w + b, and the statistics. The output may lie on the input. A single row has no variance, so its y is b; with
 // no rows the statistics are 0.
 template <class T>
 void batch_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
 
-// The same of a mean and a variance that are given, which is what running statistics are for. The output may lie on the
-// input.
+// The same with a given mean and variance, such as running statistics. The output may lie on the input.
 template <class T>
 void batch_norm_evaluate(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
                          const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight,
                          const T* bias) = delete;
 
-// running = (1 - momentum) running + momentum s, for mean and variance; s^2 is divided by rows - 1 here, as in torch. One
-// row says nothing about a variance and leaves the running one as it is (torch refuses it); no rows leave both. T is the
-// type of the statistics.
+// running = (1 - momentum) running + momentum s, for mean and variance; s^2 is divided by rows - 1 here, as in torch. A single
+// row leaves the running variance as it is (torch refuses it); no rows leave both. T is the type of the statistics.
 template <class T>
 void batch_norm_update(detail::queue_without_this_op, std::size_t rows, std::size_t features, double momentum, T* running_mean,
                        T* running_variance, const T* statistics) = delete;
@@ -38,18 +36,17 @@ void batch_norm_update(detail::queue_without_this_op, std::size_t rows, std::siz
 // dw = sum over rows of dy h,  db = sum over rows of dy,                        with h = (x - m) r
 // dx = w r (dy - mean(dy) - h mean(dy h)),  the means over the rows
 //
-// The input gradient may lie on the output gradient. A null gradient of the three is not computed.
+// The input gradient may lie on the output gradient. A gradient that is null is not computed.
 template <class T>
 void batch_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
-// The same in parts, for a batch whose rows are on several ranks: between two parts, numbers in double are summed over the
-// ranks.
+// The same in parts, for a batch whose rows are on several ranks: between two parts, doubles are summed over the ranks.
 //
 // sums = (sum over rows of x, sum of x^2, rows), features + features + 1 numbers. A double has twice the digits of a float, so
-// that x^2 is exact, and what cancels when a variance is made of such sums is not more than rounding the inputs to float has
-// lost before. Of a network of doubles it is more: a mean 10^k deviations away from 0 costs 2 k of 16 digits of the variance.
+// x^2 is exact, and the cancellation in a variance made of such sums loses no more than rounding the inputs to float did
+// before. A network of doubles loses more: a mean 10^k deviations away from 0 costs 2 k of 16 digits of the variance.
 template <class T>
 void batch_norm_sums(detail::queue_without_this_op, std::size_t rows, std::size_t features, double* sums,
                      const T* input) = delete;
@@ -58,20 +55,20 @@ void batch_norm_sums(detail::queue_without_this_op, std::size_t rows, std::size_
 template <class T>
 void batch_norm_statistics(detail::queue_without_this_op, std::size_t features, T* statistics, const double* sums) = delete;
 
-// batch_norm_update() for a number of rows that lies where the sums do.
+// batch_norm_update() with the number of rows in the device's memory, as in the sums.
 template <class T>
 void batch_norm_update(detail::queue_without_this_op, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) = delete;
 
 // sums = (sum over rows of dy, sum of dy (x - m)), features + features numbers, and the gradients of the parameters from these
-// rows; a null one of the two is not computed.
+// rows; a gradient that is null is not computed.
 template <class T>
 void batch_norm_gradient_sums(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, double* sums,
                               accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
                               const T* input, const accumulated<T>* statistics) = delete;
 
-// dx of these rows, from such sums over all rows and, behind them, the number of all rows. The input gradient may lie on the
-// output gradient.
+// dx of these rows, from such sums over all rows, followed by the number of all rows. The input gradient may lie on the output
+// gradient.
 template <class T>
 void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
                                T* input_gradient, const T* output_gradient, const T* input, const accumulated<T>* statistics,

@@ -21,9 +21,8 @@ namespace cairn {
 
 namespace detail {
 
-// Sums of a column's distances from its first element and of their squares. However far the first element is out, it is
-// part of the variance: (m - x_0)^2 <= rows s^2, so taking the one from the other cancels at most as many bits as `rows`
-// has.
+// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
+// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
 struct add_distances {
   template <class T>
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
@@ -63,13 +62,13 @@ double inverse_deviation(A variance, double eps) {
   return 1 / std::sqrt(static_cast<double>(variance) + eps);
 }
 
-// What the columns of one strip share, in T as the elements are.
+// One value for each column of a strip, of the type of the elements.
 template <class T>
 struct alignas(64) strip_of {
   T at[strip];
 };
 
-// (sum of x, sum of x^2) of one column from its sums of distances.
+// Makes (sum of x, sum of x^2) of one column from its sums of distances.
 inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
   sums[0] = count * first + distances;
   sums[features] = squares + first * (2 * distances + count * first);
@@ -86,7 +85,7 @@ struct alignas(64) sums_of_strip {
   }
 };
 
-// Of the columns [begin, begin + columns): add_distances.
+// add_distances for the columns [begin, begin + columns).
 template <class T>
 void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
                    const T* input) {
@@ -94,13 +93,13 @@ void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, st
   add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
 }
 
-// What a strip's derivative is made of besides its sums.
+// The statistics that the derivative of a strip needs, besides its sums.
 template <class T>
 struct statistics_of_strip {
   strip_of<T> mean;
   double inverse[strip];
 };
-// Not inlined: g++ would warn of the columns behind the last, which nothing reads.
+// Not inlined: g++ would warn about the columns beyond the last, which are never read.
 template <class T>
 [[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
                                        double eps, const accumulated<T>* statistics) {
@@ -110,7 +109,7 @@ template <class T>
   }
 }
 
-// add_gradients, and the gradients of the parameters.
+// add_gradients for these columns, and the gradients of the parameters.
 template <class T>
 void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
                    accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,

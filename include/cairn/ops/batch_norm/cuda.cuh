@@ -24,8 +24,8 @@ CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
   return 1 / sqrt(static_cast<double>(variance) + eps);
 }
 
-// What a forward or a backward pass multiplies the elements of each channel by, of the queue's memory: made once per channel, in
-// double, so that the elements need no more than T.
+// The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
+// double, so that the work on elements needs only T.
 template <class T>
 struct of_channels {
   T *factor = nullptr, *shift = nullptr, *slope = nullptr;
@@ -37,9 +37,9 @@ struct of_channels {
   }
 };
 
-// Sums of distances from the first row, and what becomes of them: see sum_columns_then. A chain's distances are taken from its
-// own first row and are added up as T's; how far that is from the first of all is added in double. So one row that is far out
-// takes digits from those of its chain, and from no others.
+// Sums of distances from the first row; see sum_columns_then. Within a chain, distances are taken from the chain's own first
+// row and added up as T's; the distance of that row from the first of all is added in double. So an outlier costs digits in its
+// own chain only.
 template <class T>
 struct batch_distances {
   std::size_t rows, features;
@@ -85,7 +85,7 @@ struct batch_sums : batch_distances<T> {
     if (column == 0) sums[2 * this->features] = count;
   }
 };
-// Of the input gradient, from the sums of a channel over `count` rows.
+// Writes the coefficients of the input gradient, from the sums of a channel over `count` rows.
 template <class T>
 struct batch_derivative {
   std::size_t features;
@@ -99,7 +99,8 @@ struct batch_derivative {
     to.slope[column] = static_cast<T>(products * inverse * inverse / count);
   }
 };
-// Sums of the gradients. They go to `sums`, (2, features), or where that is null straight to what the input gradient needs.
+// Sums of the gradients. They are written to `sums`, (2, features). If that is null, the coefficients of the input gradient are
+// written at once.
 template <class T>
 struct batch_gradients {
   std::size_t rows, features;
@@ -130,7 +131,7 @@ struct batch_gradients {
   }
 };
 
-// One channel each.
+// One channel per thread.
 template <class T>
 struct batch_factors {
   double eps;
@@ -143,7 +144,7 @@ struct batch_factors {
 template <class T>
 struct batch_derivative_of_sums {
   batch_derivative<T> then;
-  const double* sums; // (2, features), and how many rows there are
+  const double* sums; // (2, features), then the number of rows
   CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>

@@ -14,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: feature by feature, one element after another, made in that type, sums
-// in double, and rounded once when it is written. batch_norm_update works on statistics alone, so there is nothing to add.
+// 16-bit elements: computed in float, feature by feature and one element at a time, with sums in double. Each result is rounded
+// once, when it is written. batch_norm_update works on statistics alone and needs no version for them.
 
 namespace detail {
 

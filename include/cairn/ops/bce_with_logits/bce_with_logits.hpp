@@ -9,12 +9,12 @@
 namespace cairn {
 
 // -w t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, as torch.nn.BCEWithLogitsLoss with pos_weight: a
-// weight for the targets of 1 in each of `columns`, the innermost extent: element i has w = positive_weights[i % columns]. In
-// the form that neither overflows nor cancels:
+// weight for the targets of 1 in each of `columns`, the innermost extent. Element i has w = positive_weights[i % columns].
+// Computed in a form that neither overflows nor cancels:
 //   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count      added up in double
 //   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                      not computed when it is null; may lie
 //                                                                                        on the output
-// All are `count` elements; of none the loss is 0.
+// Output, gradient and targets have `count` elements; with none the loss is 0.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;

@@ -37,8 +37,8 @@ struct weighted_logit_error_derivative {
   }
 };
 
-// What a piece of the output, of its targets and of the weights that go round with the columns becomes by f, in the type in
-// which sums of T are kept.
+// Applies f, in accumulated<T>, to a piece of the output, of its targets and of the weights, which repeat every `columns`
+// elements.
 inline constexpr std::size_t weighted_piece = 1024;
 template <class T, class F>
 void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumulated<T>* made, const T* output,

@@ -25,7 +25,7 @@ struct weighted_logits {
   bool aligned;
   const T *output, *targets, *weights;
 
-  // f of each element of a quad, its target and its weight.
+  // Applies f to each element of a quad, its target and its weight.
   template <class F>
   CAIRN_DEVICE quad<T> made(std::size_t q, const F& f) const {
     const std::size_t first = q * quad_width<T>;
@@ -47,7 +47,7 @@ struct weighted_logit_terms : weighted_logits<T> {
       if (q * quad_width<T> + j < this->count) sum += terms.at[j];
   }
 };
-// One quad each; the gradient may lie on the output.
+// One quad per thread; the gradient may lie on the output.
 template <class T>
 struct weighted_logit_gradients : weighted_logits<T> {
   T* gradient;

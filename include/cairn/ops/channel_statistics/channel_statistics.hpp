@@ -11,30 +11,31 @@
 namespace cairn {
 
 // Batch normalisation in two steps: the statistics of a feature map are computed once, when it is made, and every norm that
-// reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by rows).
-// So those of the first channels are the first numbers. The map is a matrix of any stride, one row a pixel.
+// reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by
+// rows). The statistics of the first channels are thus the first elements. The map is a matrix of any stride, one row per
+// pixel.
 //
-// A norm gives the derivatives by these statistics, and they are added up over all norms: `gradient` is (channels, 2) too. What
-// made the map takes them into the gradient of the map once.
+// Each norm yields the derivatives by these statistics, which are added up over all norms: `gradient` is (channels, 2) too. The
+// layer that made the map adds their share to the gradient of the map once.
 
-// The sums are taken in an order that depends on the number of rows alone. Of no rows the statistics are 0.
+// The order of the sums depends on the number of rows only. With no rows the statistics are 0.
 template <class T>
 void channel_statistics(detail::queue_without_this_op, matrix<const T> x,
                         std::type_identity_t<accumulated<T>>* statistics) = delete;
 
-// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy; without its data dy is zero.
+// dx = dy + dmean / rows + dvariance 2 (x - mean) / rows. dx may be dy; a dy without data counts as zero.
 template <class T>
 void channel_statistics_backward(detail::queue_without_this_op, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<accumulated<T>>* statistics,
                                  const std::type_identity_t<accumulated<T>>* gradient) = delete;
 
-// running = (1 - momentum) running + momentum s as batch_norm_update, of such statistics. T is their type.
+// running = (1 - momentum) running + momentum s as in batch_norm_update, for statistics of this layout. T is their type.
 template <class T>
 void channel_statistics_update(detail::queue_without_this_op, std::size_t rows, std::size_t channels, double momentum,
                                T* running_mean, T* running_variance, const T* statistics) = delete;
 
-// What a norm does with a channel: y = (x - mean) weight / sqrt(variance + eps) + bias. The statistics of channel c are
-// mean[step c] and variance[step c].
+// The norm of each channel: y = (x - mean) weight / sqrt(variance + eps) + bias. The statistics of channel c are mean[step c] and
+// variance[step c].
 template <class T>
 struct channel_norm {
   const accumulated<T>* mean = nullptr;
@@ -44,7 +45,7 @@ struct channel_norm {
   const T* weight = nullptr;
   const T* bias = nullptr;
 
-  // By the statistics of a batch, or by running ones.
+  // Norms by the statistics of a batch, and by running ones.
   static channel_norm of_batch(const accumulated<T>* statistics, double eps, const T* weight, const T* bias) {
     return {statistics, statistics + 1, 2, eps, weight, bias};
   }

@@ -14,11 +14,11 @@
 
 CAIRN_KERNELS_BEGIN
 
-// Loops over a tile of a map, row by row, that are the same for every channel. Channels are taken 16 at a time, then 4, then one:
-// a map of a dense block is a multiple of 12 wide.
+// Loops over a tile of a map, row by row, that are the same for every channel. Channels are taken 16 at a time, then 4, then
+// one: the width of a dense block's map is a multiple of 12.
 namespace cairn::detail {
 
-// f.block<N>(j) for the columns [0, count).
+// Calls f.block<N>(j) for the columns [0, count).
 template <class F>
 [[gnu::always_inline]] inline void for_each_block(const F& f, std::size_t count) {
   std::size_t j = 0;
@@ -27,8 +27,8 @@ template <class F>
   for (; j < count; ++j) f.template block<1>(j);
 }
 
-// Asks for a row that is read so many rows later: the rows of some channels of a map are pages apart, and no processor foresees
-// them. A tile's last rows ask for the next tile; what is beyond the map is asked for in vain.
+// Prefetches a row that is read `rows_ahead` rows later: the rows of some channels of a map are pages apart, which no processor
+// foresees. The last rows of a tile prefetch the next tile; prefetches beyond the map have no effect.
 inline constexpr std::size_t rows_ahead = 8;
 template <class T>
 [[gnu::always_inline]] inline void ask_for_row(matrix<const T> m, std::size_t row) {
@@ -38,7 +38,7 @@ template <class T>
   __builtin_prefetch(first + m.columns - 1, 0, 3);
 }
 
-// A norm, ready to be applied: y = (x - mean) factor + bias, three arrays of as many elements as there are channels.
+// A norm, ready to be applied: y = (x - mean) factor + bias, three arrays with an element per channel.
 template <class T>
 struct channel_scales {
   const T* mean = nullptr;
@@ -89,7 +89,7 @@ struct normalize_tile {
   };
 };
 
-// y = dy + first[c] + second[c] (x - mean[c]). There may be no dy.
+// y = dy + first[c] + second[c] (x - mean[c]). dy may be absent.
 template <class T>
 struct add_linear_tile {
   matrix<T> y;
@@ -131,7 +131,7 @@ struct two_chains {
   double second[most_summed_columns] = {};
 };
 
-// One row of them, and the end of their chains.
+// sum_row adds a row to the chains, end_chains adds the chains to the totals.
 template <class T, class Row>
 struct sum_row {
   Row row;
@@ -157,7 +157,7 @@ struct end_chains {
   }
 };
 
-// Adds to `to` what tile.at(r).block<N>(j, a, b) adds to a[0 … N) and b[0 … N), for all rows.
+// Adds to `to` the values that tile.at(r).block<N>(j, a, b) adds to a[0 … N) and b[0 … N), for all rows.
 template <class T, class Tile>
 [[gnu::always_inline]] inline void add_chains(const Tile& tile, std::size_t rows, std::size_t columns, two_chains<T>& to) {
   alignas(64) T a[most_summed_columns], b[most_summed_columns];
@@ -194,7 +194,7 @@ struct sum_distances_tile {
 
 // The backward of a norm with its ReLU, in one pass: with m the gradient where the ReLU let its input pass, else 0,
 //   dx = addend + factor m,  and the sums of m and of m (x - mean).
-// If `Masked`, the gradient has the zeros already. There may be no addend; dx may be the gradient, or the addend.
+// If `Masked`, the gradient already has the zeros. The addend and dx may be absent; dx may be the gradient or the addend.
 template <class T, bool Masked, bool Adds>
 struct norm_backward_tile {
   matrix<T> dx;
@@ -234,8 +234,8 @@ struct norm_backward_tile {
   }
 };
 
-// What the sums of m and of m (x - mean) mean: the gradients of the weight and the bias of channel c, and those by its mean and
-// its variance. Each may be null.
+// Writes the gradients of weight and bias of channel c, and of its mean and variance, from the sums of m and of m (x - mean).
+// Each may be null.
 template <class T>
 void norm_gradients(double sum, double products, const channel_norm<T>& norm, std::size_t c, accumulated<T>* of_weight,
                     accumulated<T>* of_bias, accumulated<T>* of_statistics) {
@@ -249,8 +249,8 @@ void norm_gradients(double sum, double products, const channel_norm<T>& norm, st
   of_statistics[2 * c + 1] = static_cast<A>(-0.5 * weight * inverse * inverse * inverse * products);
 }
 
-// A tile's statistics, and those of many rows made of them: (mean, sum of squared distances from it) of each tile, combined in
-// double in the order of the tiles (Chan, Golub, LeVeque: Updating formulae, 1979).
+// The statistics of a tile, and those of many rows from their tiles: (mean, sum of squared distances from it) of each tile,
+// combined in double in the order of the tiles (Chan, Golub, LeVeque: Updating formulae, 1979).
 template <class T>
 void tile_statistics(matrix<const T> x, accumulated<T>* partial) {
   for (std::size_t begin = 0; begin < x.columns; begin += most_summed_columns) {

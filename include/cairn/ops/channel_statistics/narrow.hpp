@@ -11,7 +11,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-// Of elements whose sums are kept in another type: as the formulas say it.
+// 16-bit elements: computed in double by the reference.
 namespace cairn {
 
 template <detail::narrow_element T>

@@ -11,7 +11,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-// As the formulas say it, one channel after another, in double: for elements of any type. Every element is rounded once.
+// Follows the formulas, one channel after another, in double, for elements of any type. Results are rounded only at the end.
 namespace cairn::detail {
 
 template <class T>
@@ -42,7 +42,7 @@ void channel_statistics_backward_reference(matrix<T> dx, matrix<const T> dy, mat
     }
 }
 
-// A norm of one element, before its ReLU.
+// The norm of one element, before its ReLU.
 template <class T>
 double normalized(const channel_norm<T>& norm, std::size_t c, double x) {
   const double deviation = std::sqrt(static_cast<double>(norm.variance[norm.step * c]) + norm.eps);

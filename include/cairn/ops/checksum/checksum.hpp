@@ -11,7 +11,7 @@ namespace cairn {
 
 namespace detail {
 
-// A word of 64 bits as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
+// Writes a 64-bit word as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
 template <class T>
 CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
   for (unsigned part = 0; part < 4; ++part) four[part] = static_cast<T>(word >> (16 * part) & 0xFFFFU);
@@ -19,9 +19,9 @@ CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
 
 } // namespace detail
 
-// A 64-bit number of the bits of x, written as four numbers below 65,536. Arrays of equal bits have equal numbers; others have
-// others but for a chance of one in 2^64. Replicas on one kind of device compare their parameters by it; it need not be
-// the number that another kind of device gives.
+// A 64-bit checksum of the bits of x, written as four numbers below 65,536. Arrays with equal bits have equal checksums; others
+// differ but for a chance of one in 2^64. Replicas on the same kind of device compare their parameters by it. Another kind of
+// device may compute another checksum.
 template <class T>
 void checksum(detail::queue_without_this_op, T* four, const T* x, std::size_t count) = delete;
 

@@ -17,7 +17,7 @@ namespace cairn {
 namespace detail {
 
 // An element's bits and place, mixed as in splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators.
-// OOPSLA 2014). The sum of them modulo 2^64 has one value in whatever order it is taken.
+// OOPSLA 2014). Their sum modulo 2^64 does not depend on the order.
 template <class T>
 struct mixed_bits {
   using word = unsigned long long;

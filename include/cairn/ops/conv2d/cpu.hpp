@@ -29,7 +29,7 @@ namespace cairn {
 
 namespace detail {
 
-// Some tiles of a gathering, with the kernels of one instruction set.
+// Computes the tiles [begin, end) of a gathering, with the kernels of one instruction set.
 template <class T>
 void gather_for(instruction_set isa, const gathering<T>& all, const gather_tiles& tiles, std::size_t begin, std::size_t end,
                 std::span<std::byte> scratch) {
@@ -53,7 +53,7 @@ void sum_weights_for(instruction_set isa, const weight_sums<T>& all, std::size_t
   sum_weights<plain_kernels<T>>(all, begin, end, scratch);
 }
 
-// Every thread makes one stretch of [0, count), as what it packs serves the whole stretch. f(begin, end, scratch).
+// Calls f(begin, end, scratch) for one stretch of [0, count) per thread: what a thread packs serves its whole stretch.
 template <class F>
 void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operations, F&& f) {
   const std::size_t threads = operations < operations_worth_threads ? 1 : queue.threads();
@@ -63,13 +63,13 @@ void for_each_stretch(cpu::queue& queue, std::size_t count, std::size_t operatio
   });
 }
 
-// There are none if not even the pixels that one result is made of fit into the scratch.
+// The tiles of a gathering. There are none if the pixels that one result is computed from do not fit into the scratch.
 template <class T>
 gather_tiles tiles_of(const gathering<T>& all, std::size_t most_images) {
   constexpr std::size_t widest = 192 / sizeof(T); // no kernel has wider slivers
   return {all.y, all.x, all.source.channels, gather_room<T>::slab, gather_room<T>::carry / widest, most_images};
 }
-// False, and nothing is done, in that case.
+// Returns false, and does nothing, if there are results but no tiles.
 template <class T>
 bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   const gather_tiles tiles =
@@ -84,7 +84,7 @@ bool gather(cpu::queue& queue, instruction_set isa, const gathering<T>& all) {
   return true;
 }
 
-// What forward and the input gradient have in common.
+// The part that forward and the input gradient have in common.
 template <class T>
 gathering<T> gathering_of(const convolution& how, std::size_t samples, const T* weight, const epilogue<T>& then) {
   gathering<T> all;
@@ -118,7 +118,7 @@ bool gather_outputs(cpu::queue& queue, instruction_set isa, const convolution& h
                     const T* input, const T* weight, const epilogue<T>& then) {
   return gather(queue, isa, gathering_of_outputs(how, samples, output, input, weight, then));
 }
-// One for each phase: of the inputs whose distance from (row, column) is a multiple of the stride.
+// One phase: the inputs whose distance from (row, column) is a multiple of the stride.
 template <class T>
 gathering<T> gathering_of_inputs(const convolution& how, std::size_t samples, matrix<T> input_gradient,
                                  matrix<const T> output_gradient, const T* weight, const epilogue<T>& then, std::size_t row,
@@ -147,7 +147,7 @@ bool gather_input_gradient(cpu::queue& queue, instruction_set isa, const convolu
              gather(queue, isa, gathering_of_inputs(how, samples, input_gradient, output_gradient, weight, then, row, column));
   return fits;
 }
-// False, and nothing is done, for the same reason, or if there are no samples.
+// Returns false, and does nothing, if the pixels for one result do not fit into the scratch or if there are no samples.
 template <class T>
 bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& how, std::size_t samples, T* weight_gradient,
                     matrix<const T> output_gradient, const T* input, const channel_scales<T>& scales = {}) {
@@ -162,7 +162,7 @@ bool sum_weights_on(cpu::queue& queue, instruction_set isa, const convolution& h
   return true;
 }
 
-// The epilogue of one element that is made by itself.
+// The epilogue of one element that is computed by itself.
 template <class T, class Sum>
 T finished(const epilogue<T>& then, Sum sum, std::size_t row, std::size_t column) {
   if (then.bias != nullptr) sum += static_cast<Sum>(then.bias[column]);
@@ -201,7 +201,7 @@ void conv2d_weight_gradient_plain(cpu::queue& queue, const convolution& how, std
   });
 }
 
-// A bias gradient is what a product with nothing leaves of its first operand: the sums of rows.
+// Computes a bias gradient: the sum of each column of `of`, as row sums of a product whose second operand has no columns.
 template <class T>
 void sum_pixels(cpu::queue& queue, accumulated<T>* sums, matrix<const T> of) {
   epilogue<T> then{};

@@ -19,8 +19,9 @@ namespace cairn {
 
 namespace detail {
 
-// Convolutions as their documentation says them, an element of the result for each thread or team. Plain kernels, to be right and
-// to have something to compare with. Products are added up in T over up to so many channels, and these sums in double.
+// Convolutions as conv2d.hpp documents them, with a thread or a team for each element of the result. These are plain kernels, to
+// be right and to compare others with. Products are summed in T over at most channels_of_chain channels, and these sums in
+// double.
 inline constexpr std::size_t channels_of_chain = 16;
 
 // The sum of x(c) y(c) over the channels [0, count).
@@ -39,7 +40,7 @@ CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
 template <class T>
 struct convolve {
   convolution how;
-  divisor channels, columns, pixels, group; // of the output, in its rows, in its images, in a group
+  divisor channels, columns, pixels, group; // output channels, pixels of a row, of an image, channels of a group
   matrix<T> output;
   const T *input, *weight;
   epilogue<T> then;
@@ -63,7 +64,7 @@ struct convolve {
 template <class T>
 struct convolve_back {
   convolution how;
-  divisor channels, columns, pixels, group; // of the input, in its rows, in its images, in a group
+  divisor channels, columns, pixels, group; // input channels, pixels of a row, of an image, channels of a group
   readers_of_axis y, x;
   matrix<T> input_gradient;
   matrix<const T> output_gradient;
@@ -85,7 +86,7 @@ struct convolve_back {
     input_gradient(pixel, c) = finished(then, pixel, c, static_cast<T>(sum));
   }
 };
-// One weight each, over the pixels of all outputs, whose products are added up as sums over quads are.
+// One weight per team, summed over the pixels of all outputs as sums_over_quads() adds.
 template <class T>
 struct convolve_weight {
   convolution how;

@@ -22,8 +22,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A convolution of which every channel is one of its own (MobileNet's: Howard et al. 2017): no product of matrices, but a sum of
-// rows of channels, each weighted element by element. An element is a sum over its taps in their order.
+// A convolution in which every channel is a group of its own (MobileNet's: Howard et al. 2017). It is no product of matrices, but
+// a sum of rows of channels, each weighted element by element. An element is a sum over its taps in their order.
 
 constexpr bool is_depthwise(const convolution& how) { return how.groups == how.in_channels && how.groups == how.out_channels; }
 
@@ -43,7 +43,7 @@ struct weighted_sum {
   static constexpr std::size_t width = 64 / sizeof(T);
   typedef T block __attribute__((vector_size(64)));
 
-  // Copied, as rows may begin anywhere. (clang 14 forgets that a type of vectors is less aligned, if it depends on a parameter.)
+  // Copied, as rows may begin anywhere. (clang 14 forgets that a vector type is less aligned, if it depends on a parameter.)
   [[gnu::always_inline]] static void multiply_add(block& to, const T* x, const T* weight) {
     block a, b;
     __builtin_memcpy(&a, x, sizeof(block));
@@ -68,7 +68,7 @@ struct weighted_sum {
     }
   }
 };
-// The same of more terms than a chain has: the chains are added up in double (see sums.hpp).
+// The same for more terms than a chain has: the chains are added up in double (see sums.hpp).
 inline constexpr std::size_t weighted_chain = 128;
 template <class T>
 [[gnu::noinline]] void sum_weighted_chains(const channel_term<T>* terms, std::size_t count, std::size_t channels, T* sum) {
@@ -93,7 +93,7 @@ void sum_weighted(const channel_term<T>* terms, std::size_t count, std::size_t c
   else sum_weighted_chains(terms, count, channels, sum);
 }
 
-// What matmul's epilogue does with a sum. A step that is not wanted has a bound that nothing is below: so there is no branch.
+// Matmul's epilogue for one sum, without branches: a step that is not wanted has a bound that no value is below.
 template <class T>
 struct finish_channels {
   T floor, limit;
@@ -128,8 +128,8 @@ void finish_pixel(instruction_set set, std::size_t channels, T* to, const T* sum
                std::array<const T*, 4>{sum, then.bias == nullptr ? zeros : then.bias, row_of(then.addend), row_of(then.mask)});
 }
 
-// Forward and the input gradient: terms(pixel, add) calls add(what is read, tap) for each tap of a pixel of the result. False,
-// and nothing is done, if the weights do not fit into the scratch.
+// Forward and the input gradient: terms(pixel, add) calls add(source, tap) for each tap of a pixel of the result. Returns false,
+// and does nothing, if the weights do not fit into the scratch.
 template <class T, class Terms>
 bool depthwise_gather(cpu::queue& queue, const convolution& how, matrix<T> result, const T* weight, const epilogue<T>& then,
                       const Terms& terms) {
@@ -183,7 +183,7 @@ bool depthwise_input_gradient(cpu::queue& queue, const convolution& how, matrix<
   });
 }
 
-// Threads share the channels, so that an element is summed in one order. A row of the output is summed in T, rows in double.
+// Threads have different channels, so that an element is summed in one order. A row of the output is summed in T, rows in double.
 template <class T>
 bool depthwise_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient,
                                matrix<const T> output_gradient, const T* input) {

@@ -18,16 +18,16 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The two passes that make pixels of an image from pixels around a place in another: forward, and the input gradient of one
-// phase (slab.hpp). Each is a product whose first operand is never there as a matrix.
+// The two passes that compute pixels of an image from pixels around a place in another: forward, and the input gradient of one
+// phase (slab.hpp). Each is a product whose first operand never exists as a matrix.
 //
-// A tile of results needs a rectangle of the other image. It is copied once, with zeros beside the image: the slab. There a row
-// of results is a product for each tap, or for each row of taps if these lie side by side: the rows of that product's first
-// operand are pixels of the slab, the same distance apart. So the kernels of matmul run on the slab as it lies, and a sum over
-// all taps goes on from one such term to the next by the kernel's carry. Copying patches instead, a row of all taps for each
+// A tile of results needs a rectangle of the other image. It is copied once, with zeros outside the image: the slab. There a row
+// of results is a product for each tap, or for each row of taps if these are side by side: the rows of that product's first
+// operand are pixels of the slab, a constant distance apart. So the kernels of matmul run on the slab as it is, and a sum over
+// all taps continues from one such term to the next by the kernel's carry. Copying patches instead, a row of all taps for each
 // pixel, would copy every pixel as often as there are taps.
 //
-// The weights of a term are packed as a kernel wants them; those of all terms at once if they fit, and then for all tiles.
+// The weights of a term are packed as a kernel needs them. If those of all terms fit, they are packed once for all tiles.
 template <class T>
 struct gathering {
   axis_walk y{}, x{};
@@ -44,7 +44,7 @@ struct gathering {
   std::size_t samples = 0, groups = 0, columns = 0; // columns of one group
 };
 
-// What every thread's scratch is cut into, in elements.
+// The parts of every thread's scratch, in elements.
 template <class T>
 struct gather_room {
   static constexpr std::size_t whole = 1_MiB / sizeof(T); // of the scratch: what stays in a second-level cache
@@ -52,11 +52,12 @@ struct gather_room {
   static constexpr std::size_t slab = whole / 8 * 3, weights = whole / 2, carry = whole / 8;
 };
 
-// Results are made in tiles: `rows` by `columns` of them at most, or those of several images if one has so few.
+// Tiles of results: at most `rows` by `columns` results of one image, or several images at once if each is a single tile.
 struct gather_tiles {
   std::size_t rows = 0, columns = 0, down = 0, across = 0, images = 1;
 
-  // Of the widest rows that fit; there are none if not even one result's slab does. `carried` is how many results may wait.
+  // Tiles with rows as wide as fit into `room`; none if not even one result's slab does. At most `carried` results may be
+  // carried.
   gather_tiles(const axis_walk& y, const axis_walk& x, std::size_t depth, std::size_t room, std::size_t carried,
                std::size_t most_images) {
     const reach over_y(y), over_x(x);
@@ -118,11 +119,11 @@ public:
     });
   }
 
-  // Makes the tiles [begin, end) of all images, for all groups.
+  // Computes the tiles [begin, end) of all images, for all groups.
   void run(std::size_t begin, std::size_t end) {
     for (std::size_t group = 0; group < all_.groups; ++group)
       for (std::size_t from = 0; from < all_.columns;) {
-        std::size_t to = from, packed = 0; // as many slivers as there is room for; at least one, which is packed by terms
+        std::size_t to = from, packed = 0; // as many slivers as there is room for; at least one, packed by terms if need be
         do {
           const std::size_t next = Kernels::sliver_columns(all_.columns - to), more = Kernels::packed_width(next) * depth_;
           if (to > from && packed + more > gather_room<T>::weights) break;
@@ -191,7 +192,7 @@ private:
     }
   }
 
-  // A term's weights for one sliver of columns.
+  // Packs a term's weights for one sliver of columns.
   void pack(std::size_t group, const gather_term& term, T* to, const sliver<T>& s) const {
     const T* const of_group = all_.weight + group * all_.weight_group + s.column * all_.weight_column;
     const std::size_t each = term.depth / term.taps;
@@ -206,7 +207,7 @@ private:
     }
   }
 
-  // The next row of results begins at this pixel.
+  // Sets the pixel at which the next row of results begins.
   void place(std::size_t group, std::size_t pixel, std::size_t count) {
     const auto at = [&](auto m) {
       if (m.data == nullptr) return m;
@@ -229,7 +230,7 @@ private:
   T *slab_, *weights_, *carry_;
   product<T> whole_;
   std::size_t terms_ = 0, depth_ = 0;
-  bool stays_ = false; // the packed weights do, from one tile to the next
+  bool stays_ = false; // whether the packed weights are kept from one tile to the next
 };
 
 } // namespace cairn::detail

@@ -16,8 +16,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: one element after another, summed in double, and rounded once when it is
-// written.
+// 16-bit elements: one element after another, summed in double, and rounded once when it is written.
 
 template <detail::narrow_element T>
 void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,

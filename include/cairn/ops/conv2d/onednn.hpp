@@ -32,10 +32,11 @@
 
 namespace cairn::detail {
 
-// What oneDNN is asked to make, and what is kept of it: all that costs time and that does not change from step to step.
+// The requests to oneDNN, and the objects that are kept for them: everything that costs time and is the same in every step.
 
-// While one lives, oneDNN uses the calling thread and no other, as Cairn cuts the work itself. OpenMP keeps a number of threads
-// for each thread, so nobody else sees the change. It is found where oneDNN finds it, whichever library that is.
+// While an object of this class exists, oneDNN uses only the calling thread, as Cairn divides the work itself. OpenMP keeps a
+// number of threads for each thread, so no other thread sees the change. OpenMP's functions are looked up in the library where
+// oneDNN finds them, whichever that is.
 class one_onednn_thread {
 public:
   one_onednn_thread() : before_(openmp().most()) { openmp().use(1); }
@@ -68,18 +69,19 @@ private:
 
 inline const dnnl::engine& onednn_engine() {
   static const dnnl::engine engine = [] {
-    // CAIRN_ISA=avx2 is for oneDNN too, unless the program has used it before; see instruction_set.hpp.
+    // CAIRN_ISA=avx2 applies to oneDNN too, unless the program has used oneDNN before; see instruction_set.hpp.
     if (widest_instruction_set() == instruction_set::avx2) static_cast<void>(dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2));
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return engine;
 }
 
-// What one call of oneDNN makes. Images lie as Cairn's do, (image, height, width, channels) without gaps, the weight as it likes.
+// One call of oneDNN. Images are laid out as Cairn's are, (image, height, width, channels) without gaps, the weight as oneDNN
+// prefers.
 struct onednn_call {
   dnnl::primitive run;
   dnnl::memory::desc input, weight, output, scratch;
-  bool usable = false; // a kernel made for this convolution, neither a reference nor a product of copies
+  bool usable = false; // a kernel made for this convolution, neither a reference nor im2col and GEMM
 
   std::size_t scratch_bytes() const { return scratch.get_size(); }
 };
@@ -89,12 +91,12 @@ struct onednn_plan {
   convolution how{};
   conv2d_pass pass = conv2d_pass::forward;
   bool usable = false;
-  onednn_call one, several; // for one image and, of a weight gradient, for `images`, whose weight looks the same
+  onednn_call one, several; // for one image and, in a weight gradient, for `images`; both have the same layout of the weight
   std::size_t images = 1;
-  std::size_t pieces = 1;        // of a weight gradient: each for so many output channels
-  std::size_t lanes = 1;         // of a weight gradient: how many sums it is made of
-  dnnl::memory::desc own_weight; // as Cairn has it, of one piece
-  dnnl::reorder reorder;         // from it to oneDNN's; of a weight gradient back
+  std::size_t pieces = 1;        // of a weight gradient, each with channels() output channels
+  std::size_t lanes = 1;         // of a weight gradient: the number of partial sums of each piece
+  dnnl::memory::desc own_weight; // Cairn's layout, of one piece
+  dnnl::reorder reorder;         // from own_weight to oneDNN's layout; in a weight gradient back
   bool is_reordered = false;
   dnnl::memory::desc reorder_scratch;
 
@@ -103,7 +105,7 @@ struct onednn_plan {
   std::size_t weight_bytes() const { return align_up(one.weight.get_size()); }
 };
 
-// Both versions of oneDNN's interface; version 3 has no descriptors of operations.
+// Works with both versions of oneDNN's interface; version 3 has no operation descriptors.
 template <class Primitive, class Leading, class... Hint>
 typename Primitive::primitive_desc onednn_description(const window& over, const Leading& leading, const Hint&... hint) {
   using dims = dnnl::memory::dims;
@@ -123,7 +125,7 @@ typename Primitive::primitive_desc onednn_description(const window& over, const 
   });
 }
 
-// The weight of `out` output channels as oneDNN's dimensions; `as` says how it lies.
+// The weight of `out` output channels in oneDNN's dimensions; laid out as Cairn's if `as_ours`, else as oneDNN prefers.
 inline dnnl::memory::desc onednn_weight(const convolution& how, std::size_t out, bool as_ours) {
   using memory = dnnl::memory;
   const auto n = [](std::size_t value) { return static_cast<memory::dim>(value); };
@@ -134,7 +136,7 @@ inline dnnl::memory::desc onednn_weight(const convolution& how, std::size_t out,
   return {dims, memory::data_type::f32, as_ours ? ours : memory::format_tag::any};
 }
 
-// Some images of a convolution with `out` of its output channels. Not usable if oneDNN has no kernel for it.
+// A call for `images` images of a convolution with `out` of its output channels. Not usable if oneDNN has no kernel for it.
 inline onednn_call onednn_call_of(const convolution& how, conv2d_pass pass, std::size_t images, std::size_t out,
                                   const dnnl::memory::desc& weight) {
   using memory = dnnl::memory;
@@ -173,9 +175,10 @@ inline onednn_call onednn_call_of(const convolution& how, conv2d_pass pass, std:
   return made;
 }
 
-// How a weight gradient is cut. oneDNN is at its speed when a call has about a thousand pixels, so it gets several small images
-// at once, and the rest of a batch one by one. A piece of the gradient is at most 1 MiB, so that it and its sum stay in the
-// cache of a core; few pieces are made in several lanes, each from a part of the batch, so that there is work for 8 threads.
+// Decides how a weight gradient is cut. oneDNN reaches its full speed when a call has about a thousand pixels, so it gets several
+// small images at once, and the rest of a batch one by one. A piece of the gradient has at most 1 MiB, if the channels can be
+// divided so, so that it and its sum stay in the cache of a core. Few pieces are computed in several lanes, each from a part of
+// the batch, so that there is work for 8 threads.
 inline void cut_weight_gradient(onednn_plan& plan) {
   while (plan.images < 8 && plan.images * plan.how.over.outputs() < 1024) plan.images *= 2;
   const std::size_t channels = plan.how.out_channels, bytes = channels * plan.how.depth() * sizeof(float);
@@ -209,10 +212,10 @@ inline onednn_plan onednn_plan_of(const convolution& how, conv2d_pass pass) {
   return plan;
 }
 
-// The plan of one pass, made when it is first asked for, and kept. Any thread may ask.
+// Returns the plan of one pass, which is made at the first call and kept. Any thread may call this.
 inline const onednn_plan& kept_onednn_plan(const convolution& how, conv2d_pass pass) {
   static std::mutex mutex;
-  static std::deque<onednn_plan> plans; // none ever moves
+  static std::deque<onednn_plan> plans; // elements never move
   const std::scoped_lock lock(mutex);
   const auto found =
       std::find_if(plans.begin(), plans.end(), [&](const onednn_plan& plan) { return plan.pass == pass && plan.how == how; });

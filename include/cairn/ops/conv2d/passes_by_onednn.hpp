@@ -30,13 +30,14 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The passes of a convolution of floats by oneDNN. Each function gives false, and has done nothing, where oneDNN has no kernel
-// for the convolution or its images do not fit into the scratch: both are the same in every run on one kind of machine.
+// The passes of a convolution of floats by oneDNN. Each function returns false, without having done anything, if oneDNN has no
+// kernel for the convolution or its images do not fit into the scratch. Both conditions are the same in every run on one kind of
+// machine.
 //
-// oneDNN gets one image at a time, so that its bits depend on no other. A weight gradient is a sum over parts of the batch,
-// which depend on the number of images alone, added in their order.
+// oneDNN gets one image at a time, so that an image's bits depend on no other. A weight gradient is a sum over parts of the
+// batch, added in their order; the parts depend on the number of images alone.
 
-// A stretch of the scratch, cut from front to back.
+// A stretch of the scratch, handed out from front to back.
 class onednn_scratch {
 public:
   explicit onednn_scratch(std::span<std::byte> whole) : rest_(whole) {}
@@ -51,7 +52,7 @@ private:
   std::span<std::byte> rest_;
 };
 
-// What one thread calls oneDNN with, which only reads what is const here.
+// The arguments of one thread's calls of oneDNN. run() takes all tensors as const, also those that oneDNN writes.
 class onednn_arguments {
 public:
   onednn_arguments(int first, const dnnl::memory::desc& a, int second, const dnnl::memory::desc& b,
@@ -60,7 +61,7 @@ public:
         arguments_{{{first, memories_[0].get()}, {second, memories_[1].get()}, {DNNL_ARG_SCRATCHPAD, memories_[2].get()}, {}}} {
     memories_[2].set_data_handle(room);
   }
-  // A pass; its tensors are, in this order, those of the input's shape, of the output's and the weight's.
+  // The arguments of a pass. Its tensors are, in this order, those with the shape of the input, of the output and of the weight.
   onednn_arguments(conv2d_pass pass, const onednn_call& call, std::byte* room)
       : onednn_arguments(pass == conv2d_pass::input_gradient ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, call.input,
                          pass == conv2d_pass::forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, call.output, call.scratch, room) {
@@ -87,15 +88,15 @@ private:
   int count_ = 3;
 };
 
-// Memory of the calling thread for what does not fit into the scratch: weights as oneDNN wants them, and sums. It grows to what
-// the largest convolution needs, and stays.
+// Memory of the calling thread for data that does not fit into the scratch: weights in oneDNN's layout, and sums. It grows to
+// what the largest convolution needs, and is kept.
 inline std::byte* onednn_buffer(std::size_t bytes) {
   thread_local cpu::memory buffer;
   if (buffer.size() < bytes) buffer = cpu::memory(bytes);
   return buffer.data();
 }
 
-// From one form of a weight to the other.
+// Converts a weight from one layout to the other.
 inline void reorder_onednn_weight(const onednn_plan& plan, const float* from, float* to, std::byte* scratch) {
   const bool back = plan.pass == conv2d_pass::weight_gradient;
   onednn_arguments arguments(DNNL_ARG_FROM, back ? plan.one.weight : plan.own_weight, DNNL_ARG_TO,
@@ -108,8 +109,8 @@ inline void copy_rows(float* to, std::size_t to_stride, const float* from, std::
   for (std::size_t row = 0; row < rows; ++row) std::copy_n(from + row * from_stride, columns, to + row * to_stride);
 }
 
-// What becomes of sums whose rows lie without gaps, wherever they are to go. Where no operand has gaps, some rows are done at a
-// time, with as many copies of the bias.
+// The epilogue for sums whose rows have no gaps; the rows of the result may have any stride. Where no operand has gaps, several
+// rows are computed at a time, with as many copies of the bias.
 class onednn_epilogue {
 public:
   static constexpr std::size_t most = 1024; // elements at a time, if a row is not longer
@@ -125,7 +126,7 @@ public:
       std::copy_n(then.bias, result.columns, biases_ + row * result.columns);
   }
 
-  // `sums` is where the rows from `first` on are, and may be their place in the result.
+  // `sums` points to the rows from `first` on, and may be their place in the result.
   void run(const float* sums, std::size_t first, std::size_t rows) const {
     const std::size_t columns = result_.columns;
     if (is_finished(then_)) {
@@ -207,7 +208,7 @@ inline void add_partial_sums(float* sums, const float* more, std::size_t count) 
   run_elements(widest_for_elements(), add_partial_sum{}, count, std::array{sums}, std::array<const float*, 2>{sums, more});
 }
 
-// A task makes one lane of one piece: the sum over its images, as oneDNN lays out a weight. Then the lanes are added.
+// A task computes one lane of one piece: the sum over its images, in oneDNN's layout of a weight. Then the lanes are added.
 inline bool onednn_weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, float* weight_gradient,
                                    matrix<const float> output_gradient, const float* input) {
   const onednn_plan& plan = kept_onednn_plan(how, conv2d_pass::weight_gradient);
@@ -251,7 +252,7 @@ inline bool onednn_weight_gradient(cpu::queue& queue, const convolution& how, st
   return true;
 }
 
-// What conv2d_forward and the others ask first. CAIRN_ISA=plain means no vectors, so it means no oneDNN either.
+// Whether oneDNN computes a pass, which each op checks first. CAIRN_ISA=plain means no vectors, and so no oneDNN either.
 inline bool takes_onednn(const convolution& how, conv2d_pass pass) {
   return quicker_by_onednn(how, pass) && widest_instruction_set() != instruction_set::plain;
 }

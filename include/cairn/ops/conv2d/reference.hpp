@@ -11,8 +11,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A convolution as its documentation says it, one element after another, each a sum in double: the oracle for every kernel, and
-// what computes elements for which there is no kernel. Pixels are counted through all images.
+// A convolution as conv2d.hpp documents it, one element after another, each a sum in double: the oracle for every kernel, and the
+// code for elements for which there is no kernel. Pixels are counted through all images.
 
 template <class T>
 CAIRN_HOST_DEVICE double conv2d_output(const convolution& how, const T* input, const T* weight, std::size_t pixel,
@@ -31,7 +31,7 @@ CAIRN_HOST_DEVICE double conv2d_output(const convolution& how, const T* input, c
   return sum;
 }
 
-// The output along one axis whose tap reads this input, or one that is not there.
+// The output along one axis whose tap reads this input. If there is none, the result is at least a.out.
 CAIRN_HOST_DEVICE constexpr std::size_t output_reading(const window_axis& a, std::size_t input, std::size_t tap) {
   const std::size_t place = input + a.padding - tap * a.dilation; // wraps around where no output begins so early
   return input + a.padding < tap * a.dilation || place % a.stride != 0 ? a.out : place / a.stride;
@@ -55,7 +55,7 @@ CAIRN_HOST_DEVICE double conv2d_input_derivative(const convolution& how, matrix<
   return sum;
 }
 
-// `tap` counts them row by row; c is a channel of the group.
+// Taps are numbered row by row; c is a channel of the group.
 template <class T>
 CAIRN_HOST_DEVICE double conv2d_weight_derivative(const convolution& how, std::size_t samples, matrix<const T> output_gradient,
                                                   const T* input, std::size_t o, std::size_t tap, std::size_t c) {

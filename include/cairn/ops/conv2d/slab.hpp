@@ -14,14 +14,15 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// How the results of one axis meet what they are made of. Result r of `count` is element first + r * step of its axis; its
-// tap k meets source r * stride + offset(k), if the tap belongs to these results at all and the source is there.
+// The results along one axis and the sources that they are computed from. Result r of `count` is element first + r * step of its
+// axis. Its tap k reads source r * stride + offset(k), if the tap belongs to these results at all and the source exists.
 //
-// Forward, results are the outputs. For the input gradient an input meets the outputs whose windows cover it: with a stride s
-// the inputs p, p + s, p + 2 s ... meet the same taps, and each of these phases is a convolution of stride 1.
+// In forward, the results are the outputs. In the input gradient, the results are the inputs, and an input reads the outputs
+// whose windows cover it: with a stride s the inputs p, p + s, p + 2 s ... have the same taps, and each of these phases is a
+// convolution of stride 1.
 struct axis_walk {
   std::size_t count = 0, first = 0, step = 1;
-  std::size_t source = 0; // how many sources there are
+  std::size_t source = 0; // the number of sources
   std::size_t stride = 1, kernel = 1;
   std::ptrdiff_t start = 0, by_tap = 1, divisor = 1;
 
@@ -30,7 +31,7 @@ struct axis_walk {
         a.out, 0, 1, a.in, a.stride, a.kernel, -static_cast<std::ptrdiff_t>(a.padding), static_cast<std::ptrdiff_t>(a.dilation),
         1};
   }
-  // `phase` is 0 … stride - 1; there may be no such input.
+  // `phase` is 0 … stride - 1; it may have no inputs.
   static constexpr axis_walk of_inputs(const window_axis& a, std::size_t phase) {
     return {a.in > phase ? (a.in - phase + a.stride - 1) / a.stride : 0,
             phase,
@@ -45,11 +46,11 @@ struct axis_walk {
 
   constexpr bool takes(std::size_t tap) const { return (start + static_cast<std::ptrdiff_t>(tap) * by_tap) % divisor == 0; }
   constexpr std::ptrdiff_t offset(std::size_t tap) const { return (start + static_cast<std::ptrdiff_t>(tap) * by_tap) / divisor; }
-  // Number i of the taps in the order of their sources.
+  // The i-th tap in the order of the sources.
   constexpr std::size_t in_order(std::size_t i) const { return by_tap < 0 ? kernel - 1 - i : i; }
 };
 
-// What the taps of an axis reach: the least offset, from there to the greatest, and how many taps that are.
+// The reach of an axis's taps: the least offset, the extent from there to the greatest, and the number of taps.
 struct reach {
   std::ptrdiff_t least = 0;
   std::size_t extent = 0, taps = 0;
@@ -65,15 +66,15 @@ struct reach {
     }
     extent = taps == 0 ? 0 : static_cast<std::size_t>(most - least) + 1;
   }
-  // Do the taps lie side by side? Then those of a row are one stretch of memory.
+  // Whether the taps are side by side: then the sources of a row are one stretch of memory.
   constexpr bool is_dense() const { return taps == extent; }
   constexpr std::size_t sources(const axis_walk& walk, std::size_t results) const {
     return extent == 0 ? 0 : (results - 1) * walk.stride + extent;
   }
 };
 
-// Images of which some channels are read: pixel (row, column) of image n is `channels` elements, `pixel` elements apart. With
-// scales they are read through a norm and a ReLU.
+// Images of which some channels are read: a pixel has `channels` elements, and neighbouring pixels are `pixel` elements apart.
+// With scales the channels are read through a norm and a ReLU.
 template <class T>
 struct channels_of {
   const T* data = nullptr;
@@ -82,15 +83,15 @@ struct channels_of {
   channel_scales<T> scales{};
 };
 
-// Copies the rectangle of `rows` by `columns` pixels of one image that begins at (row, column), which may lie beside it, to
-// `to`, without gaps and with zeros where there is no pixel.
+// Copies a rectangle of `rows` by `columns` pixels of one image to `to`, without gaps. It begins at (row, column), which may be
+// outside the image; pixels that do not exist become zeros.
 template <class T>
 void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdiff_t row, std::size_t rows, std::ptrdiff_t column,
                std::size_t columns) {
   const auto clamped = [](std::ptrdiff_t value, std::size_t most) {
     return static_cast<std::size_t>(std::clamp(value, std::ptrdiff_t{0}, static_cast<std::ptrdiff_t>(most)));
   };
-  // Of a row, [before, end) is there; the rest is zero.
+  // The pixels [before, end) of a row exist; the rest is zero.
   const std::size_t before = clamped(-column, columns);
   const std::size_t end = std::max(before, clamped(static_cast<std::ptrdiff_t>(from.width) - column, columns));
   const std::size_t depth = from.channels, pitch = columns * depth;

@@ -19,14 +19,14 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The gradient of a weight: for every row of output pixels a product of their gradients, turned, with pixels of the slab (see
-// gather.hpp), which is added to what the rows before gave. The sums wait where the gradient will be.
+// The gradient of a weight. Every row of output pixels contributes a product of their gradients, transposed, with pixels of the
+// slab (see gather.hpp); it is added to the sum of the earlier rows. The sums are kept where the gradient will be.
 //
-// A row of a narrow image is too short for a product of its own. There the rows of a tile are one: the gradients are copied so
-// that their rows are as far apart as those of the slab, with zeros between. It takes a stride of 1.
+// A row of a narrow image is too short for a product of its own. There the rows of a tile are one product: the gradients are
+// copied so that their rows are as far apart as those of the slab, with zeros between. This requires a stride of 1.
 //
-// The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row
-// if these lie side by side. A piece is made by one thread from all pixels, in their order.
+// The work is cut into pieces, each a stretch of columns of the gradient: some channels of one tap, or of the taps of one row if
+// these are side by side. One thread computes a piece from all pixels, in their order.
 template <class T>
 struct weight_sums {
   convolution how{};
@@ -37,13 +37,13 @@ struct weight_sums {
   channel_scales<T> scales{}; // the input is read through them
   std::size_t samples = 0;
   gather_tiles tiles;
-  bool joined = false;       // the taps of a row lie side by side
+  bool joined = false;       // the taps of a row are side by side
   bool flat = false;         // the rows of a tile are one product
   std::size_t stretches = 0; // of one group: rows of taps, or taps
   std::size_t length = 0;    // of a stretch, in columns
   std::size_t cut = 0;       // the widest piece
 
-  // A piece is a multiple of 48 columns wide, or what is left: no kernel has wider slivers.
+  // A piece is a multiple of 48 columns wide, or the rest: no kernel has wider slivers.
   weight_sums(const convolution& c, std::size_t images, matrix<const T> dy, const T* x_, T* dw, std::size_t threads)
       : how(c), y(axis_walk::of_outputs(c.over.y)), x(axis_walk::of_outputs(c.over.x)), output_gradient(dy), input(x_),
         weight_gradient(dw), samples(images), tiles(y, x, c.group_in(), slab_room, most_pixels, 1),
@@ -59,14 +59,14 @@ struct weight_sums {
   std::size_t cuts() const { return (length + cut - 1) / cut; }
   std::size_t pieces() const { return how.groups * stretches * cuts(); }
 
-  // Where the slab, the copied gradients and a packed sliver lie in the scratch, in elements; only kernels whose slivers have 48
-  // bytes pack.
+  // The sizes in the scratch, in elements, of the slab and the copied gradients, and the most pixels of a packed sliver. Only
+  // kernels whose slivers have 48 bytes pack.
   static constexpr std::size_t slab_room = gather_room<T>::whole / 2, gradient_room = gather_room<T>::whole / 8 * 3;
   static constexpr std::size_t most_pixels = gather_room<T>::whole / 8 / (48 / sizeof(T));
   static constexpr std::size_t narrow = 24;
 };
 
-// Makes the pieces [begin, end).
+// Computes the pieces [begin, end).
 template <class Kernels, class T>
 void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, std::span<std::byte> scratch) {
   const convolution& c = all.how;
@@ -134,11 +134,11 @@ void sum_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end, 
   }
 }
 
-// Zeros beside an image, and between rows of copied gradients, take part in the sums above, and 0 x NaN and 0 x inf are NaN.
-// A sum that is NaN is therefore taken again, over the pairs of pixels that there are: others cost one look each, and keep their
-// bits.
+// Zeros outside an image, and between rows of copied gradients, take part in the sums above, and 0 x NaN and 0 x inf are NaN. A
+// sum that is NaN is therefore computed again, over the pairs of pixels that exist. Other sums cost one check each, and keep
+// their bits.
 
-// Finds out whether a number is infinite or NaN.
+// Finds out whether an element is infinite or NaN.
 template <class T>
 struct find_not_finite {
   matrix<const T> in;
@@ -171,7 +171,7 @@ bool has_not_finite(matrix<const T> in) {
   return found;
 }
 
-// One weight, from the image `first` on and then from those before it, in double. NaN ends it.
+// One weight, summed in double over the images from `first` on and then over those before it. The sum stops at a NaN.
 template <class T>
 T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, std::size_t tap, std::size_t c) {
   const window_axis &y = all.how.over.y, &x = all.how.over.x;
@@ -197,7 +197,7 @@ T sum_of_meetings(const weight_sums<T>& all, std::size_t first, std::size_t o, s
   return static_cast<T>(sum);
 }
 
-// The first image of which an output gradient or an input is not finite, or how many images there are.
+// The first image whose output gradient or input is not finite, or the number of images.
 template <class T>
 std::size_t first_not_finite(const weight_sums<T>& all) {
   const convolution& c = all.how;
@@ -210,8 +210,8 @@ std::size_t first_not_finite(const weight_sums<T>& all) {
   return image;
 }
 
-// Takes sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which lies in the first image
-// that is not finite, or soon behind it. Looks at the images before the sums where that is less.
+// Computes the sums of the pieces [begin, end) again where they are NaN. Most are NaN for a good reason, which is in the first
+// image that is not finite, or soon after it. Checks the images before the sums where that is less work.
 template <class T>
 void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end) {
   const convolution& c = all.how;

@@ -7,9 +7,9 @@
 
 namespace cairn {
 
-// `count` elements as those of another type, each rounded to the nearest one, ties to even. A network of bfloat16 or
-// float16 makes its layers' parameters from those that are learnt with it, and T from the floats that it is given. The two
-// must not overlap.
+// Converts `count` elements to another type, each rounded to nearest, ties to even. A network of bfloat16 or float16 uses it to
+// make the parameters that its layers read from the master copy, and inputs of type T from floats. The two arrays must not
+// overlap.
 template <class To, class From>
 void convert(detail::queue_without_this_op, std::size_t count, To* to, const From* from) = delete;
 

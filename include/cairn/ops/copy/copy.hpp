@@ -9,12 +9,12 @@
 
 namespace cairn {
 
-// `count` elements, as they are. Nothing happens when both are the same place; else the two must not overlap.
+// Copies `count` elements unchanged. Nothing happens if both are the same place; otherwise the two must not overlap.
 template <class T>
 void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
 
-// The same of a matrix into another with as many rows and columns, whose rows may be apart by any stride: how a
-// concatenation is taken apart. Nothing happens when both are the same place; else the two must not overlap.
+// The same for matrices of equal shape and any strides, for taking a concatenation apart. Nothing happens if both are the same
+// place; otherwise the two must not overlap.
 template <class T>
 void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
 

@@ -26,9 +26,9 @@ struct multiply_element {
   }
 };
 
-// core/random.hpp's random_block for the blocks first, first + 1, ..., word by word, in a form that becomes
-// vector code: each 32-bit number has 64 bits to itself, as a loop that changes widths does not, and the ten
-// rounds are written out, as a loop within the loop would not either.
+// The random_block of core/random.hpp for the blocks first, first + 1, ..., word by word, in a form that compilers vectorise:
+// each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
+// a loop inside the loop would prevent it too.
 inline constexpr std::size_t random_lanes = 32;
 using random_words = std::uint64_t[4][random_lanes];
 
@@ -57,8 +57,7 @@ template <std::size_t... Round>
   }
 }
 
-// What the elements begin, begin + 1, ... are multiplied by; begin and count are multiples of a
-// draw.
+// Writes the factors of the elements begin, begin + 1, ...; begin and count are multiples of 4 random_lanes.
 template <class T>
 [[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
                                                  const dropout_rate& rate) {

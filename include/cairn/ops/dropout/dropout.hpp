@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// How likely an element is dropped, in units of 2^-32, and what the others are multiplied by.
+// The probability that an element is dropped, in units of 2^-32, and the factor of the others.
 struct dropout_rate {
   std::uint64_t threshold; // 0 … 2^32
   double scale;            // 1 / (1 - probability), or 0 when all are dropped
@@ -17,9 +17,8 @@ struct dropout_rate {
 
 // result_i = random_bits(key, i) < threshold ? 0 : scale x_i
 //
-// The mask is nowhere stored: element i of the random stream decides about element i, so forward, recompute
-// and backward, which is the same function of the output gradient, draw the same one. The result may lie on
-// x.
+// The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
+// function of the output gradient) draw the same mask. The result may lie on x.
 template <class T>
 void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
              const dropout_rate& rate) = delete;

@@ -14,7 +14,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: what is left of one is multiplied in that type, and rounded once.
+// 16-bit elements: multiplied in float and rounded once.
 template <detail::narrow_element T>
 void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
   using wide = accumulated<T>;

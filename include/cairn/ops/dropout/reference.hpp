@@ -8,7 +8,7 @@
 
 namespace cairn::detail {
 
-// Dropout as its documentation says it, one element after another: the oracle for every kernel.
+// Dropout as documented, one element after another: the reference for every kernel.
 template <class T>
 void dropout_reference(std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
   for (std::size_t i = 0; i < count; ++i)

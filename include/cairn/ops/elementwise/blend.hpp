@@ -10,8 +10,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// condition ? a : b on the bits of the values. An ordinary ?: lets g++ 12 move the computation of one side
-// behind the condition, and then it makes no vector code for AVX2, because the side not taken might trap.
+// condition ? a : b on the bits of the values. An ordinary ?: lets g++ 12 move the computation of one side under the condition.
+// It then makes no vector code for AVX2, because the side not taken might trap.
 template <class T>
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T blend(bool condition, T a, T b) {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

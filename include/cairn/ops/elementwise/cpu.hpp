@@ -18,8 +18,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// How many elements are computed at once: one AVX-512 register of float, several of anything else. The last
-// ones of an array are put into a full block as well, so every element goes through the same instructions.
+// The number of elements that are computed at once: one AVX-512 register of float, several registers otherwise. The last elements
+// of an array are padded to a full block, so every element goes through the same instructions.
 inline constexpr std::size_t element_block = 16;
 
 // An array is cut into parts of this length, whatever the number of threads. A shorter part costs more to
@@ -44,7 +44,7 @@ template <std::size_t Results, class F, class T, std::size_t Operands, std::size
   }
 }
 
-// The same for one instruction set each. They are not inlined, so that a whole array and its last block run
+// The same, compiled for each instruction set. These functions are not inlined, so that a whole array and its last block run
 // through one piece of code.
 template <std::size_t Results, class F, class T, std::size_t Operands>
 [[gnu::noinline]] void run_blocks_plain(const F& f, std::size_t count, const std::array<T*, Results>& results,
@@ -63,8 +63,7 @@ template <std::size_t Results, class F, class T, std::size_t Operands>
   run_blocks(f, count, results, sources, std::make_index_sequence<Operands>());
 }
 
-// clang 14 takes a block of 16 floats apart when the target has AVX-512, and is five times slower than for
-// AVX2.
+// clang 14 splits a block of 16 floats when the target has AVX-512, and is then five times slower than for AVX2.
 inline instruction_set widest_for_elements() {
 #if defined(__clang__)
   return std::min(widest_instruction_set(), instruction_set::avx2);
@@ -96,8 +95,7 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
-// The same of elements whose sums are kept in another type: f works on elements of that type, and what it leaves is rounded
-// once.
+// The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
 template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
 void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
                   const std::array<const T*, Operands>& sources) {
@@ -118,17 +116,15 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   }
 }
 
-// f(a[i], b[i], ...) for every i in [0, count), where a, b, ... are copies of the operands' elements, which f
-// takes by reference. What f leaves in the first of them goes to the results, in the same order; there are at
-// most as many results as operands. A result may be an operand.
+// f(a[i], b[i], ...) for every i in [0, count). The arguments are copies of the operands' elements, which f takes by reference.
+// The values that f leaves in the first of them go to the results, in the same order; there are at most as many results as
+// operands. A result may be an operand.
 //
-// f says how one element is computed and nothing else; the same object serves every instruction set. To
-// become vector code without -ffast-math it must have no branch: both sides of a choice are computed and
-// blend() takes one. It must be [[gnu::always_inline]], or it stays a call to code of the narrowest
-// instruction set.
+// f computes one element; the same object serves every instruction set. To become vector code without -ffast-math it must have no
+// branch: it computes both sides of a choice, and blend() takes one. It must be [[gnu::always_inline]]; otherwise it remains a
+// call to code of the lowest instruction set.
 //
-// An element's bits depend on its own operands only, not on its place in the array nor on how the array is
-// cut.
+// An element's bits depend on its own operands only, not on its place in the array nor on how the array is cut.
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
@@ -144,7 +140,7 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, const std::ar
   });
 }
 
-// A function that gives its result, as one that leaves it in its first operand.
+// Adapts a function that returns its result to one that leaves it in its first operand.
 template <class F>
 struct leaves_result {
   F function;
@@ -158,8 +154,8 @@ struct leaves_result {
 
 namespace cairn {
 
-// What f does becomes vector code if it has no branch and calls nothing that is not inlined. Its bits depend on the elements
-// alone: not on their place, the number of threads or `count`.
+// f becomes vector code if it has no branch and everything that it calls is inlined. Its bits depend on the elements alone: not
+// on their place, the number of threads or `count`.
 template <class T, class F, class... From>
 void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
   static_assert(sizeof...(From) > 0 && (std::same_as<T, From> && ...),

@@ -18,20 +18,22 @@ namespace cairn {
 
 namespace detail {
 
-// What a thread does with its elements, made once where that takes more than a copy: see with_scale_of_device.
+// The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
+// with_scale_of_device.
 template <class F>
 CAIRN_DEVICE auto prepared(const F& f) {
   if constexpr (requires { f.prepared(); }) return f.prepared();
   else return f;
 }
 
-// The kernel of every function of elements: 16 bytes of each array at a time where all of them are aligned, and several times 16
-// in a large tensor, all of them asked for before any is waited for. Elements go through the same instructions wherever they lie.
+// The kernel of every function of elements. It takes 16 bytes of each array at a time where all of them are aligned. In a large
+// tensor it takes several times 16, and requests all of them before it waits for any. Elements go through the same instructions
+// wherever they are.
 template <class F, class T, std::size_t Results, std::size_t Operands>
 struct each_element {
   static_assert(Results <= Operands, "elementwise: there are more results than operands; add operands");
   static constexpr std::size_t turns = Operands > 2 ? 2 : 4;
-  // From here on a GPU is full of threads that take all turns.
+  // From this number of quads on, a GPU is full even if each thread takes `turns` of them.
   static constexpr std::size_t large = std::size_t{1} << 20;
 
   F f;
@@ -68,7 +70,7 @@ private:
   }
 };
 
-// As detail::elementwise() of a cpu, whose function objects it takes.
+// Like detail::elementwise() of a cpu, with the same function objects.
 template <std::size_t Results, class F, class T, std::size_t Operands>
 void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F& f, const std::array<T*, Results>& results,
                  const std::array<const T*, Operands>& sources) {
@@ -90,7 +92,7 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
   static_assert(std::is_trivially_copyable_v<F>, "elementwise: the function is copied to the device, expected one that can be "
                                                  "copied byte by byte: give it numbers, not containers");
   const char* op = "elementwise";
-  if constexpr (requires { F::name; }) op = F::name; // as errors tell it
+  if constexpr (requires { F::name; }) op = F::name; // the name that errors use
   detail::elementwise(queue, op, count, detail::leaves_result<F>{f}, std::array<T*, 1>{to},
                       std::array<const T*, sizeof...(From)>{from...});
 }

@@ -14,14 +14,14 @@
 
 namespace cairn::detail {
 
-// f(value, other operands..., of its channel...) for each element of (rows, channels). A thread has the channels of one quad in
-// several rows, and reads what belongs to the channels once.
+// f(value, other operands..., the channel's values...) for each element of (rows, channels). A thread computes the channels of
+// one quad in several rows, and reads the values of these channels once.
 template <class F, class T, std::size_t Operands, std::size_t Channels>
 struct each_of_channels {
   F f;
   std::size_t rows, channels;
   divisor quads;       // in a row
-  std::size_t threads; // of one quad
+  std::size_t threads; // per quad
   bool aligned;
   T* to;
   const T* from[Operands];
@@ -44,7 +44,7 @@ private:
   }
 };
 
-// At most so many rows a thread, and fewer where a GPU would not be full.
+// The most rows per thread. There are fewer where a GPU would not be full.
 inline constexpr std::size_t rows_of_thread = 8, threads_of_gpu = std::size_t{1} << 17;
 
 template <class F, class T, std::size_t Operands, std::size_t Channels>

@@ -10,7 +10,7 @@
 
 namespace cairn::detail {
 
-// Where a thread's share of images lies that have so many channels: one quad of the channels of one pixel.
+// Finds a thread's share of images: one quad of the channels of one pixel.
 template <class T>
 struct quad_of_pixel {
   std::size_t channels;
@@ -44,7 +44,7 @@ quad_of_pixel<T> quads_of_inputs(const window& over, std::size_t channels, bool 
   return {over.x.in, over.y.in, channels, aligned};
 }
 
-// The output along an axis whose tap reads an input, or one that is not there.
+// Finds the output along an axis whose tap reads an input. If there is none, the result is at least axis.out.
 struct readers_of_axis {
   window_axis axis;
   divisor stride;

@@ -5,7 +5,7 @@
 
 namespace cairn::detail {
 
-// An update whose scale is known to the GPU alone: Element is sgd_element or another function object that begins with its
+// An update whose scale only the GPU knows. Element is sgd_element or another function object whose first members are its
 // coefficients and the scale. A thread reads the scale once.
 template <class Element, class T, class Coefficients>
 struct with_scale_of_device {

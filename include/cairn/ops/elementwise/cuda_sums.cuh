@@ -13,7 +13,7 @@
 namespace cairn::detail {
 
 // A sum over many terms is taken in parts, each by a team, and the parts are then added in order. How the terms are cut depends
-// on their number alone, and no addition is atomic: equal operands, equal bits.
+// on their number alone, and no addition is atomic, so equal operands give equal bits.
 struct cut {
   std::size_t count = 0, length = 0, parts = 0;
 
@@ -29,7 +29,7 @@ struct cut {
   }
 };
 
-// Of what term.add(quad, sums) adds up over the quads of an array of T's, where the terms are `kind`s.
+// Sums one part of an array of T: term.add(quad, sum) adds the terms of one quad to `sum`, whose type is Kind.
 template <class T, class Kind, class Term>
 struct sum_of_part {
   Term term;
@@ -44,7 +44,7 @@ struct sum_of_part {
     team.once([&] { sums[part] = sum; });
   }
 };
-// finish(sum) by one thread.
+// Adds up the parts; one thread then calls finish(sum).
 template <class Finish>
 struct sum_of_parts_then {
   Finish finish;
@@ -65,9 +65,9 @@ void sum_then(cuda::queue& queue, const char* op, std::size_t count, const Term&
   launch_teams<256>(queue, op, 1, sum_of_parts_then<Finish>{finish, how.parts, sums});
 }
 
-// Two sums over rows for each column: term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
-// adds up as T's first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows
-// are read as they lie.
+// Two sums over rows for each column. term.add(row, end, column, a, b) adds the share of up to `rows_of_chain` rows, which it
+// sums in T first; term.finish(column, a, b) takes the sums. Neighbouring threads have neighbouring columns, so that rows are
+// read in memory order.
 inline constexpr std::size_t rows_of_chain = 16;
 template <class Term>
 struct column_sums_of_part {

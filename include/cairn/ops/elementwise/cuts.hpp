@@ -14,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// How work on a matrix is handed to threads. Neither cut may decide a bit: what a row or a column becomes must not
-// depend on which others are in its part.
+// Ways to divide work on a matrix among threads. Neither may change a bit of the result: the values of a row or a column must not
+// depend on the others in its part.
 
 // f(row) for every row, in parts of about `grain` elements.
 template <class F>
@@ -26,13 +26,13 @@ void for_each_row(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& 
   });
 }
 
-// The widest strip of columns: a strip of sums stays in the innermost cache, and a row of a strip is long enough for
-// the memory to be read in order.
+// The widest strip of columns. A strip of sums stays in the innermost cache, and a row of a strip is long enough for the memory
+// to be read in order.
 inline constexpr std::size_t strip = 512;
 
-// f(begin, columns, scratch) for strips that cover all columns, for sums over rows; an f of two parameters needs no
-// scratch. There are as many as threads if the matrix is worth it, and all but the last are a multiple of a block wide, so a
-// column's place in its block is always the same.
+// Calls f(begin, columns, scratch) for strips that cover all columns, for sums over rows; an f of two parameters needs no
+// scratch. If the matrix is worth several threads, there are about as many strips as threads, or a multiple of that. All strips
+// but the last are a multiple of a block wide, so a column's place in its block is always the same.
 template <class F>
 void for_each_strip(cpu::queue& queue, std::size_t rows, std::size_t columns, F&& f) {
   const std::size_t threads = rows * columns < element_part ? 1 : queue.threads();

@@ -11,10 +11,10 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Elementary functions that a compiler can turn into vector code: no branch, no call, no table. The float
-// versions are polynomials fitted for the least largest relative error; double goes to the standard library,
-// as it is there to check gradients and not for speed. Every one of them gives NaN for NaN. The compiler's own functions
-// stand where others of the standard library would be calls in a program that is not optimised.
+// Elementary functions that a compiler can turn into vector code: no branch, no call, no table. The float versions are
+// polynomials fitted for the smallest maximum of the relative error. The double versions call the standard library, as double is
+// there to check gradients and not for speed. All of them give NaN for NaN. Compiler builtins replace functions of the standard
+// library that would be calls in a program that is not optimised.
 
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline float absolute(float x) { return __builtin_fabsf(x); }
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline double absolute(double x) { return __builtin_fabs(x); }
@@ -31,11 +31,11 @@ template <class... C>
   return __builtin_bit_cast(float, (static_cast<std::uint32_t>(n) + 127U) << 23);
 }
 
-// e^x, within 2 units in the last place; 0 below -104 and infinity above 88.73, as it rounds.
+// e^x, within 2 units in the last place; 0 below -104 and infinity above 88.73, as rounding gives.
 //
-// x = k ln 2 + r with |r| <= ln(2) / 2, so e^x = 2^k (1 + r + r^2 P(r)). Adding 1.5 * 2^23 rounds to an
-// integer and leaves it in the low bits. ln 2 is taken away in two parts, the first of which is exact times
-// k. 2^k is applied in two steps, as 2^128 is no float and 2^-149 is not normal.
+// x = k ln 2 + r with |r| <= ln(2) / 2, so e^x = 2^k (1 + r + r^2 P(r)). Adding 1.5 * 2^23 rounds to an integer and leaves it in
+// the low bits. k ln 2 is subtracted in two parts, the first of which is exact. 2^k is applied in two steps, as 2^128 is no float
+// and 2^-149 is not normal.
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential(float x) {
   constexpr float shift = 0x1.8p23F;
   const float limited = blend(x < -104.0F, -104.0F, blend(x > 89.0F, 89.0F, x));
@@ -49,11 +49,13 @@ template <class... C>
 }
 CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
-// The square root of x >= 0, within 1 unit in the last place: of x below, anything. std::sqrt sets
-// errno, so without -fno-math-errno it makes no vector code. Newton's iteration for 1 / sqrt x from a guess
-// made by halving the exponent: 3e-2, 2e-3, 5e-6; a step for x times it squares the error once more and takes its rounding
-// back. What is smaller than 2^-100 is taken times 2^48 and its root times 2^-24, both exactly: a number that is not normal
-// has no exponent to halve, and the difference in the last step has to be normal too.
+// The square root of x >= 0, within 1 unit in the last place; for x < 0 the result is unspecified. std::sqrt sets errno, so it
+// makes no vector code without -fno-math-errno.
+//
+// Newton's iteration for 1 / sqrt x begins with a guess made by halving the exponent; the errors are 3e-2, 2e-3, 5e-6. A step for
+// x times it squares the error once more and corrects the rounding of that product. Numbers below 2^-100 are multiplied by 2^48
+// and their root by 2^-24, both exactly: a number that is not normal has no exponent to halve, and the difference in the last
+// step has to be normal too.
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline float square_root(float given) {
   constexpr std::uint32_t one = 127U << 23;
   const std::uint32_t small = 0U - static_cast<std::uint32_t>(given < 0x1p-100F);
@@ -90,16 +92,15 @@ CAIRN_HOST_DEVICE inline double logistic(double x) { return 1.0 / (1.0 + std::ex
 }
 CAIRN_HOST_DEVICE inline double logarithm_of_one_plus(double x) { return std::log1p(x); }
 
-// The normal distribution at x: how much of it lies below x, which is (1 + erf(x / sqrt 2)) / 2, and its
-// density.
+// The normal distribution at x: the probability below x, which is (1 + erf(x / sqrt 2)) / 2, and the density.
 template <class T>
 struct normal {
   T below;
   T density;
 };
 
-// With a = |x|, the part outside is e^(-a^2/2) M(a), and M is a polynomial in (a - 3) / (a + 3) on [0, 14].
-// Unlike 1 + erf this cancels nothing: within 1e-6 relative down to x = -6, 1e-5 down to -13.
+// With a = |x|, the tail beyond a is e^(-a^2/2) M(a), and M is a polynomial in (a - 3) / (a + 3) on [0, 14]. Unlike 1 + erf this
+// has no cancellation: it is within 1e-6 relative down to x = -6, and within 1e-5 down to -13.
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline normal<float> normal_at(float x) {
   const float size = absolute(x);
   const float a = blend(size > 14.0F, 14.0F, size);

@@ -16,12 +16,12 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j: the sums are doubles, which f
-// takes by reference and adds to. An array with a stride of 0 is the same row every time. The sums are kept in memory
-// and not in registers, so that rows are read in order; a strip of them stays in the innermost cache.
+// f(sums[j]..., arrays(row, j)...) for every row in ascending order, and every column j. The sums are doubles, which f takes by
+// reference and adds to. An array with a stride of 0 is the same row every time. The sums are kept in memory and not in
+// registers, so that rows are read in order; a strip of them stays in the innermost cache.
 //
-// As for elementwise(), f has no branch and is [[gnu::always_inline]]. What is left of a block is done one column at a
-// time, so the last bits of a column may depend on whether it is among the last columns, but on nothing else.
+// As for elementwise(), f has no branch and is [[gnu::always_inline]]. The columns after the last full block are computed one at
+// a time, so the last bits of a column may depend on whether it is among them, but on nothing else.
 template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t... S, std::size_t... I>
 [[gnu::always_inline]] inline void add_rows_of(const F& f, const std::array<double*, Sums>& sums,
                                                const std::array<matrix<const T>, Operands>& arrays, std::index_sequence<S...>,
@@ -49,7 +49,7 @@ template <std::size_t Sums, std::size_t Operands, class F, class T, std::size_t.
   }
 }
 
-// The same for one instruction set each.
+// The same, compiled for each instruction set.
 template <std::size_t Sums, std::size_t Operands, class F, class T>
 [[gnu::noinline]] void add_rows_plain(const F& f, const std::array<double*, Sums>& sums,
                                       const std::array<matrix<const T>, Operands>& arrays) {
@@ -74,8 +74,8 @@ void add_rows(instruction_set set, const F& f, const std::array<double*, Sums>& 
   else add_rows_plain(f, sums, arrays);
 }
 
-// Sums over rows in chains, for a strip of columns (see sums.hpp): rows are added to `chain`, which is full after
-// sum_chain of them and then goes to the totals.
+// Sums over rows in chains, for a strip of columns (see sums.hpp). Rows are added to `chain`, which is full after sum_chain of
+// them and is then added to the totals.
 template <class T>
 struct alignas(64) chained_sums {
   T chain[strip];
@@ -89,8 +89,8 @@ struct add_to_total {
   }
 };
 
-// to += row. The trip count of the inner loop is a constant because g++ -O2 makes vectors of nothing else; those of 16 bytes
-// keep up with the memory that rows come from.
+// to += row. The trip count of the inner loop is a constant because g++ -O2 vectorizes no other loops. Vectors of 16 bytes keep
+// up with the memory that rows come from.
 template <class T>
 void add_row(T* __restrict to, const T* __restrict row, std::size_t columns) {
   std::size_t j = 0;

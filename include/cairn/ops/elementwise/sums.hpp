@@ -12,9 +12,9 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Sums over rows, one for each column, are taken in chains of so many rows, each from zero in the type of the elements; the
-// chains are added in double, in ascending order, and rounded in the end. One chain of floats over a million rows is off by
-// 1e-2, chains of 16 by at most 3e-7, while adding each row in double would cost half as much again. Sums of up to 16 rows
+// Sums over rows, one for each column, are taken in chains of sum_chain rows. A chain starts from zero in the type of the
+// elements. The chains are added in double, in ascending order, and the total is rounded. One chain of floats over a million rows
+// is off by 1e-2, chains of 16 by at most 3e-7; adding each row in double would cost half as much again. Sums of up to 16 rows
 // have the bits of one chain.
 inline constexpr std::size_t sum_chain = 16;
 
@@ -23,9 +23,9 @@ inline constexpr std::size_t sum_chain = 16;
 // nothing is allocated.
 inline constexpr std::size_t sum_parts = 128;
 
-// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is quicker than
-// one sum, as an addition need not wait for the one before it, and more accurate. A term that is a lambda is always_inline:
-// in a template g++ optimises no lambda of a program that is not optimised, see config.hpp.
+// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is faster than one sum, as an
+// addition need not wait for the one before it, and more accurate. A term that is a lambda must be always_inline: in a template,
+// g++ does not optimise a lambda if the program is not optimised; see config.hpp.
 template <class Term>
 double sum_in_lanes(std::size_t count, const Term& term) {
   constexpr std::size_t width = 32;
@@ -34,14 +34,14 @@ double sum_in_lanes(std::size_t count, const Term& term) {
   for (; i + width <= count; i += width)
     for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
   for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
-  // In pairs: 5 additions one after another instead of 32, which is most of the time of a short row.
+  // In pairs: 5 additions one after another. 32 would take most of the time of a short row.
   for (std::size_t half = width / 2; half > 0; half /= 2)
     for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   return lanes[0];
 }
 
-// The sum of part(begin, end, scratch) over all parts of [0, items); part gives a double. Parts have a
-// multiple of `grain` items, except the last.
+// The sum of part(begin, end, scratch), which returns a double, over all parts of [0, items). Parts have a multiple of `grain`
+// items, except the last.
 template <class Part>
 double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
   if (items == 0) return 0;

@@ -22,9 +22,9 @@ namespace cairn {
 
 namespace detail {
 
-// Where each of up to `most` indices comes again, in ascending order: what has many rows is summed as a whole, in a
-// precision that there is no memory for in every row of a weight. A table of the last places seen, twice as large as what
-// it holds, and for each place the next one with the same index, all in the scratch of one thread.
+// The next place of the same index, for each of up to `most` indices, in ascending order. The rows of one index can thus be
+// summed together, in a precision for which there is no memory in every row of a weight. The scratch of one thread holds a hash
+// table of the last places seen, at least twice as large as its contents, and the next place for each place.
 class places {
 public:
   static constexpr std::size_t most = 65536;
@@ -49,7 +49,7 @@ public:
   std::uint32_t next(std::uint32_t place) const { return next_[place] & ~again; }
 
 private:
-  static constexpr std::uint32_t again = 0x80000000; // beside the next place: there is one before
+  static constexpr std::uint32_t again = 0x80000000; // a flag in the next place: the index also comes earlier
   std::uint32_t* next_;
 };
 
@@ -65,8 +65,8 @@ void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabul
       detail::element_part);
 }
 
-// The sums are cut over columns, so that every part adds rows in the same order. Cut over the vocabulary, the parts would
-// have as different an amount of work as words differ in how often they are used.
+// The work is divided by columns, so that every part adds rows in the same order. Divided by vocabulary, the parts would differ
+// in work as much as words differ in how often they are used.
 template <class T>
 void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
                         accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {

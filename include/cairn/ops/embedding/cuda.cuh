@@ -22,7 +22,7 @@ CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabu
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
 }
 
-// One quad of a row each.
+// One quad of a row per thread.
 template <class T>
 struct look_up {
   std::size_t vocabulary, width;
@@ -36,7 +36,7 @@ struct look_up {
     const std::size_t place = quads.of(at), first = quads.rest(at, place) * quad_width<T>;
     const std::int32_t index = indices[place];
     quad<T> v;
-    // Nobody could be told in time of an index that is none: what comes out of it is no number, so that it is seen.
+    // A wrong index could not be reported in time: its row becomes NaN, so that it is noticed.
     if (is_in_vocabulary(index, vocabulary))
       v = load_quad(weight + static_cast<std::size_t>(index) * width, first, width, aligned);
     else
@@ -45,11 +45,12 @@ struct look_up {
   }
 };
 
-// The gradient of a word's row is the sum over the places where the word stands, in their order. So that not every word has to
-// look at every place, places are sorted by which of 256 ranges of the vocabulary their word is in, those of a range in order:
-// counted for each tile of places and range, and written behind those that come before. No thread writes where another one does.
+// The gradient of a word's row is the sum over the places of the word, in their order. To spare every word a look at every
+// place, places are first sorted by which of 256 ranges of the vocabulary their word is in; those of a range keep their order.
+// They are counted for each tile of places and each range, then written after those that come before. No two threads write to
+// the same place.
 inline constexpr std::size_t word_ranges = 256, places_of_tile = 1024;
-// The most places that are sorted at once: those behind them add to what is there.
+// The greatest number of places that are sorted at once; further ones add to the sums that are there.
 inline constexpr std::size_t places_at_once = std::size_t{1} << 19;
 
 struct place_of_word {
@@ -60,8 +61,8 @@ struct sorted_places {
   std::size_t count;        // of places
   divisor words;            // in a range
   place_of_word* places;    // sorted
-  std::uint32_t* of_ranges; // how many places are in a range
-  std::uint32_t* of_tiles;  // (tiles, ranges): how many places of the tile are in the range
+  std::uint32_t* of_ranges; // the number of places in each range
+  std::uint32_t* of_tiles;  // (tiles, ranges): the number of places of the tile in the range
   std::uint32_t* begins;    // (tiles, ranges): where they are written
   std::size_t vocabulary;
   const std::int32_t* indices;
@@ -71,7 +72,7 @@ struct sorted_places {
     return is_in_vocabulary(indices[place], vocabulary) ? words.of(static_cast<std::size_t>(indices[place])) : word_ranges;
   }
 };
-// One range of one tile each; neighbours have neighbouring ranges, so that they read the same indices.
+// One range of one tile per thread. Neighbouring threads have neighbouring ranges, so that they read the same indices.
 struct count_in_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t tile = at / word_ranges, own = at % word_ranges;
@@ -81,7 +82,7 @@ struct count_in_tiles : sorted_places {
     of_tiles[at] = found;
   }
 };
-// One range each.
+// One range per thread.
 struct add_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t own) const {
     std::uint32_t found = 0;
@@ -89,7 +90,7 @@ struct add_tiles : sorted_places {
     of_ranges[own] = found;
   }
 };
-// One range of one tile each.
+// One range of one tile per thread.
 struct begin_tiles : sorted_places {
   CAIRN_DEVICE void operator()(std::size_t at) const {
     const std::size_t own = at % word_ranges;
@@ -107,22 +108,22 @@ struct write_in_tiles : sorted_places {
       if (range(place) == own) places[to++] = {static_cast<std::uint32_t>(place), indices[place]};
   }
 };
-// How many rows of the gradient are asked for before the first is waited for.
+// The number of rows of the gradient that are loaded before the first is used.
 inline constexpr unsigned rows_in_flight = 4;
-// One row of the weight each, a quad a thread.
+// One row of the weight per team, one quad per thread.
 template <class T>
 struct sum_of_word : sorted_places {
   static constexpr unsigned resident_threads = 1024; // with 64 registers each
 
   std::size_t width;
-  bool aligned, adds; // to what is there
+  bool aligned, adds; // adds: to the sums that are there
   T* weight_gradient;
   const T* output_gradient;
 
   template <class Team>
   CAIRN_DEVICE void operator()(const Team& team, std::size_t word) const {
     const std::size_t own = words.of(word);
-    const place_of_word* const of_range = places + begins[own]; // of the first tile
+    const place_of_word* const of_range = places + begins[own]; // the start of the range
     const auto is_of_word = [&](std::uint32_t i) { return static_cast<std::size_t>(of_range[i].word) == word; };
     team.each_together(quads_for<T>(width), [&](std::size_t q) {
       const std::size_t first = q * quad_width<T>;
@@ -149,7 +150,7 @@ struct sum_of_word : sorted_places {
 
 } // namespace detail
 
-// An index that the weight has no row for makes a row of NaN here, and throws on a cpu.
+// An index without a row in the weight makes a row of NaN here, and throws on a cpu.
 template <std::floating_point T>
 void embedding_forward(cuda::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
                        const T* weight, const std::int32_t* indices) {
@@ -173,7 +174,7 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
   auto* const of_ranges = reinterpret_cast<std::uint32_t*>(places + places_at_once);
   std::uint32_t* const of_tiles = of_ranges + word_ranges;
   std::size_t from = 0;
-  do { // once at least: without a place the gradient is 0
+  do { // at least once: without places the gradient is 0
     const std::size_t some = std::min(count - from, places_at_once);
     const sorted_places of{some,       words,         places,
                            of_ranges,  of_tiles,      of_tiles + places_at_once / places_of_tile * word_ranges,

@@ -15,7 +15,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: rows are added in that type, in ascending order.
+// 16-bit elements: rows are added in float, in ascending order.
 template <detail::narrow_element T>
 void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width,
                         accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {

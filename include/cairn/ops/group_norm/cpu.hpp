@@ -22,8 +22,8 @@ namespace cairn {
 
 namespace detail {
 
-// Number, mean and sum of squared distances from it, which two sets of numbers have together (Chan, Golub, LeVeque: Updating
-// formulae and a pairwise algorithm for computing sample variances, 1979).
+// The count and mean of a set of numbers, and the sum of squared distances from the mean. join() makes those of the union of
+// two sets (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances, 1979).
 struct moments {
   double count = 0, mean = 0, squares = 0;
 
@@ -35,7 +35,7 @@ struct moments {
   }
 };
 
-// f(begin, columns) for strips that cover the channels [begin, end).
+// Calls f(begin, columns) for strips that cover the channels [begin, end).
 template <class F>
 void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
   for (; begin < end; begin += strip) f(begin, std::min(strip, end - begin));
@@ -63,7 +63,7 @@ void sum_gradients(instruction_set set, const channel_groups& of, std::size_t sa
 
 } // namespace detail
 
-// Samples are cut among threads; what one becomes does not depend on the others.
+// Samples are divided among threads; the result of one does not depend on the others.
 template <class T>
 void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
                         const T* input, const T* weight, const T* bias) {
@@ -137,7 +137,7 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
     });
   if (input_gradient == nullptr) return;
 
-  constexpr std::size_t most = 256; // groups at a time, whose sums are kept beside each other
+  constexpr std::size_t most = 256; // groups at a time, whose sums are on the stack
   const auto count = static_cast<double>(of.pixels * of.each());
   const auto sample_gradient = [&](std::size_t sample) {
     detail::strip_of<T> means, factor, shift, slope;

@@ -18,7 +18,7 @@ namespace cairn {
 
 namespace detail {
 
-// One group of one sample each: element i of it is channel i % each of pixel i / each.
+// One group of one sample per team: its element i is channel i % each of pixel i / each.
 struct group_of_sample {
   channel_groups of;
   divisor groups, each;
@@ -28,7 +28,7 @@ struct group_of_sample {
       : of(what), groups(what.groups), each(what.each()), aligned(are_aligned) {}
 
   CAIRN_DEVICE std::size_t size() const { return of.pixels * each.by(); }
-  // What it has of an array over all elements, and of one over channels.
+  // The start of the group in an array over all elements, and in one over channels.
   template <class P>
   CAIRN_DEVICE P* elements(P* all, std::size_t block) const {
     const std::size_t sample = groups.of(block);
@@ -38,7 +38,7 @@ struct group_of_sample {
   CAIRN_DEVICE P* channels(P* all, std::size_t block) const {
     return all + groups.rest(block, groups.of(block)) * each.by();
   }
-  // Elements i, i + 1, ... of the group, as many as a quad has.
+  // Loads elements i, i + 1, ... of the group, as many as a quad has.
   template <class T>
   CAIRN_DEVICE quad<T> load(const T* elements, std::size_t i) const {
     std::size_t pixel = each.of(i), channel = each.rest(i, pixel);
@@ -71,7 +71,7 @@ struct group_of_sample {
     }
   }
 };
-// As layer_norm_row: distances are of T, and their sums of double.
+// Like layer_norm_row: distances are of type T, and their sums are doubles.
 template <class T>
 struct group_norm_of_sample : group_of_sample {
   double eps;
@@ -125,7 +125,7 @@ struct group_norm_gradient_of_sample : group_of_sample {
     const T *const dy = elements(output_gradient, block), *const x = elements(input, block), *const w = channels(weight, block);
     const T mean = statistics[2 * block], found = statistics[2 * block + 1];
     const auto count = static_cast<double>(size()), inverse = static_cast<double>(found);
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q * width), v = load(x, q * width), by = load_channels(w, q * width);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
@@ -144,7 +144,7 @@ struct group_norm_gradient_of_sample : group_of_sample {
     });
   }
 };
-// Of weight and bias: rows are the pixels of all samples.
+// The gradients of weight and bias; rows are the pixels of all samples.
 template <class T>
 struct group_norm_parameters {
   channel_groups of;

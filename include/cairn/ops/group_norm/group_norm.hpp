@@ -9,17 +9,18 @@
 
 namespace cairn {
 
-// What is normalized: each sample is `pixels` rows of `channels`, and each group of neighbouring channels of a sample has a mean
-// m and a variance s^2 over its pixels and channels (divided by their number).
+// The shape of a group norm: each sample is `pixels` rows of `channels`, and each group of neighbouring channels of a sample
+// has a mean m and a variance s^2 over its pixels and channels (divided by their number).
 struct channel_groups {
   std::size_t samples = 0, pixels = 0, channels = 0, groups = 1;
 
   CAIRN_HOST_DEVICE constexpr std::size_t each() const { return channels / groups; }
 };
 
-// y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He: Group
-// normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. Means and
-// variances of channels are added up in double, of distances from the channel's first pixel, and joined channel by channel.
+// y = (x - m) r w + b with r = 1 / sqrt(s^2 + eps), weight and bias by channel, as torch.nn.functional.group_norm (Wu, He:
+// Group normalization. arXiv:1803.08494). `statistics` is (samples, groups, 2), m and r. The output may lie on the input. For
+// float and double on a cpu, means and variances of channels are summed in double, from distances to the channel's first pixel,
+// and joined channel by channel.
 template <class T>
 void group_norm_forward(detail::queue_without_this_op, const channel_groups& of, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
@@ -27,7 +28,7 @@ void group_norm_forward(detail::queue_without_this_op, const channel_groups& of,
 // dw = sum over samples and pixels of dy h,  db = the same of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a group of a sample,    with g = dy w
 //
-// The input gradient may lie on the output gradient. A null gradient of the three is not computed.
+// The input gradient may lie on the output gradient. A gradient that is null is not computed.
 template <class T>
 void group_norm_backward(detail::queue_without_this_op, const channel_groups& of, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,

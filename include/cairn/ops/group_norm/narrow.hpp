@@ -15,8 +15,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and rounded
-// once when it is written.
+// 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
+// written.
 
 namespace detail {
 

@@ -17,7 +17,7 @@ namespace cairn {
 
 namespace detail {
 
-// One row each. Distances are of T: from the row's first element, and then from the mean; their sums are of double.
+// One row per team. Distances are of type T, from the row's first element and then from the mean; their sums are doubles.
 template <class T>
 struct layer_norm_row {
   std::size_t features;
@@ -76,7 +76,7 @@ struct layer_norm_row_gradient {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
     const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    const auto add = [&](std::size_t q, T(&sums)[2]) { // behind the last element dy is 0
+    const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
@@ -95,7 +95,7 @@ struct layer_norm_row_gradient {
     });
   }
 };
-// Of weight and bias: see sum_columns_then.
+// The gradients of weight and bias; see sum_columns_then.
 template <class T>
 struct layer_norm_parameters {
   std::size_t features;

@@ -9,7 +9,7 @@
 namespace cairn {
 
 // y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
-// features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row; null: not wanted.
+// features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row, or null if not wanted.
 //
 // The output may lie on the input. Means are added up in double; a row is read twice for the variance, as
 // E[x^2] - m^2 would cancel (Ba, Kiros, Hinton: Layer normalization. arXiv:1607.06450).
@@ -20,7 +20,8 @@ void layer_norm_forward(detail::queue_without_this_op, std::size_t rows, std::si
 // dw = sum over rows of dy h,  db = sum over rows of dy,             with h = (x - m) r
 // dx = r (g - mean(g) - h mean(g h)),  the means over a row,         with g = dy w
 //
-// The input gradient may lie on the output gradient; a null one is not computed.
+// The input gradient may lie on the output gradient. If it is null, it is not computed. If the weight gradient is null, neither
+// this nor the bias gradient is computed.
 template <class T>
 void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,

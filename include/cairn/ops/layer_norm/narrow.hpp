@@ -14,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: one element after another, made in that type, sums in double, and
-// rounded once when it is written.
+// 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
+// written.
 
 template <detail::narrow_element T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,

@@ -15,13 +15,13 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a are the 16 that there are. A single column of
-// registers takes 8 rows, for a multiplication takes longer than 4 others.
+// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
+// since a multiplication takes longer than it takes to start 4 others.
 template <class T>
 struct avx2_kernels {
   using registers = avx2_register<T>;
 
-  // How many of the columns that are left the next sliver takes, and how wide it lies when packed.
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * registers::width;
   static constexpr std::size_t sliver_columns(std::size_t left) {
     return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;

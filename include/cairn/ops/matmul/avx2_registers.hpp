@@ -12,8 +12,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Vectors of g++ and clang, as their extensions have them: + and > work on all elements. <immintrin.h> would say the same
-// instructions, but costs every user of the library a quarter of a second. `loose` is one at any address in memory.
+// The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
 template <class T, std::size_t Bytes>
 struct simd {
   using integer = std::conditional_t<sizeof(T) == 4, int, long long>;

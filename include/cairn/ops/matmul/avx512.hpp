@@ -15,14 +15,14 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Tiles of 8 x 3 registers: 24 results, 3 of b, and the elements of a come from memory with the
-// multiplication. A narrow end takes a register of 32 bytes if it fits: it costs half as much.
+// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
+// take a register of 32 bytes if they fit, which costs half as much.
 template <class T>
 struct avx512_kernels {
   using wide = avx512_register<T, 64>;
   using narrow = avx512_register<T, 32>;
 
-  // How many of the columns that are left the next sliver takes, and how wide it lies when packed.
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
   static constexpr std::size_t sliver_columns(std::size_t left) {
     return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;

@@ -14,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A register of Bytes bytes (64, or 32 for narrow ends), with one mask bit for each element. A masked load
-// gives zero where the mask is not set and touches no memory there.
+// A register of Bytes bytes (64, or 32 for few remaining columns), with one mask bit for each element. A masked load gives zero
+// where the mask is not set and touches no memory there.
 template <class T, std::size_t Bytes>
 struct avx512_register {
   using vector = typename simd<T, Bytes>::vector;
@@ -42,7 +42,7 @@ struct avx512_register {
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) { return x + y; }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) { return x > y ? x : y; }
-  // For 64 bytes the instruction has a mask (here every element) and a rounding (4: as the processor is set).
+  // For 64 bytes the instruction takes a mask (here every element) and a rounding mode (4: the processor's current one).
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
     if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, every{}, 4);
     else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, every{}, 4);

@@ -22,8 +22,8 @@ namespace cairn::detail {
 #undef CAIRN_TILE_TARGET
 #undef CAIRN_TILE
 
-// All rows of a sliver that is Columns registers wide: tiles of 8 rows, and what is left in tiles of 4, 2 and
-// 1. A tile of fewer rows computes the same chains, only with fewer of them under way.
+// All rows of a sliver that is Columns registers wide: tiles of 8 rows, and the rest in tiles of 4, 2 and 1. A tile of fewer rows
+// computes the same chains, only with fewer of them in flight.
 template <class Register, class T, std::size_t Columns, bool Partial>
 CAIRN_TARGET_AVX512 void avx512_rows(const sliver<T>& s) {
   const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <span>
 
-// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the word would mean two things.
+// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the name would be ambiguous.
 #pragma push_macro("bfloat16")
 #define bfloat16 bfloat16_of_openblas
 #include <cblas.h>
@@ -34,7 +34,7 @@ inline constexpr std::size_t operations_worth_blas = 20'000;
 // extents.
 inline constexpr std::size_t blas_square = 256;
 
-// c(m, n), rows n apart, = op(a) x op(b): the two names that a CBLAS has for it, as overloads.
+// c(m, n) = op(a) x op(b), the rows of c being n apart: the two functions that a CBLAS has for it, as overloads.
 inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
 
 inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a, int a_stride,
@@ -63,7 +63,7 @@ void multiply_with_blas(const product<T>& whole, const rectangle& part, std::spa
   if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
 }
 
-// The whole product by a BLAS, one square a part.
+// Computes the whole product by a BLAS, one square per part.
 template <class T>
 void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
   const std::size_t across = (whole.size.n + blas_square - 1) / blas_square;

@@ -17,7 +17,7 @@ struct product_size {
   std::size_t m = 0, n = 0, k = 0;
 };
 
-// The extents of a product, or an error that names what does not fit.
+// Returns the extents of a product. Throws an error that names the extents that do not fit.
 template <class C, class T>
 product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
   const bool first = form == transpose::first;

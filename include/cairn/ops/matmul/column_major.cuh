@@ -12,11 +12,10 @@
 
 namespace cairn::detail {
 
-// A product as cuBLASLt is asked for it, as plain data: d = op(a) x op(b) of matrices that lie column by column, element (r, c)
-// at c * ld + r.
+// A product in cuBLASLt's terms, as plain data: d = op(a) x op(b) of column-major matrices, element (r, c) at c * ld + r.
 //
-// Rows of ours that are `stride` apart are columns of such a matrix, the transposed one. So our c = op(a) x op(b) is asked for as
-// c^T = op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own order of rows is no way around: it has no bias then.)
+// Our rows, `stride` apart, are the columns of such a matrix, the transposed one. So our c = op(a) x op(b) is computed as c^T =
+// op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own row-major order is no alternative: it then has no bias.)
 //
 //   form       ours                    op of their a = our b    op of their b = our a
 //   none       (m, k) x (k, n)         none                     none
@@ -30,7 +29,7 @@ struct product_call {
   const T *a = nullptr, *b = nullptr;
   T* d = nullptr;
   // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
-  const T* addend = nullptr; // as d lies
+  const T* addend = nullptr; // laid out like d
   const T* bias = nullptr;
   bool relu = false;
   T* sums = nullptr; // (n): of each column of op(b) over k
@@ -54,19 +53,21 @@ constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<
   return call;
 }
 
-// Whether an algorithm that was chosen for the one address serves the other too.
+// Whether an algorithm that was chosen for one address also serves the other.
 template <class T>
 constexpr bool are_aligned_alike(const T* x, const T* y) {
   if (std::is_constant_evaluated()) return true; // where there are no addresses
   return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
 }
 
-// Moves into the call what it can do, and leaves in `then` what kernels do behind it. With `fuses` the library takes the richest
-// epilogue that this form has here: the bias and ReLU of a forward (second), the sums of a weight's gradient (first).
+// Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
+// With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
+// in a weight gradient (first).
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, and an epilogue adds it behind them. No epilogue of the library has one
-  // beside it: it can be asked whether an algorithm serves an epilogue, but not whether with an addend.
+  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
+  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
+  // addend.
   const bool is_linear = then.bias == nullptr && then.then == activation::none;
   if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
       are_aligned_alike<T>(then.addend.data, call.d)) {

@@ -41,8 +41,8 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// The product, cut over columns of c if there are enough of them, so that no part of b is packed twice, else
-// over rows.
+// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
+// else by rows.
 template <class T>
 void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
   const std::size_t m = whole.size.m;
@@ -69,8 +69,8 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   const detail::product<T> whole(c, a, b, form, then);
   const detail::instruction_set isa = detail::widest_instruction_set();
 #if CAIRN_WITH_BLAS
-  // Measured, the kernels for AVX2 and AVX-512 are ahead of a BLAS; the plain ones are not, once the call is
-  // paid for, nor are any that were not optimised.
+  // By measurement, the kernels for AVX2 and AVX-512 are faster than a BLAS. The plain kernels, and all kernels that are not
+  // optimised, are slower, except for products so small that the call costs more.
   if ((isa == detail::instruction_set::plain || !CAIRN_KERNELS_OPTIMIZED) &&
       2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
     return detail::multiply_with_blas(queue, whole);

@@ -19,7 +19,7 @@
 
 namespace cairn::detail {
 
-// A product_call in cuBLASLt's words. All of it lies on the stack: a step allocates nothing.
+// A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
 template <class T>
 class cublas_product {
   static constexpr const char* op = "matmul";
@@ -40,7 +40,7 @@ public:
     lay_out(d_, type, call.m, call.n, false, call.ldd);
   }
 
-  // What else than this call's own operands decides about the algorithm: nothing. See product_key.
+  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
   static product_key key(const product_call<T>& call, bool tf32) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
@@ -50,8 +50,8 @@ public:
     return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
   }
 
-  // The algorithm is asked for with the richest epilogue of the form, and has to serve the poorer ones too. Where there is none,
-  // all calls of the key do without.
+  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
+  // of this key fuses its epilogue.
   product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
     product_algorithm found;
     if constexpr (!of_double) { // as hardly anybody trains in double
@@ -92,17 +92,17 @@ private:
   void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
     check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
   }
-  // The pointer comes first, as some epilogues are refused without one.
+  // The pointer is set first, as some epilogues are refused without one.
   void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
     if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
   }
-  // The vector with which an algorithm is asked for. Nothing reads it, but the library takes its address to be as aligned as
-  // those to come (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d lies.
+  // The vector that is given when an algorithm is asked for. Nothing reads it, but the library assumes that later vectors are
+  // aligned as it is (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d is.
   const void* any_vector() const {
     return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
   }
-  // As it lies: op() of it is (rows, columns).
+  // The layout in memory of a matrix whose op() is (rows, columns).
   static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
                       std::size_t ld) {
     check_cublas(cublasLtMatrixLayoutInit(&as, type, transposed ? columns : rows, transposed ? rows : columns,
@@ -116,8 +116,8 @@ private:
       check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
-    // A sum over k that is made in parts is complete before anything is added to it. In place, the parts would be added to the
-    // addend one after the other, to other bits than those of a sum and an addition, and in an order that nobody promises.
+    // A sum over k that is computed in parts must be complete before anything is added to it. In place, the parts would be added
+    // to the addend one after another. That gives other bits than a sum and one addition, and no order is guaranteed.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -134,7 +134,7 @@ private:
       }
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  // An addend lies elsewhere than the result, which not every algorithm allows.
+  // An addend is in other memory than the result, which not every algorithm allows.
   static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
     std::int32_t takes = 0;
     std::size_t size = 0;
@@ -142,7 +142,7 @@ private:
         cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
     return code != CUBLAS_STATUS_SUCCESS || takes != 0;
   }
-  // Is there an algorithm for the first epilogue that can do the others?
+  // Finds an algorithm for the first epilogue that supports the others too. False if there is none.
   bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
               std::initializer_list<cublasLtEpilogue_t> epilogues) {
     bool first = true;

@@ -16,8 +16,8 @@
 
 namespace cairn {
 
-// By cuBLASLt, and what it does not do by kernels. An element's bits depend on the extents, strides and form of the product, not
-// on what is done with it after: see detail::product_key.
+// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
+// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
 template <std::floating_point T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
@@ -33,7 +33,8 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto by =
       with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
   epilogue<T> rest = then;
-  // A vector that is not aligned as the library may want it is added by a kernel, to the same bits.
+  // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
+  // bits.
   const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);

@@ -15,7 +15,7 @@
 
 namespace cairn::detail {
 
-// What is done with an element of a product, in the order of `epilogue`, where the product's own call does not.
+// The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
 template <class T>
 CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
   if (then.bias != nullptr) value += then.bias[column];
@@ -29,9 +29,9 @@ template <class T>
 struct finish_product {
   matrix<T> c;
   epilogue<T> then;
-  bool is_zero;  // nothing has been written yet: there is no k to add over
+  bool is_zero;  // k is 0: the product is zero, and nothing has been written yet
   divisor quads; // in a row
-  bool aligned;  // every row of all operands, where they are there
+  bool aligned;  // every row of every operand that is not null
 
   finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
       : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
@@ -64,7 +64,7 @@ private:
   static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
 };
 
-// The sums of op(a)'s rows: of a's columns where it is transposed.
+// The sums of op(a)'s rows. For a transposed a they are the sums of a's columns.
 template <class T>
 struct sum_transposed_rows {
   matrix<const T> a;
@@ -92,7 +92,7 @@ bool does_nothing(const epilogue<T>& then) {
   return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
 }
 
-// By kernels: all of `then`, of the product in c.
+// Applies all of `then` to the product in c by kernels.
 template <class T>
 void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
                          const epilogue<T>& then, bool is_zero = false) {

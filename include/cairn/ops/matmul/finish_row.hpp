@@ -13,8 +13,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// 16 bytes of elements, as g++ and clang++ offer them on every machine: where it has no such registers they
-// make parts.
+// A vector of 16 bytes, which g++ and clang++ offer on every machine: where it has no such registers they split the vector.
 template <class T>
 struct plain_vector {
   typedef T type __attribute__((vector_size(16)));
@@ -25,7 +24,7 @@ struct plain_vector {
     std::memcpy(&x, p, sizeof x);
     return x;
   }
-  // x where the answer, all bits or none, says so, else zero.
+  // x where all bits of the answer are set, zero where none are.
   template <class Answer>
   static type where(Answer answer, type x) {
     Answer bits;
@@ -36,8 +35,7 @@ struct plain_vector {
   }
 };
 
-// The epilogue for one register of neighbours in a row. Selects and not branches: a ReLU's mask cannot be
-// predicted.
+// The epilogue for one register of neighbours in a row. It selects instead of branching: a ReLU's mask cannot be predicted.
 template <class T>
 void finish_vector(const product<T>& whole, std::size_t row, std::size_t column, const T* sums) {
   using vector = plain_vector<T>;
@@ -51,8 +49,7 @@ void finish_vector(const product<T>& whole, std::size_t row, std::size_t column,
   std::memcpy(&whole.c(row, column), &v, sizeof v);
 }
 
-// The epilogue, and the place in c, of `columns` finished sums of one row: for kernels that have them in
-// memory.
+// Applies the epilogue to `columns` complete sums of one row and writes them to c: for kernels that have the sums in memory.
 template <class T>
 void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns, const T* sums) {
   constexpr std::size_t width = plain_vector<T>::width;

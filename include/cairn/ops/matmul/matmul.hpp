@@ -11,10 +11,10 @@
 
 namespace cairn {
 
-// Which operand of a product is read with rows and columns exchanged.
+// The operand of a product that is read with rows and columns exchanged.
 enum class transpose : unsigned char { none, first, second };
 
-// What a product does with an element before it is written, while it is still in a register. In this order:
+// The operations on an element of a product before it is written, while it is still in a register. In this order:
 //   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
 //   c(i, j) = v
 template <class T>
@@ -27,26 +27,27 @@ struct epilogue {
                                       // bias gradient, which comes along with its weight gradient
 };
 
-// c is overwritten with the product of op(a) and op(b).
+// Overwrites c with the product of op(a) and op(b).
 //
 //   transpose::none     (m, n) = (m, k) x (k, n)      dx = dy x W  of a Linear, W being (out, in) as in torch
 //   transpose::first    (m, n) = (k, m)^T x (k, n)     dW = dy^T x x
 //   transpose::second   (m, n) = (m, k) x (n, k)^T     y  = x x W^T
 //
-// Rows may be apart by any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is
-// then zero.
+// Rows may have any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is then zero.
 //
-// An element's bits depend on its operands alone. It is made of chains of fused multiply-adds in ascending order of k, which
-// are added in ascending order too (see reduction.hpp). So they do not depend on where in c the element lies, on how many
-// rows or threads the call has, or on what the epilogue does after. A row sum is made of chains of additions, which are
-// added in double (see sums.hpp). Without fused multiply-add in the machine, or with a CBLAS in its place, the same is true
-// for any number of threads, but the last bits of the product are others; with a CBLAS also for other numbers of rows.
+// An element's bits depend on its operands alone. An element is a sum of chains of fused multiply-adds in ascending order of k,
+// and the chains are added in ascending order too (see reduction.hpp). So its bits do not depend on its place in c, on the number
+// of rows or threads of the call, or on what the epilogue does afterwards. A row sum consists of chains of additions, which are
+// added in double (see sums.hpp).
+//
+// On a machine without fused multiply-add, or with a CBLAS instead of these kernels, the last bits of the product differ. They
+// still do not depend on the number of threads, but with a CBLAS they may depend on the number of rows.
 template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-// The same of a type whose sums are kept in another, where the product is such a sum: the gradient of a weight. T is then
-// the type of the operands, of the addend and of the mask.
+// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
+// type of the operands, of the addend and of the mask.
 template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;

@@ -14,52 +14,52 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A rectangle of c: what one thread makes.
+// A rectangle of c, computed by one thread.
 struct rectangle {
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column_begin = 0, column_end = 0;
 };
 
-// How a rectangle is walked. There are two ways.
+// How a rectangle is computed. There are two ways.
 //
-// In place: a sliver of b, as wide as one set of registers, meets all rows of a that fit into the second-level cache before
-// the next sliver comes. a is read where it lies: its elements are filled into registers one at a time, which works for rows
+// In place: a sliver of b, as wide as one set of registers, is multiplied with all rows of a that fit into the second-level cache
+// before the next sliver comes. a is read where it is: its elements are filled into registers one at a time, which works for rows
 // and columns alike. b is packed
-//   - if it is to be transposed: a register wants neighbours in a row of op(b);
-//   - if it is large and there are enough rows to pay for it: a stride of a page costs an address translation
-//     a step.
-// Small products therefore run on the operands where they lie. Keeping the weights packed for a whole step
-// was rejected: it would need memory that the plan does not know of.
+//   - if it is transposed: a register needs neighbours in a row of op(b);
+//   - if it is large and there are enough rows to pay for it: with a stride of a page, each step costs an address translation.
+// Small products therefore run on the operands where they are. Rejected: keeping the weights packed for a whole step. It would
+// need memory that the plan does not know of.
 //
-// Packed: all rows of a that fit into the scratch are packed first, in panels of 8, then b, so many columns at a time that
-// they stay in the second-level cache; every panel meets all of them and comes from the third-level cache in one stream.
-// So each number is copied once or a few times, and columns of a, which are pages apart and share the sets of a
-// cache if their distance is a power of two, are read in whole cache lines. It is for a transposed first operand, which in
-// place takes up to three times as long, and for several reduction blocks.
+// Packed: first all rows of a that fit into the scratch are packed, in panels of 8. Then b is packed, as many columns at a time
+// as stay in the second-level cache; every panel is multiplied with all of them and comes from the third-level cache in one
+// stream. So each element is copied once or a few times. Columns of a, which are pages apart and share the sets of a cache if
+// their distance is a power of two, are read in whole cache lines. This way is for a transposed first operand, which takes up to
+// three times as long in place, and for several reduction blocks.
 //
-// Rejected after measurements on a Xeon with a slow third-level cache: to pack one sliver of b at a time beside panels that
-// stay in the second-level cache, copied row by row between tiles and asked for before (0.81 to 0.96 of the speed: 192 bytes a
-// page); tiles of one chain, so that b stays in the first-level cache (0.95).
+// Rejected after measurements on a Xeon with a slow third-level cache:
+//   - packing one sliver of b at a time beside panels that stay in the second-level cache, copied row by row between tiles and
+//     prefetched (0.81 to 0.96 of the speed: 192 bytes a page);
+//   - tiles of one chain, so that b stays in the first-level cache (0.95).
 //
-// Nothing here changes a bit of the result: that only the reduction block does.
+// None of these choices changes a bit of the result, except the reduction block.
 struct blocking {
   std::size_t block = 0;   // of the reduction
-  std::size_t rows = 0;    // of a at a time: packed, or in the second-level cache while the slivers pass
+  std::size_t rows = 0;    // of a at a time: packed, or in the second-level cache for all slivers
   std::size_t columns = 0; // of c at a time; in place: of b packed at a time
-  bool pack = false;       // b
-  bool pack_rows = false;  // a too: the second way
+  bool pack = false;       // whether b is packed
+  bool pack_rows = false;  // whether a is packed too: the second way
   std::size_t group = 0;   // the second way: columns of b packed at a time
-  std::size_t panel = 0;   // the second way: elements from one packed panel to the next; a cache line more than it has
-  // Several blocks: the sums of those before wait in c itself. If an addend may be c they wait in the scratch, for the rows
-  // [first, first + carried) and `columns` columns at a time.
+  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a cache line
+  // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
+  // scratch, for the rows [first, first + carried) and `columns` columns at a time.
   bool carry_in_c = false;
   std::size_t carried = 0;
 };
 
 inline constexpr std::size_t panel_rows = 8;
 
-// `scratch` is in elements. What is packed of b and the rows of a beside it together take less than a second-level cache;
-// the limits are not tight, for a tile needs 16 bytes of b a cycle and that cache gives 32 or more.
+// `scratch` is in elements. The packed part of b and the rows of a that are used with it together take less than a second-level
+// cache. The limits are not tight: a tile needs 16 bytes of b a cycle, and that cache gives 32 or more.
 template <class Kernels, class T>
 blocking choose_blocking(const product<T>& whole, const rectangle& part, std::size_t scratch) {
   constexpr std::size_t cached = 256 * 1024 / sizeof(T); // an eighth to a quarter of a usual second-level cache
@@ -74,7 +74,8 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   const bool carries = k > by.block;
   by.carry_in_c = carries && whole.then.addend.data == nullptr;
   const bool apart = carries && !by.carry_in_c;
-  // Columns of a pay for being packed if they lie far apart and meet many columns of b; rows only if there are many.
+  // Packing columns of a (a transposed a) pays if they are far apart and are multiplied with many columns of b; packing rows of a
+  // pays only if there are many and the reduction has several blocks.
   by.pack_rows =
       columns >= 2 * widest &&
       (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
@@ -95,7 +96,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   by.pack =
       whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
   if (apart) {
-    // Three quarters of a MiB for b, one for the sums of the blocks so far.
+    // Three quarters of a MiB for b, one quarter for the sums of the blocks so far.
     by.columns = slivers(3 * cached / depth);
     by.carried = std::max<std::size_t>(8, cached / by.columns / 8 * 8);
     by.rows = std::min(by.rows, by.carried);
@@ -106,7 +107,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   return by;
 }
 
-// Packs columns [begin, end) of op(b), over [p, p + depth) of the reduction, sliver behind sliver.
+// Packs columns [begin, end) of op(b), over [p, p + depth) of the reduction, one sliver after another.
 template <class Kernels, class T>
 void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to) {
   const bool turned = whole.b_column != 1;
@@ -122,7 +123,7 @@ void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, s
     }
 }
 
-// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel lies at [q * panel_rows + i].
+// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i].
 template <class Kernels, class T>
 void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
                  std::size_t panel) {
@@ -160,7 +161,7 @@ void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_en
 
 // Computes one rectangle of c from packed operands.
 //
-// The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks wait in the scratch), blocks
+// The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks are kept in the scratch), blocks
 // of the reduction in ascending order, columns of b that fit packed, panels, slivers.
 template <class Kernels, class T>
 void multiply_packed(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
@@ -188,7 +189,7 @@ void multiply_packed(const product<T>& whole, const rectangle& part, const block
         for (std::size_t j0 = c0; j0 < c1; j0 += by.group) {
           const std::size_t j1 = std::min(c1, j0 + by.group);
           pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed_b);
-          // The slivers together ask for the next panel.
+          // The slivers together prefetch the next panel.
           s.ahead_lines = (panel_rows * sizeof(T) * ahead_steps / 64 * Kernels::widest + j1 - j0 - 1) / (j1 - j0);
           const std::size_t asked = s.depth / ahead_steps * s.ahead_lines * (64 / sizeof(T));
           for (s.row_begin = i0; s.row_begin < i1; s.row_begin = s.row_end) {
@@ -212,9 +213,9 @@ void multiply_packed(const product<T>& whole, const rectangle& part, const block
   }
 }
 
-// Computes one rectangle of c from operands where they lie, or from packed columns of b.
+// Computes one rectangle of c from operands where they are, or from packed columns of b.
 //
-// The loops from outside in: columns of b that fit packed, rows whose sums are carried (all, unless these wait in the
+// The loops from outside in: columns of b that fit packed, rows whose sums are carried (all, unless these are kept in the
 // scratch), blocks of the reduction in ascending order, rows of a that fit the cache, slivers.
 template <class Kernels, class T>
 void multiply_in_place(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
@@ -229,7 +230,7 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
   s.a_row = whole.a_row;
   s.a_step = whole.a_step;
   s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
-  // Rows without a gap: the first sliver asks for those of the next tile, which may come from memory.
+  // Rows without a gap: the first sliver prefetches those of the next tile, which may have to come from memory.
   const bool dense = whole.a_step == 1 && whole.a_row == k && k <= by.block;
   for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
     const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
@@ -244,7 +245,7 @@ void multiply_in_place(const product<T>& whole, const rectangle& part, const blo
           s.row_begin = i0;
           s.row_end = std::min(last, i0 + by.rows);
           s.a = whole.a + i0 * whole.a_row + p * whole.a_step;
-          const bool fresh = i0 == first; // else b lies packed from the rows before
+          const bool fresh = i0 == first; // else b is still packed from the rows before
           if (fresh && by.pack && whole.b_column == 1) pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed);
           for (std::size_t j = j0; j < j1; j += s.columns) {
             s.column = j;

@@ -23,9 +23,9 @@ namespace cairn {
 
 namespace detail {
 
-// The product of elements whose sums are kept in another type, as matmul.hpp says it: one element after another, made in
-// that type with the chains that its own product has, and rounded once, when it is written. It is there to be right: a
-// device with arithmetic for such elements has a quick one.
+// The product of 16-bit elements, as matmul.hpp documents it: one element after another, computed in the type that sums are kept
+// in, with the chains that this type's own product has, and rounded once, when it is written. Its purpose is to be right; a
+// device with arithmetic for such elements has a fast one.
 template <class C, narrow_element T>
 void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form,
                     const epilogue<T>& then) {

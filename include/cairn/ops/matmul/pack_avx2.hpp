@@ -15,12 +15,13 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Packing moves every number of b once, so it matters where there are few rows to use it: a product of 32
-// rows spends a tenth of its time here. The AVX-512 kernels pack by these functions too: in large products
-// the time is that of reading b, in small ones squares of 8 waste less at the ends than squares of 16.
+// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
+// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
+// waste less at the ends than squares of 16.
 
-// The elements of a and b, counted through, that the numbers name. g++ 11 has this under another name and for vectors of
-// one length only, so that halves side by side are a function of their own. No pack of numbers: nvcc does not hand it on.
+// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
+// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
+// pass it on.
 template <int A, int B, int C, int D>
 [[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
 #if defined(__clang__) || __GNUC__ >= 12
@@ -46,9 +47,9 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 #endif
 }
 
-// Turns W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j].
-// Rows from `columns` on and elements from `depth` on are taken as zero if Ragged, else they must be there. (No lambdas:
-// nvcc drops the attribute of theirs.)
+// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
+// attribute.)
 template <class T, bool Ragged>
 struct turn {
   using registers = avx2_register<T>;
@@ -99,7 +100,7 @@ private:
     if (!Ragged || depth > 4) store_lanes(far, 4);
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
-    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // 0 1 of rows 0 and 1 in turn
+    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
     const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
     const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
     const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
@@ -124,8 +125,8 @@ private:
   }
 };
 
-// Packs `columns` rows of a matrix of which the product wants the transpose: to[p * width + j] = from[j *
-// stride + p], zero for j in [columns, width). width is a multiple of a register's.
+// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
+// [columns, width). width is a multiple of a register's.
 template <class T>
 CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
                                             std::size_t depth) {
@@ -146,8 +147,7 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
   }
 }
 
-// Packs `columns` columns of a matrix that the product wants as it is: to[p * width + j] = from[p * stride +
-// j].
+// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
 template <class T>
 CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
                                  std::size_t depth) {
@@ -193,7 +193,7 @@ struct column_sums {
   }
 };
 
-// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). Of no rows there may be no memory.
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
   constexpr std::size_t width = avx2_register<T>::width;

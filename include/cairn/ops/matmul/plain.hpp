@@ -16,10 +16,9 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Kernels for machines of which nothing is known: vectors of 16 bytes as g++ and clang++ offer them
-// everywhere, and the compiler's own choice between a fused multiplication and addition or two steps. Every
-// tile is a full one, since b is packed with zeros at a partial end, so that an element's bits do not depend on
-// its place.
+// Kernels for any machine: vectors of 16 bytes, which g++ and clang++ offer everywhere; the compiler chooses between a fused
+// multiply-add and two operations. Every tile is a full one, since b is padded with zeros at a partial end, so an element's bits
+// do not depend on its place.
 template <class T>
 struct plain_kernels {
   using vector = typename plain_vector<T>::type;
@@ -54,7 +53,7 @@ struct plain_kernels {
   }
 
 private:
-  // So many columns at a time have their chains and their totals on the stack.
+  // The number of columns that are summed at a time; their chains and totals are on the stack.
   static constexpr std::size_t sum_strip = 64;
   static void sum_columns_of(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     double totals[sum_strip] = {};
@@ -62,7 +61,7 @@ private:
       T chains[sum_strip] = {};
       for (const std::size_t end = std::min(depth, p + sum_chain); p < end; ++p) {
         const T* const row = from + p * stride;
-        if (columns == sum_strip) // a constant length, as g++ -O2 makes vectors of no other
+        if (columns == sum_strip) // a constant length: g++ -O2 vectorizes no other
           for (std::size_t j = 0; j < sum_strip; ++j) chains[j] += row[j];
         else
           for (std::size_t j = 0; j < columns; ++j) chains[j] += row[j];

@@ -30,19 +30,19 @@ struct product {
         b_step(b_.stride), b_column(1), c(c_), then(then_) {
     if (form == transpose::first) a_row = 1, a_step = a_.stride;
     if (form == transpose::second) b_step = 1, b_column = b_.stride;
-    if (size.k == 0) { // nothing will be read; operands without memory must not be moved through, though
+    if (size.k == 0) { // nothing is read, but pointers to no memory must not be moved either
       a = b = c.data;
       a_row = a_step = b_step = b_column = 0;
     }
   }
 };
 
-// A wide tile asks for what comes next every so many steps of the reduction: all at once it would take the buffers through
-// which b arrives.
+// A wide tile prefetches its next elements once every `ahead_steps` steps of the reduction. All at once they would take the
+// buffers through which b arrives.
 inline constexpr std::size_t ahead_steps = 16;
 
-// What a kernel is given: the columns [column, column + columns) of c, as many as one set of registers holds,
-// in the rows [row_begin, row_end), over one reduction block.
+// The work of one kernel call: the columns [column, column + columns) of c, as many as one set of registers holds, in the rows
+// [row_begin, row_end), over one reduction block.
 template <class T>
 struct sliver {
   const product<T>* whole = nullptr;
@@ -53,17 +53,17 @@ struct sliver {
   std::size_t depth = 0; // length of the block
   std::size_t row_begin = 0, row_end = 0;
   std::size_t column = 0, columns = 0;
-  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]: in c
-  // itself, but for an epilogue with an addend, which may be c.
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]. They are in c
+  // itself, or elsewhere if the epilogue has an addend, which may be c.
   T* carry = nullptr;
   std::size_t carry_row = 0;
   bool reads_carry = false, writes_carry = false;
-  // Elements that are read next, for the tile of row_begin; for others as much further on as their rows are. A wide tile asks for
-  // so many cache lines of them every ahead_steps steps.
+  // Elements that are read next, for the tile at row_begin; for other tiles they are as much further on as their rows are. A wide
+  // tile prefetches ahead_lines cache lines of them every ahead_steps steps.
   const T* ahead = nullptr;
   std::size_t ahead_lines = 0;
-  // tile_bytes, aligned to 64: where a tile's sums wait while it makes the next chain. A compiler would keep a local array
-  // of a tile in registers that there are not.
+  // Memory of tile_bytes, aligned to 64, for a tile's sums while it computes the next chain. A compiler would keep a local array
+  // of a tile in registers, of which there are not enough.
   T* before = nullptr;
 };
 

@@ -15,8 +15,8 @@
 
 namespace cairn::detail {
 
-// The product as its documentation says it, one element after another: the oracle for every kernel. Kernels
-// with fused multiply-add give these bits; others differ from them by rounding.
+// The product as matmul.hpp documents it, one element after another: the oracle for every kernel. Kernels with fused multiply-add
+// give these bits; others differ from them by rounding.
 template <class T>
 void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
                       transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {

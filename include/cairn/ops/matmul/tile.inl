@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. It is
-// included once for each set, inside namespace cairn::detail, because what a function may use is part of its
-// declaration: one template cannot be compiled for two instruction sets.
+// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. This file is
+// included once for each set, inside namespace cairn::detail. The instructions that a function may use are part of its
+// declaration, so one template cannot be compiled for two sets.
 
-// Rows x Columns registers of results, kept in registers over a whole reduction block. Each step multiplies
-// Rows elements of a, filled into a register each, with Columns registers of b. `Partial`: the last register
-// is masked.
+// Rows x Columns registers of results, kept in registers over a whole chain of the reduction. Each step multiplies Rows elements
+// of a, each filled into a register, with Columns registers of b. `Partial`: the last register is masked.
 //
-// A multiplication takes 4 cycles and one or two start in each, so 8 sums at least must be under way; 8 x 3
+// A multiplication has a latency of 4 cycles and one or two start in each cycle, so at least 8 sums must be in flight; 8 x 3
 // leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A small tile takes 4 steps of the
-// reduction in a turn of the loop. A full one takes 2 with AVX-512, which is 2 % quicker and 10 % where a lies in columns;
-// 4 are slower, and with AVX2, which has no register left, 2 are.
+// reduction per iteration of the loop. With AVX-512 a full tile takes 2, which is 2 % faster, and 10 % where a is read by
+// columns; 4 are slower. With AVX2, which has no register left, 2 are slower and only the loop that prefetches takes 2.
 //
-// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays
-// in memory.
+// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
 template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
 struct CAIRN_TILE {
   using vector = typename Register::vector;
@@ -30,8 +28,8 @@ struct CAIRN_TILE {
     ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
   }
 
-  // The sums over the block. While a chain is under way, the sum of those before it waits in memory, in the first-level
-  // cache: there are no registers left. That is 2 instructions more for each result and chain.
+  // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
+  // registers are left. That costs 2 more instructions for each result and chain.
   template <std::size_t... I>
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
@@ -46,7 +44,7 @@ struct CAIRN_TILE {
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step is less than what a turn of the loop costs
+      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
         for (; left >= 4; left -= 4) {
           step(sums, a, a_row, b, lanes, all, columns);
           step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
@@ -129,8 +127,8 @@ struct CAIRN_TILE {
     (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
   }
 
-  // Where the result goes, and what the epilogue reads, is asked for before the reduction begins: it lies in other rows, and no
-  // processor foresees them.
+  // Prefetches the result and what the epilogue reads, before the reduction begins: they are in other rows, which no processor
+  // foresees.
   template <bool Write, class U>
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
     if (m.data == nullptr) return;

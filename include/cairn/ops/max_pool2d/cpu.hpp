@@ -20,7 +20,7 @@ namespace cairn {
 
 namespace detail {
 
-// Is a value taken in place of the greatest so far?
+// Whether a value replaces the greatest so far.
 template <class T>
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline bool is_greater(T value, T best) {
   return static_cast<int>(value > best) | static_cast<int>(value != value);
@@ -33,7 +33,7 @@ struct take_greater {
   }
 };
 
-// The number of the tap is kept as a T, which counts far enough.
+// The number of the tap is kept as a T, which holds such small integers exactly.
 template <class T>
 struct take_place {
   T tap;
@@ -50,7 +50,8 @@ struct add_where_taken {
   [[gnu::always_inline]] inline void operator()(T& sum, T gradient, T place) const { sum += blend(place == tap, gradient, T{0}); }
 };
 
-// Calls f(tap, input pixel) for the taps of an output's window that are there, in order. Pixels are counted in one image.
+// Calls f(tap, input pixel), in order, for the taps of an output's window that lie inside the image. Pixels are counted within
+// one image.
 template <class F>
 void for_each_tap(const window& over, std::size_t output, F&& f) {
   for (std::size_t i = 0; i < over.y.kernel; ++i) {
@@ -82,7 +83,7 @@ void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t sampl
   });
 }
 
-// Windows overlap, so that an image is cut over its channels only.
+// Windows overlap, so the work on an image is divided by channels only.
 template <class T>
 void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {

@@ -17,14 +17,13 @@ namespace cairn {
 
 namespace detail {
 
-// The greatest elements of a window in the channels of one quad, and which pixels they are of; over.inputs() where the window is
-// empty.
+// The greatest elements of a window in the channels of one quad, and their pixels: over.inputs() if the window is empty.
 template <class T>
 struct greatest_in_window {
   quad<T> best{};
   std::size_t pixel[quad_width<T>] = {};
 
-  // `image` is the first pixel of an image, counted through all of them.
+  // `image` is the first pixel of an image, counted over all images.
   CAIRN_DEVICE greatest_in_window(const window& over, const quad_of_pixel<T>& where, std::size_t p, std::size_t q, const T* input,
                                   std::size_t image, std::size_t channel, T none) {
     for (std::size_t j = 0; j < quad_width<T>; ++j) best.at[j] = none, pixel[j] = over.inputs();
@@ -44,12 +43,12 @@ struct greatest_in_window {
   }
 };
 
-// One quad of the output each.
+// One quad of the output per thread.
 template <class T>
 struct max_pool_output {
   window over;
   quad_of_pixel<T> where;
-  T none; // of an empty window
+  T none; // the output of an empty window
   T* output;
   const T* input;
   CAIRN_DEVICE void operator()(std::size_t index) const {
@@ -58,7 +57,7 @@ struct max_pool_output {
     where.store(output, found.best, at.pixel, at.channel);
   }
 };
-// One quad of the input each: the windows that read it, in their order.
+// One quad of the input per thread: adds up the windows that read it, in their order.
 template <class T>
 struct max_pool_input_gradient {
   window over;

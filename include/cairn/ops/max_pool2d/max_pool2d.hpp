@@ -8,15 +8,15 @@
 
 namespace cairn {
 
-// Images lie as (batch, height, width, channels). Every element of the output is the greatest in its window, channel by channel;
-// what is beside the image does not count, and a NaN is greater than all. As torch.nn.functional.max_pool2d.
+// Images are stored as (batch, height, width, channels). Every element of the output is the greatest in its window, channel by
+// channel. Padding does not count, and a NaN is greater than all. The same as torch.nn.functional.max_pool2d.
 template <class T>
 void max_pool2d_forward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels, T* output,
                         const T* input) = delete;
 
-// The gradient of each output goes to the element that it is, to the first of several that are equal, and to the last NaN where
-// there is one; that of an input is the sum over the windows in which it counts, in their order. The windows are looked through
-// once more, as remembering places would take as much memory as the output.
+// The gradient of each output goes to the input that was the greatest: the first of several equal ones, or the last NaN if
+// there is one. The gradient of an input is the sum over the windows in which it was the greatest, in their order. The windows
+// are searched again, as storing the places would take as much memory as the output.
 template <class T>
 void max_pool2d_backward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient, const T* input) = delete;

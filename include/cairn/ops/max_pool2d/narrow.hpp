@@ -14,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn {
 
-// Of elements whose sums are kept in another type: every input looks for the windows in which it counts, so that its sum is
-// made in that type and rounded once. forward compares and adds nothing.
+// 16-bit elements: every input searches for the windows in which it is the greatest, so that its sum is made in float and
+// rounded once. Forward only compares, and needs no version for them.
 template <detail::narrow_element T>
 void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* input_gradient,
                          const T* output_gradient, const T* input) {

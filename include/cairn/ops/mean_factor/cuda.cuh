@@ -13,7 +13,7 @@ namespace cairn {
 
 namespace detail {
 
-// One block: there are as many words as ranks.
+// One team is enough: there are as many words as ranks.
 template <class T>
 struct write_mean_factor {
   double* factor;

@@ -18,7 +18,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A derivative over the number of elements.
+// A derivative divided by the number of elements.
 template <class T, class Derivative>
 struct share_of_derivative {
   T share; // 1 / count
@@ -33,8 +33,7 @@ share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std:
 template <class Term>
 inline constexpr bool gives_double = std::same_as<std::invoke_result_t<const Term&, float, float>, double>;
 
-// Functions of elements of 16 bits and their targets, a piece that stays in the innermost cache at a time, in the type of
-// their sums.
+// Applies f to 16-bit elements and their targets, in the type of their sums, for a piece that stays in the innermost cache.
 template <narrow_element T, class F>
 void run_with_targets(instruction_set set, const F& f, std::size_t count, accumulated<T>* results, const T* output,
                       const accumulated<T>* targets) {
@@ -51,7 +50,7 @@ void run_with_targets(instruction_set set, const F& f, std::size_t count, T* res
 
 namespace cairn {
 
-// Terms are made in accumulated<T>, a piece that stays in the innermost cache at a time.
+// Terms are computed in accumulated<T>, in pieces that stay in the innermost cache.
 template <class T, class Term, class Derivative>
 void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const accumulated<T>* targets, const Term& term, const Derivative& derivative) {

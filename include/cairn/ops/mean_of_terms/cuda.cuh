@@ -43,7 +43,7 @@ template <std::floating_point T, class Term, class Derivative>
 void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
                    const Term& term, const Derivative& derivative) {
   const char* op = "mean_of_terms";
-  if constexpr (requires { Term::name; }) op = Term::name; // as errors tell it
+  if constexpr (requires { Term::name; }) op = Term::name; // as in error messages
   const detail::term_of_loss<Term, T> terms{term, count, detail::are_quads(output, targets), output, targets};
   detail::sum_then<T, T>(queue, op, count, terms, detail::store_mean{loss, count});
   if (output_gradient != nullptr)

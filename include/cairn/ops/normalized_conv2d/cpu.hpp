@@ -21,7 +21,7 @@ namespace cairn {
 
 namespace detail {
 
-// f(first image, images, stretch, scratch) for all stretches of images.
+// Calls f(first image, images, stretch, scratch) for all stretches of images.
 template <class F>
 void for_each_stretch_of_images(cpu::queue& queue, std::size_t samples, std::size_t pixels, F&& f) {
   const std::size_t each = images_of_stretch(pixels);
@@ -31,7 +31,7 @@ void for_each_stretch_of_images(cpu::queue& queue, std::size_t samples, std::siz
   });
 }
 
-// All tiles of a gathering by the calling thread.
+// Runs all tiles of a gathering in the calling thread.
 template <class T>
 void gather_here(const gathering<T>& all, std::span<std::byte> scratch) {
   const gather_tiles tiles = tiles_of(all, all.samples);
@@ -75,7 +75,8 @@ void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::
   if (gradients.x == nullptr && gradients.statistics == nullptr && gradients.norm_weight == nullptr &&
       gradients.norm_bias == nullptr)
     return;
-  // Without a place for the gradient of x it is made in the scratch, a stretch at a time; of a map too wide for that slowly.
+  // If the gradient of x is not wanted, it is made in the scratch, a stretch at a time. A map too wide for that takes the slow
+  // reference.
   constexpr std::size_t packed = detail::gather_room<T>::whole;
   if (gradients.x == nullptr && packed + detail::images_of_stretch(from) * from * in > cpu::queue::scratch_bytes / sizeof(T)) {
     normalized_conv2d_gradients<T> sums = gradients;

@@ -13,13 +13,13 @@
 
 namespace cairn {
 
-// A norm of the channels, a ReLU and a convolution without a bias: y = conv2d(relu(norm(x)), weight), of images that lie as in
-// conv2d.hpp. The normalised map is made while the convolution copies its patches, and is never in memory.
+// A norm of the channels, a ReLU and a convolution without a bias: y = conv2d(relu(norm(x)), weight), for images stored as in
+// conv2d.hpp. The normalised map is made while the convolution copies its patches, and is never in memory as a whole.
 //
 // The stride is 1 in both directions, and there is one group.
 namespace detail {
 
-// Images are taken in stretches of so many pixels, at least one: their gradients stay in a second-level cache.
+// Images are taken in stretches of up to this many pixels, at least one image: their gradients stay in a second-level cache.
 inline constexpr std::size_t norm_stretch_pixels = 2048;
 constexpr std::size_t images_of_stretch(std::size_t pixels) {
   return std::max<std::size_t>(1, norm_stretch_pixels / std::max<std::size_t>(1, pixels));
@@ -27,22 +27,22 @@ constexpr std::size_t images_of_stretch(std::size_t pixels) {
 
 } // namespace detail
 
-// `statistics`, if not null, gets those of y (channel_statistics.hpp). Memory: `scales` for 3 x in elements, `partial` for
-// 2 x out elements of each sample.
+// `statistics`, if not null, receives those of y (channel_statistics.hpp). `scales` has 3 x in elements, `partial` has 2 x out
+// elements for each sample.
 template <class T>
 void normalized_conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> y,
                                std::type_identity_t<accumulated<T>>* statistics, const std::type_identity_t<T>* x,
                                const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
                                std::type_identity_t<T>* scales, std::type_identity_t<accumulated<T>>* partial) = delete;
 
-// The derivatives of it. Those that are null are not wanted.
+// The gradients that backward computes. Those that are null are not wanted.
 template <class T>
 struct normalized_conv2d_gradients {
-  T* x = nullptr;                        // without that by its statistics
-  accumulated<T>* statistics = nullptr;  // (in, 2): by the mean and the variance that the norm takes
+  T* x = nullptr;                        // without the part through its statistics
+  accumulated<T>* statistics = nullptr;  // (in, 2): of the mean and the variance that the norm takes
   accumulated<T>* norm_weight = nullptr; // (in)
   accumulated<T>* norm_bias = nullptr;
-  accumulated<T>* weight = nullptr; // as the weight
+  accumulated<T>* weight = nullptr; // of the shape of the weight
 };
 // `partial` has 2 x in elements for each sample.
 template <class T>

@@ -12,10 +12,10 @@
 
 CAIRN_KERNELS_BEGIN
 
-// As the formulas say it, in double: for elements of any type, and to compare the quick version with.
+// Follows the formulas, in double: for elements of any type, and for comparison with the tiled version.
 namespace cairn::detail {
 
-// f(output pixel, input pixel, tap) for all of them that meet.
+// Calls f(output pixel, input pixel, tap) for all taps that lie inside the image.
 template <class F>
 void for_each_meeting(const convolution& how, std::size_t samples, F&& f) {
   const window_axis &y = how.over.y, &x = how.over.x;

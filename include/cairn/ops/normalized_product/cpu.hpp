@@ -20,7 +20,7 @@ namespace cairn {
 
 namespace detail {
 
-// A thread's scratch: what products pack, then tiles.
+// The first part of a thread's scratch, where products pack. Tiles follow it.
 inline constexpr std::size_t product_scratch = 1_MiB;
 
 template <class T>
@@ -55,7 +55,7 @@ void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identi
                                 const std::type_identity_t<normalized_product_memory<T>>& memory) {
   const std::size_t in = x.columns, out = h.columns;
   const detail::channel_scales<T> scales(memory.scales, in, norm);
-  // As the kernels read it where it lies: packed once for all tiles.
+  // Transposed once for all tiles, to the layout that the kernels read directly.
   for (std::size_t c = 0; c < in; ++c)
     for (std::size_t o = 0; o < out; ++o) memory.weight[c * out + o] = weight[o * in + c];
 
@@ -79,7 +79,8 @@ void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identi
     detail::combine_statistics(memory.partial, detail::norm_tiles(h.rows), detail::norm_tile_rows, h.rows, out, statistics);
 }
 
-// Cut over columns of x, which are independent of each other: so every sum is made by one thread, in the order of the rows.
+// The work is divided by columns of x, which are independent of each other: every sum is made by one thread, in the order of
+// the rows.
 template <class T>
 void normalized_product_backward(cpu::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,

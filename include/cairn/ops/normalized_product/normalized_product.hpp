@@ -19,14 +19,14 @@ namespace cairn {
 // DenseNets. arXiv:1707.06990, which stores it in a shared buffer).
 namespace detail {
 
-// So many rows are made at a time: a tile of some hundred channels stays in a second-level cache. So the bits of sums over rows
-// depend on their number alone.
+// The number of rows of a tile: a tile of some hundred channels stays in a second-level cache. It is fixed, so that the bits of
+// sums over rows depend only on their number.
 inline constexpr std::size_t norm_tile_rows = 128;
 constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_rows - 1) / norm_tile_rows; }
 
 } // namespace detail
 
-// What a call needs besides, in elements.
+// The memory that a call needs in addition, in elements.
 struct normalized_product_room {
   std::size_t weight = 0, scales = 0, partial = 0; // partial: of accumulated<T>
 };
@@ -40,26 +40,25 @@ struct normalized_product_memory {
   accumulated<T>* partial = nullptr;
 };
 
-// `statistics`, if not null, gets those of h (channel_statistics.hpp).
+// `statistics`, if not null, receives those of h (channel_statistics.hpp).
 template <class T>
 void normalized_product_forward(detail::queue_without_this_op, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                 const std::type_identity_t<T>* weight,
                                 const std::type_identity_t<normalized_product_memory<T>>& memory) = delete;
 
-// The derivatives of it. Those that are null are not wanted.
+// The gradients that backward computes. Those that are null are not wanted.
 template <class T>
 struct normalized_product_gradients {
-  matrix<T> x{};                         // addend + the gradient of x without that by its statistics
+  matrix<T> x{};                         // addend + the gradient of x, without the part through its statistics
   matrix<const T> addend{};              // may be x itself, or null
-  accumulated<T>* statistics = nullptr;  // (in, 2): by the mean and the variance that the norm takes
+  accumulated<T>* statistics = nullptr;  // (in, 2): of the mean and the variance that the norm takes
   accumulated<T>* norm_weight = nullptr; // (in)
   accumulated<T>* norm_bias = nullptr;
   accumulated<T>* weight = nullptr; // (out, in)
 };
-// `h_gradient` is that of h, to which the one by its statistics is added; one of the two may be null. The rest is as forward had
-// it.
-// `scales` of the memory has room for 3 x in and 3 x out elements one behind the other.
+// `h_gradient` is the gradient of h, to which the part through its statistics is added; one of the two may be null. The other
+// arguments are those of forward. `scales` has room for 3 x in elements, followed by 3 x out elements.
 template <class T>
 void normalized_product_backward(detail::queue_without_this_op, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,

@@ -12,7 +12,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-// As the formulas say it, in double: for elements of any type, and to compare the quick version with.
+// Follows the formulas, in double: for elements of any type, and for comparison with the tiled version.
 namespace cairn::detail {
 
 template <class T>

@@ -16,7 +16,7 @@ struct sgd_coefficients {
   T fresh;    // how much of the gradient enters the velocity: 1 - dampening, but 1 in the first step
   T weight_decay;
   bool nesterov;
-  const double* factor = nullptr; // the scale is multiplied by this number of the device's memory; null: it is not
+  const double* factor = nullptr; // a number in the device's memory that multiplies the scale; null: 1
 };
 
 // For each of `count` elements

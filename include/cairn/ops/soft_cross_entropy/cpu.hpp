@@ -23,7 +23,7 @@ namespace cairn {
 
 namespace detail {
 
-// One call's arguments. Terms are made in the type in which sums of T are kept, a piece of a row at a time.
+// The arguments of one call. Terms are computed in accumulated<T>, a piece of a row at a time.
 template <class T>
 struct soft_targets_call {
   using wide = accumulated<T>;
@@ -38,7 +38,7 @@ struct soft_targets_call {
   double share; // 1 / rows
   instruction_set set;
 
-  // Exponentials of distances from the largest logit, and what each class is lowered by: v_c.
+  // Exponentials of distances from the largest logit, and v_c of each class.
   struct pieces {
     alignas(64) wide powers[piece];
     alignas(64) wide amounts[piece];
@@ -78,7 +78,7 @@ struct soft_targets_call {
       T* const result = gradient + row * classes;
       for (std::size_t begin = 0; begin < classes; begin += piece) {
         const std::size_t count = std::min(piece, classes - begin);
-        if (classes > piece) fill(own, row, begin, count, most); // the last piece is still there of a short row
+        if (classes > piece) fill(own, row, begin, count, most); // of a short row `own` still holds its only piece
         for (std::size_t c = 0; c < count; ++c)
           result[begin + c] = static_cast<T>(own.powers[c] * factor - own.amounts[c] * part);
       }

@@ -19,10 +19,10 @@ namespace cairn {
 
 namespace detail {
 
-// The rows of one part each.
+// The rows of one part per team.
 template <class T>
 struct soft_cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   const T* logits;
   T* gradient; // null: not wanted
@@ -38,7 +38,7 @@ struct soft_cross_entropy_of_part {
     const T target = static_cast<T>(1 - smoothing) * targets[row * classes + c] + even;
     return class_weights == nullptr ? target : target * class_weights[c];
   }
-  // The loss of a row. All its logits are read before its gradient, which may lie there, is written.
+  // The loss of a row. Each logit is read for the last time before its gradient, which may lie there, is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;

@@ -43,7 +43,7 @@ T largest(const T* row, std::size_t classes) {
   return most;
 }
 
-// One call's arguments; a gradient of null is not wanted.
+// The arguments of one call; the gradient is null if it is not wanted.
 template <class T, class Target>
 struct cross_entropy {
   const T* logits;
@@ -53,7 +53,7 @@ struct cross_entropy {
   double share; // 1 / rows
   instruction_set set;
 
-  // The number of its target among those of a row.
+  // The element of a row that belongs to its target.
   template <class Number>
   Number& of_target(Number* numbers, std::size_t row) const {
     return numbers[static_cast<std::ptrdiff_t>(targets[row])];
@@ -84,8 +84,8 @@ struct cross_entropy {
     return std::log(sum) - chosen;
   }
 
-  // The sum of the losses of several rows of at most `short_row` classes: one array of exponentials for many
-  // rows, since a block of vector code is as long as a short row.
+  // The sum of the losses of several rows of at most `short_row` classes. Many rows share one array of exponentials, since a
+  // block of vector code is as long as a short row.
   static constexpr std::size_t short_row = 64;
 
   double short_rows(std::size_t first, std::size_t last) const {
@@ -130,7 +130,7 @@ struct lowered {
   [[gnu::always_inline]] inline void operator()(T& x) const { x -= amount; }
 };
 
-// The same with options. Rows of few classes have no form of their own here.
+// The same with options, without a special form for short rows.
 template <class T, class Target>
 struct cross_entropy_with_options {
   const T* logits;
@@ -149,7 +149,7 @@ struct cross_entropy_with_options {
   std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
   bool ignored(std::size_t row) const { return std::cmp_equal(+targets[row], options.ignore_index); }
 
-  // Sets what depends on all rows or all classes.
+  // Sets the members that depend on all rows or all classes.
   void prepare(std::size_t rows) {
     double total = 0, every = 0;
     for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
@@ -182,7 +182,7 @@ struct cross_entropy_with_options {
       const accumulated<T>* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
       const auto weighted = [weights, distance](std::size_t c)
                                 __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
-      if (spread != 0) // before the exponentials may take the place of the logits
+      if (spread != 0) // before the exponentials may overwrite the logits
         distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
       run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
       sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });

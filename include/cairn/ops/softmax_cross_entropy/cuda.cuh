@@ -19,7 +19,7 @@ namespace cairn {
 
 namespace detail {
 
-// What the loss of one row is made of: see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
+// The loss of a row; see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
 template <class T, class Target>
 struct cross_entropy_on_gpu {
   const T* logits;
@@ -34,7 +34,7 @@ struct cross_entropy_on_gpu {
   const double* totals; // the sum of the weights of all targets that count, and of all classes
 
   CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
-  // A target that is no class must not be read by, whatever the host has checked.
+  // A target that is no class must not be used as an index, whatever the host has checked.
   CAIRN_DEVICE bool is_class(std::size_t row) const {
     return targets[row] >= Target{0} && static_cast<std::size_t>(targets[row]) < classes;
   }
@@ -45,7 +45,8 @@ struct cross_entropy_on_gpu {
     return counts(row) ? weight(static_cast<std::size_t>(targets[row])) : 0;
   }
 
-  // The loss of a row times the sum of weights. All its logits are read before its gradient, which may lie there, is written.
+  // The loss of a row times the sum of weights. Each logit is read for the last time before its gradient, which may lie there,
+  // is written.
   template <class Team>
   CAIRN_DEVICE double loss_of(const Team& team, std::size_t row) const {
     constexpr std::size_t width = quad_width<T>;
@@ -65,7 +66,7 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 1; j < width; ++j) found = q * width + j < classes && v.at[j] > found ? v.at[j] : found;
       return found;
     });
-    const T of_class = x[target]; // before the last sum, behind which others may write here
+    const T of_class = x[target]; // read before the last sum: after it, others may write here
     const auto add_powers = [&](std::size_t q, T(&some)[1]) {
       const quad<T> v = load(q);
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
@@ -114,7 +115,7 @@ struct cross_entropy_totals {
 };
 template <class T, class Target>
 struct cross_entropy_of_part {
-  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles take registers
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
 
   cross_entropy_on_gpu<T, Target> of;
   cut rows;

@@ -23,8 +23,8 @@ namespace cairn {
 
 namespace detail {
 
-// Of logits whose sums are kept in another type, with or without options. There is no memory for a row's exponentials in
-// that type: they are made twice, for the sum and for the gradient, which is rounded once.
+// 16-bit logits, with or without options. There is no memory for a row's exponentials in float, so they are computed twice: for
+// the sum and for the gradient, which is rounded once.
 template <narrow_element T, class Target>
 struct narrow_cross_entropy {
   using wide = accumulated<T>;
@@ -34,7 +34,7 @@ struct narrow_cross_entropy {
   const Target* targets;
   std::size_t classes;
   cross_entropy_options<T> options;
-  bool ignores; // is there a target that is ignored?
+  bool ignores; // whether options.ignore_index applies
   instruction_set set;
   double share = 0;  // 1 / W
   double spread = 0; // a / C
@@ -46,7 +46,7 @@ struct narrow_cross_entropy {
   std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
   bool ignored(std::size_t row) const { return ignores && std::cmp_equal(+targets[row], options.ignore_index); }
 
-  // Sets what depends on all rows or all classes.
+  // Sets the members that depend on all rows or all classes.
   void prepare(std::size_t rows) {
     double total = 0, every = 0;
     for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
@@ -56,7 +56,7 @@ struct narrow_cross_entropy {
     all = spread * every;
   }
 
-  // f(first class, how many, exponentials of their distances from the largest logit), a piece of the row at a time.
+  // Calls f(first class, count, exponentials of their distances from the largest logit), a piece of the row at a time.
   template <class F>
   void for_each_piece(const T* x, wide most, F&& f) const {
     constexpr std::size_t piece = 1024;

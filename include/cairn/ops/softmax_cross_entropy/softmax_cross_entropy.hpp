@@ -18,27 +18,27 @@ namespace cairn {
 // *loss = 1/rows sum over rows of  log(sum_c e^(x_c - m)) - (x_t - m),   m being the row's maximum
 // output_gradient = (softmax(x) - [c = t]) / rows      not computed when it is null; may lie on the logits
 //
-// The logits and their gradient are (rows, classes) without gaps, the targets (rows) class numbers. Taking
-// the maximum away first keeps every exponential in (0, 1]. Rows are added up in double; of no rows the loss
-// is 0. A target must be a class, which nothing here looks at: on a device nobody could be told in time. CrossEntropyLoss asks
-// detail::check_classes before a step begins.
+// The logits and their gradient are (rows, classes) without gaps, the targets (rows) class numbers. Subtracting the maximum
+// first keeps every exponential in (0, 1]. Rows are added up in double; with no rows the loss is 0. A target must be a class.
+// This is not checked here, as a device could not report it in time: CrossEntropyLoss calls detail::check_classes before a step
+// begins.
 template <class T, std::integral Target>
 void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                            std::type_identity_t<matrix<const T>> logits, const Target* targets) = delete;
 
-// What torch.nn.CrossEntropyLoss has besides, with its names and defaults.
+// The other options of torch.nn.CrossEntropyLoss, with its names and defaults.
 template <class T>
 struct cross_entropy_options {
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
-  double label_smoothing = 0;                    // how much of a target, 0 … 1, is spread evenly over all classes
+  double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,
 //   *loss = sum over rows of  -(1 - a) w_t L_t - a/C sum_c w_c L_c,   divided by  W = sum over rows of w_t
 //   output_gradient = ( ((1 - a) w_t + a/C sum_k w_k) softmax(x) - (1 - a) w_t [c = t] - a/C w_c ) / W
-// where rows that are ignored are left out and have a gradient of 0. If all are, or W is 0, the loss is 0 and not NaN as
-// in torch: of no rows it is 0 above. The class weights have no gradient.
+// Ignored rows are left out and have a gradient of 0. If all are ignored, or W is 0, the loss is 0, as with no rows above;
+// torch gives NaN. The class weights have no gradient.
 template <class T, std::integral Target>
 void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                            std::type_identity_t<matrix<const T>> logits, const Target* targets,
@@ -46,7 +46,7 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
 
 namespace detail {
 
-// Reading a logit that is not there must not happen, whatever a data file says.
+// Throws input_error if a target is neither a class nor ignored: bad data must not cause reads out of bounds.
 template <std::integral Target>
 void check_classes(const Target* targets, std::size_t rows, std::size_t classes, const std::int64_t* ignored = nullptr) {
   for (std::size_t row = 0; row < rows; ++row) {

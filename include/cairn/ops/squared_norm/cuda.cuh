@@ -14,7 +14,7 @@ namespace cairn {
 
 namespace detail {
 
-// In double: squares of gradients leave the range of floats long before the gradients do.
+// Computed in double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
 struct square_of {
   std::size_t count;

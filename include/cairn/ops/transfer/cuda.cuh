@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// From and to memory that staging() gave, the host goes on at once; with other memory of the host the runtime may make it wait.
+// With memory from staging() the host continues at once; with other memory of the host the runtime may make it wait.
 template <class T>
 void upload(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;

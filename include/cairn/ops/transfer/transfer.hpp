@@ -7,12 +7,13 @@
 
 namespace cairn {
 
-// `count` elements of the host at `from` to the device's memory at `to`. They are read when the queue gets there: until an event
-// behind it is reached they must stay as they are.
+// Copies `count` elements of the host at `from` to the device's memory at `to`. They are read when the queue gets there, and
+// must not change until an event recorded after this is reached.
 template <class T>
 void upload(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
 
-// `count` elements of the device at `from` to the host's memory at `to`. They are there when an event behind it is reached.
+// Copies `count` elements of the device at `from` to the host's memory at `to`. They are there when an event recorded after
+// this is reached.
 template <class T>
 void download(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
 

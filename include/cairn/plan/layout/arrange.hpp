@@ -16,13 +16,13 @@ namespace cairn::detail {
 // The ways to arrange, in the order in which they are tried.
 enum class attempt : unsigned char { slots, stack, life, peak };
 
-// How many rounds a quadratic attempt may take: about `effort` looks at a buffer in all.
+// The rounds that a quadratic attempt may take, at most 200: about `effort` looks at a buffer in all.
 constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
   const std::size_t rounds = effort / (count * count + 1);
   return rounds < 200 ? rounds : 200;
 }
 
-// One attempt. Returns the extent; the largest number if there are too many buffers to try it.
+// Makes one attempt. Returns the extent, or the largest number if there are too many buffers for it.
 template <std::size_t Capacity>
 constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count, std::size_t bound, std::size_t fence,
                                  std::size_t effort) {
@@ -34,13 +34,13 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
   return one_by_one<Capacity>(buffers, count, fence, by).place(bound, rounds);
 }
 
-// Offsets for buffers that come in the order of their births, so that no two that live at the same time overlap, in
-// as little memory as it finds; returns how much that is. `bound` is the most that lives at once. Pinned buffers stay
-// where they are, and no other lies across `fence`, where one slice of memory ends and the next begins.
+// Sets the offsets of buffers, given in the order of their births, so that no two that live at the same time overlap. Returns
+// the extent, the least that it finds. `bound` is the most bytes alive at once. Pinned buffers stay where they are, and no
+// other lies across `fence`, where one slice of memory ends and the next begins.
 //
-// Packing is NP-hard in general; for buffers of one size it is not, and the lifetimes of a training step are nearly
-// nested: for these the second attempt, which is linear too, is nearly always tight. The others are tried only when it
-// is not, and when there are few enough buffers for the compilers' default limits.
+// Packing is NP-hard in general. For buffers of one size it is not, and the first attempt is for these. The lifetimes of a
+// training step are nearly nested: for these the second attempt, which is linear too, is nearly always tight. The others are
+// tried only if it is not, and if there are few enough buffers for the compilers' default limits.
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {

@@ -26,7 +26,7 @@ struct buffer {
 // No buffer lies across a fence, where one slice of memory ends and the next begins.
 inline constexpr std::size_t no_fence = static_cast<std::size_t>(-1);
 
-// The bytes that live at each op. No arrangement can be smaller than the most of them.
+// The bytes alive at each op. No arrangement can be smaller than their maximum.
 template <std::size_t Ops>
 constexpr plain_array<std::size_t, plus(Ops, 1)> live_bytes(std::span<const buffer> buffers, std::size_t ops = Ops) {
   plain_array<std::size_t, plus(Ops, 1)> live(ops + 1);
@@ -41,10 +41,10 @@ constexpr plain_array<std::size_t, plus(Ops, 1)> live_bytes(std::span<const buff
   return live;
 }
 
-// The most of them at any op, without a list of all.
+// Their maximum over all ops, without a list of them.
 template <std::size_t Ops>
 constexpr std::size_t most_live(std::span<const buffer> buffers, std::size_t ops = Ops) {
-  plain_array<std::size_t, plus(Ops, 2)> change(ops + 2); // modulo 2^64: what goes may be more than what comes
+  plain_array<std::size_t, plus(Ops, 2)> change(ops + 2); // modulo 2^64: a difference may be negative
   const buffer* const all = buffers.data();
   const std::size_t count = buffers.size();
   for (std::size_t i = 0; i < count; ++i) {

@@ -9,11 +9,11 @@
 
 namespace cairn::detail {
 
-// Where nearly all buffers have one size, as in a network of equal layers, memory is cut into slots of that size, and each
-// buffer takes a free one when it is born: as many slots as live at once, which is the least possible (intervals are
-// coloured so with the fewest colours). The few of other sizes come after, each at the lowest free place. Returns the
-// extent, or no_fence if it would be above `bound` or more than a few have other sizes: then others have to try, and it
-// has cost little.
+// Arranges buffers of which nearly all have one size, as in a network of equal layers. Memory is cut into slots of that size,
+// and each buffer takes a free one when it is born. This needs as many slots as buffers live at once, the least possible
+// (intervals are coloured in this way with the fewest colours). The few buffers of other sizes come after, each at the lowest
+// free place. place() returns the extent, or no_fence if that is above `bound` or if more than `few` buffers have other sizes:
+// then other attempts follow, and this one has cost little.
 template <std::size_t Capacity>
 class equal_slots {
 public:
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  // The size of most, found by a vote: whatever more than half of them have is left over.
+  // The size of most buffers, found by a vote: a size that more than half of them have wins.
   constexpr bool find_unit() {
     std::size_t votes = 0;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -47,8 +47,8 @@ private:
     return unit_ != 0;
   }
 
-  // Slots in use are kept in the order in which they become free, the next one last: lives nest, and so a new one nearly
-  // always belongs there too. Those that are free lie on a stack.
+  // Slots in use are sorted by the time at which they become free, the next one last: lifetimes nest, so a new slot nearly
+  // always belongs there too. Free slots are on a stack.
   constexpr bool place_equal(std::size_t most) {
     std::uint32_t* const death = death_.items; // of the buffers in use
     std::size_t* const at = used_.items;
@@ -75,7 +75,7 @@ private:
     return true;
   }
 
-  // At the lowest place that is free for as long as it lives.
+  // Places a buffer of another size, at the lowest place that is free for as long as it lives.
   constexpr void place_other(std::size_t k) {
     buffer& b = buffers_[other_[k]];
     std::uint32_t* const taken = death_.items; // 1 + k: a slot that is not free

@@ -13,13 +13,13 @@
 
 namespace cairn::detail {
 
-// What an operand is, as one number: nothing (0), a region of others (its number), or buffer b of our own (regions + b).
+// The memory of an operand, as one number: none (0), a region of others (its number), or buffer b of our own (regions + b).
 using holder = std::uint32_t;
 
 constexpr holder lent(region r) { return static_cast<holder>(r); }
 constexpr bool is_own(holder h) { return h >= regions; }
 
-// How many buffers a schedule has, if nothing is done in place.
+// The number of buffers of a schedule, if nothing is done in place.
 constexpr std::size_t most_buffers(const chain& c, std::span<const op> ops) {
   std::size_t sum = 1 + c.windows.size(); // the gradient at the loss
   const auto there = [&c](const bytes& b) { return b.per_sample * c.batch + b.per_batch != 0 ? 1U : 0U; };
@@ -47,7 +47,7 @@ struct lifetimes {
   std::size_t count = 0;
   plain_array<operands_of<holder>, plus(Ops, 1)> uses{};
   plain_array<holder, Windows> windows{}; // of the chain
-  holder output_buffer = 0;               // this one became the output of others in place: it lies there, and counts no bytes
+  holder output_buffer = 0;               // this buffer became the output of others in place: it lies there, and counts no bytes
 
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
@@ -70,7 +70,7 @@ public:
       const op& o = ops[t];
       operands_of<holder>& uses = uses_[t];
       now_ = static_cast<std::uint32_t>(t);
-      // A discard is no use: a buffer lives until the last op that works on it.
+      // A discard is not a use: a buffer lives until the last op that works on it.
       if (o.kind == op_kind::discard_value) uses.input = values_.items[o.position];
       else if (o.kind == op_kind::forward) forward(o, uses);
       else if (o.kind == op_kind::backward) backward(o, uses);
@@ -121,7 +121,7 @@ private:
     if (beside.per_sample + beside.per_batch != 0) uses.workspace = make(beside);
   }
 
-  // Where stage i puts its value.
+  // The memory for the value of stage i.
   constexpr holder result_of(std::size_t i, const stage& s) {
     if (i < reshaped_inputs_) return lent(region::input);
     const bool in_place =
@@ -133,7 +133,7 @@ private:
     return in_place ? values_.items[i] : make(bytes_of(i + 1));
   }
 
-  // The gradient of the last value comes in: in the value's place, if that is not read again.
+  // The gradient of the last value comes in, in the value's place if that is not read again.
   constexpr void loss(operands_of<holder>& uses) {
     const std::size_t n = c_.size();
     const std::size_t next = next_work(ops_, now_);
@@ -165,13 +165,13 @@ private:
     uses.input_gradient = use(gradients_.items[i]);
   }
 
-  // The windows that are open during the backward of stage i.
+  // Opens, uses and closes the windows that are there during the backward of stage i.
   constexpr void use_windows(std::size_t i) {
     for (; opened_ < window_count_ && c_.windows[opened_].from == i; ++opened_)
       out_.windows[opened_] = make(c_.windows[opened_].bytes);
     for (std::size_t w = closed_; w < opened_; ++w)
       if (c_.windows[w].to <= i) use(out_.windows[w]);
-    while (closed_ < opened_ && c_.windows[closed_].to >= i) ++closed_; // two may close the other way round
+    while (closed_ < opened_ && c_.windows[closed_].to >= i) ++closed_; // two may close in the other order
   }
 
   const chain& c_;
@@ -192,8 +192,8 @@ private:
   operands_of<holder>* const uses_ = out_.uses.items;
 };
 
-// All four are upper bounds, or at_run_time. An op makes two buffers at most, or three with a discard to come; windows
-// come on top.
+// Traces a schedule. All four parameters are upper bounds, or at_run_time. An op makes at most two buffers, or three with a
+// discard to come; windows come on top.
 template <std::size_t Stages, std::size_t Ops, std::size_t Buffers = Ops == at_run_time ? at_run_time : 2 * Ops + 4,
           std::size_t Windows = Ops == at_run_time ? at_run_time : 0>
 constexpr lifetimes<Ops, Buffers, Windows> trace(const chain& c, std::span<const op> ops) {

@@ -11,9 +11,9 @@ namespace cairn::detail {
 
 enum class importance : unsigned char { life, peak };
 
-// Places buffers in an order of importance, each at the lowest place that is free for as long as it lives: the
-// longest lives first, or first what is alive when most is. Then it improves the order: of what ends above the bound
-// the highest is more important than it seemed. Quadratic.
+// Places buffers in an order of importance, each at the lowest place that is free for as long as it lives. The longest lives
+// come first, or those buffers that are alive when memory is fullest. Then it improves the order: while the extent is above the
+// bound, the highest buffer becomes the most important. Quadratic.
 template <std::size_t Capacity>
 class one_by_one {
 public:
@@ -60,7 +60,7 @@ private:
     }
   }
 
-  // The most that is alive at any time in the life of each; that is always at the birth of one.
+  // The most bytes alive at any time in the life of each buffer; that maximum is always at the birth of some buffer.
   constexpr void find_peaks(std::size_t* peak) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const std::uint32_t now = buffers_[i].birth;
@@ -98,7 +98,7 @@ private:
     return end;
   }
 
-  // Those placed so far are in the order of their offsets, so one look at each will do.
+  // The buffers placed so far are sorted by offset, so one look at each is enough.
   constexpr std::size_t lowest(const buffer& b) const {
     std::size_t from = 0;
     for (std::size_t k = 0; k < placed_; ++k) {

@@ -9,8 +9,8 @@
 
 namespace cairn::detail {
 
-// Stacked buffers first, one on the other from the bottom up; then the others beside the stack, each at the lowest
-// place that is free for as long as it lives. As an other buffer meets only a few of its kind, this is linear.
+// Places stacked buffers first, one on the other from the bottom up. Then it places the others beside the stack, each at the
+// lowest place that is free for as long as it lives. As such a buffer meets only a few of its kind, this is linear.
 template <std::size_t Capacity>
 class stack_first {
 public:
@@ -21,8 +21,8 @@ public:
   stack_first(const stack_first&) = delete;
   stack_first& operator=(const stack_first&) = delete;
 
-  // Whatever ends above `bound` is placed before all others in the next round. Returns the least extent of all
-  // rounds; the buffers have the offsets of that round.
+  // Places the buffers in rounds: those that end above `bound` are placed before all others in the next round. Returns the
+  // least extent of all rounds; the buffers have the offsets of that round.
   constexpr std::size_t place(std::size_t bound, std::size_t rounds) {
     std::size_t best = place_others();
     if (best <= bound || rounds == 0) return best; // the usual case
@@ -46,11 +46,11 @@ private:
     for (std::size_t j = 0; j < others_; ++j) kept_.items[j] = buffers_[other_.items[j]].offset;
   }
 
-  // Others of one sort, in the order of their births. A long life among many short ones would make each of these look
-  // at all that were born since; so the two sorts have a row each.
+  // The others of one sort, long-lived or short-lived, in the order of their births. In a common row every short-lived buffer
+  // would look at all that were born since a long-lived one; so the two sorts have a row each.
   struct row {
     explicit constexpr row(std::size_t count) : members(count + 1), reach(count + 1) {}
-    per_buffer<std::uint32_t> members; // which of the others
+    per_buffer<std::uint32_t> members; // indices among the others
     per_buffer<std::uint32_t> reach;   // the last death of this member and those before it
     std::size_t size = 0;
 
@@ -61,9 +61,9 @@ private:
   };
   static constexpr std::uint32_t long_life = 16;
 
-  // Offsets of the stacked, and for each of the others the highest top of the stack that it sees. What is pinned is
-  // in the stack from the very first op on: a slice of its own. A stacked buffer on which no other is put,
-  // or that does not live long, can as well lie elsewhere.
+  // Finds the offsets of the stacked buffers and, for each of the others, the highest top of the stack during its life. Pinned
+  // buffers are in the stack from the very first op on, in a slice of their own. A stacked buffer that carries no other, or
+  // that does not live long, counts as one of the others.
   constexpr void stack() {
     per_buffer<std::uint32_t> stacked(count_ + 1);
     per_buffer<std::uint32_t> alive(count_ + 1);
@@ -116,7 +116,7 @@ private:
     rows_[b.death - b.birth > long_life ? 1 : 0].add(j, b.death);
   }
 
-  // The first to be placed are those that see the stack grow; the last those of a single op.
+  // Others that live while the stack grows are placed first, those of a single op last.
   constexpr void order() {
     per_buffer<std::uint32_t> later(count_ + 1);
     per_buffer<std::uint32_t> last(count_ + 1);
@@ -178,8 +178,8 @@ private:
     return from;
   }
 
-  // Those of the others that have a place in this round and are alive with b. This is where a long chain's plan takes
-  // the compiler longest: so nothing is called, and what is looked at often is a variable.
+  // Finds the others that have a place in this round and live at the same time as b. In the plan of a long chain the compiler
+  // spends most of its time here: so nothing is called, and members that are read often are copied to variables.
   constexpr std::size_t find_near(std::size_t j, const buffer& b) {
     const buffer* const buffers = buffers_;
     const std::uint32_t* const other = other_.items;
@@ -220,7 +220,7 @@ private:
   per_buffer<std::size_t> floor_{count_ + 1};
   per_buffer<char> grown_{count_ + 1};
   per_buffer<std::uint32_t> from_[2]{per_buffer<std::uint32_t>(count_ + 1),
-                                     per_buffer<std::uint32_t>(count_ + 1)}; // where each would stand in each row
+                                     per_buffer<std::uint32_t>(count_ + 1)}; // the position of each in each row
   per_buffer<std::uint32_t> order_{count_ + 1};
   per_buffer<std::uint32_t> placed_{count_ + 1}; // in which round
   per_buffer<std::uint32_t> near_{count_ + 1};

@@ -15,7 +15,7 @@ namespace cairn {
 
 namespace detail {
 
-// The cheapest known schedule of a chain within so many bytes. The next candidate lives in fewer than this one does.
+// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
 template <class Solved, std::size_t Within>
 struct solved_candidate {
   static constexpr std::size_t live = [] {
@@ -36,7 +36,7 @@ constexpr auto first_solved() {
   else return std::type_identity<solved_candidate<Solved, Bytes>>{};
 }
 
-// Where everything can be stored there is nothing to solve.
+// If everything can be stored, there is nothing to solve.
 struct everything : store_all {
   using next = void;
 };
@@ -56,7 +56,7 @@ struct too_long_message {
   }
 };
 
-// A chain that is beyond the compiler: the diagnostic of an error (core/explain.hpp).
+// A chain that is too long for the compiler: the diagnostic of an error (core/explain.hpp).
 template <std::size_t Stages>
 struct too_long_for_the_compiler : too_long_message {};
 
@@ -69,7 +69,7 @@ struct fraction_message {
 };
 
 struct solved_in_the_compiler {
-  // A longer chain would take more than some seconds, and then end in a compiler's own limits.
+  // A longer chain would take more than some seconds, and then exceed a compiler's own limits.
   static constexpr std::size_t most_different = 128;
   static constexpr std::size_t most_repeated = 1024;
 
@@ -91,25 +91,25 @@ struct solved_in_the_compiler {
 
 } // namespace detail
 
-// The cheapest schedule whose arena keeps within this many bytes, solved by the compiler from the network's own bytes and
-// FLOPs, workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too
-// small is an error that states the least possible number.
+// The cheapest schedule whose arena has at most this many bytes, solved by the compiler from the network's own bytes and FLOPs,
+// workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
+// error that states the least possible number.
 //
-// Searched are the schedules that store what they store until its backward (stretch.hpp), and of a chain of more than 20
-// stages those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
-// the network and the compiler. Of a chain of more than 150 stages the last few values are not saved: the schedules that do
-// run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages, or of more than 1024
-// that repeat themselves, is refused: memory_curve solves it when the program runs, as it does budgets that are known only
-// then.
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
+// stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
+// the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
+// schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
+// or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that are
+// known only then.
 //
-// Inside of a network, around a block, it limits the block's own tape and workspace: not the values at its two ends, which
-// are the network's.
+// Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
+// belong to the network.
 template <std::size_t Bytes>
 struct budget : detail::solved_in_the_compiler {
   static constexpr std::size_t bytes = Bytes;
 };
 
-// A budget of so many hundredths of what store_all needs.
+// A budget of `Percent` hundredths of what store_all needs.
 template <std::size_t Percent>
 struct budget_fraction : detail::solved_in_the_compiler, detail::fraction_message {
   static constexpr std::size_t asked = Percent;

@@ -16,16 +16,14 @@
 
 namespace cairn::detail {
 
-// How many units a stretch has at most (ruler.hpp), and how many marks a front: the more there is to do, the fewer can a
-// compiler afford.
+// The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
 constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
-// Of a longer chain a compiler could not plan the schedules of the very least bytes: they run each stage hundreds of times.
+// For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
 constexpr bool solves_beginnings(std::size_t stages) { return stages <= 150; }
 
-// Costs in units of which a whole step has about this many: a compiler adds small numbers faster, as it stores each only
-// once.
+// The number of cost units of a whole step, about: a compiler adds small numbers faster, as it stores each only once.
 inline constexpr std::uint64_t cost_units = 131072;
 
 template <std::size_t Stages>
@@ -38,7 +36,7 @@ constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
   return table;
 }
 
-// The jobs of a chain in batches, and where the result of each is: number / in_batch is its batch, the rest its number
+// The jobs of a chain in batches, and the place of each result: number / in_batch is its batch, number % in_batch its index
 // among the batch's fronts or units.
 inline constexpr std::size_t in_batch = 32;
 template <std::size_t Jobs, std::size_t Places>
@@ -90,7 +88,7 @@ struct budget_solver {
   struct finder {
     const view* batches; // those that are done
     std::size_t count;
-    view now; // the one under way
+    view now; // the one in progress
 
     constexpr const front& at(std::size_t place) const {
       const std::size_t number = list.at[place], batch = number / in_batch;
@@ -129,7 +127,7 @@ struct budget_solver {
   }
 };
 
-// So many batches, from the first one on.
+// The first `Count` batches.
 template <class Of, std::size_t Count>
 struct batches {
   using view = typename Of::view;
@@ -150,13 +148,13 @@ struct batches<Of, 0> {
   static constexpr const typename Of::view* at = nullptr;
 };
 
-// The ways of a whole chain.
+// The solution of a whole chain.
 template <class Source, std::size_t Budget>
 struct budget_solution : budget_solver<Source, Budget> {
   using base = budget_solver<Source, Budget>;
   static constexpr std::size_t count = (base::job_count + in_batch - 1) / in_batch;
 
-  // From the first batch on: else each would be evaluated inside the next, too deep for a long chain.
+  // Starts with the first batch: otherwise each would be evaluated inside the next, too deep for a long chain.
   template <std::size_t... Number>
   static constexpr const typename base::view* solve_all(std::index_sequence<Number...>) {
     const typename base::view* const each[]{batches<base, Number + 1>::at...};

@@ -18,11 +18,11 @@ struct job {
   constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
 };
 
-// All jobs of a chain, each after those that it needs; what is a copy of something further below is left out. Interior
-// stretches come by their level and their units, each level's units before its stretches; then those that begin with the
-// chain, by their length.
+// All jobs of a chain, each after those that it needs, without copies of something further below. Interior stretches come by
+// their level and their number of units, each level's units before its stretches. Then come those that begin with the chain, by
+// their length.
 //
-// Everything has a place, too: a number that is found without a search.
+// Every stretch and unit also has a place: a number that is found without a search.
 template <std::size_t Stages>
 class catalogue {
 public:
@@ -43,7 +43,8 @@ public:
   }
 
   constexpr std::size_t places() const { return places_; }
-  // By level and first stage: the place of a stretch of 0 units, if it is a copy, and if it is none.
+  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
+  // others.
   constexpr const std::uint32_t* copies() const { return copy_.items; }
   constexpr const std::uint32_t* rows() const { return own_.items; }
 
@@ -73,7 +74,7 @@ public:
           const std::size_t end = along.tick(level, k + (units == 0 ? 1 : units));
           if (units == 0 && end > stages_) continue; // nothing is above it
           if (along.steps_back(first, end - 1, level) != 0) continue;
-          if (units != 0 && level != 0 && along.units(level - 1, first, end) <= along.most) continue; // of a lower level
+          if (units != 0 && level != 0 && along.units(level - 1, first, end) <= along.most) continue; // belongs to a lower level
           add({first, end - 1, {}}, units == 0 ? level : 0, visit);
         }
     for (std::size_t end = 1; end <= stages_ + 1; ++end) {

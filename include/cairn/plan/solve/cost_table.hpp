@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// What one stage costs, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
+// The costs of one stage, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
 struct stage_cost {
   std::uint64_t forward = 0;
   std::uint64_t tape = 0; // a forward that leaves the output out, if it can
@@ -25,7 +25,7 @@ namespace detail {
 // One stage as a solver sees it: bytes at the chain's batch, and costs.
 struct entry {
   std::size_t input = 0, output = 0;                   // values i and i + 1
-  std::size_t output_gradient = 0, input_gradient = 0; // 0: lent, or not made
+  std::size_t output_gradient = 0, input_gradient = 0; // 0: borrowed, or not made
   std::size_t tape = 0;
   std::size_t tape_workspace = 0, plain_workspace = 0, backward_workspace = 0;
   std::size_t windows = 0; // of gradients that are there from a backward above to this one or one below
@@ -34,7 +34,7 @@ struct entry {
   bool in_place_forward = false, in_place_backward = false;
   bool tape_alone = false; // forward can make the tape and leave the output out
 
-  // What has to be kept from a forward to the backward, besides the input.
+  // The bytes to be kept from a forward to the backward, besides the input.
   constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
   constexpr bool operator==(const entry&) const = default;
 };
@@ -58,14 +58,14 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
   cost_table<Stages> out(n + 1);
   entry* const entries = out.data();
   const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
-  std::size_t ours = c.lent ? n : n + 1; // the gradients below this one; those above lie on the lent one
+  std::size_t ours = c.lent ? n : n + 1; // gradients below this one are our own; those above lie on the borrowed one
   while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
   const auto gradient = [&](std::size_t k) -> std::size_t {
     if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
     if (k == n) return c.value_bytes(n); // it comes in where the value lies
     return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
   };
-  // A window counts in the backwards of its stages as a workspace does, and in all that runs between two of them.
+  // A window counts in the backwards of its stages as a workspace does, and in everything that runs between two of them.
   for (const gradient_window& w : c.windows) {
     const std::size_t bytes = align_up(w.bytes);
     for (std::size_t i = w.to; i <= w.from; ++i) entries[i].backward_workspace += bytes;

@@ -8,28 +8,28 @@
 
 namespace cairn::detail {
 
-// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below nothing.
+// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below 0.
 struct marks {
   std::int64_t budget = 0;
   std::int64_t count = 1;
   std::int64_t distance = budget / count + 1;
 
   constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
-  // The first mark of at least so many bytes, of which the budget is not less.
+  // The first mark of at least `bytes`, which are at most the budget.
   constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
 };
 
-// What a compiler knows of the ways to walk a stretch back: for every mark the cheapest way that it has seen of those
-// within so many bytes, and the way of the least bytes. Bytes are exact. Nothing is rounded, so nothing fits by rounding
-// alone, and no error adds up; what is lost is a way that is cheaper than another but ends between the same two marks.
+// The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
+// the least bytes. Bytes are exact. They are not rounded, so nothing fits by rounding alone, and no error adds up. Of several
+// ways that end between the same two marks only the cheapest is kept.
 template <std::size_t Marks>
 struct marked_front {
   static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
 
   std::uint64_t cost[Marks + 1]{};
-  std::int64_t slack[Marks + 1]{};  // so far below the mark are the bytes of the way
+  std::int64_t slack[Marks + 1]{};  // the bytes of the way are this far below the mark
   std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
-  std::size_t low = Marks + 1;      // the first mark that has a way. At the one before it stands that of the least bytes
+  std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
   std::size_t high = Marks + 1;     // from this mark on nothing runs twice
   need least{};
   std::uint16_t least_begin = 0;
@@ -39,7 +39,7 @@ struct marked_front {
   constexpr marked_front() = default;
   constexpr explicit marked_front(const marks& m) : all(m) {}
 
-  // One way only.
+  // Makes this the front of one way only.
   constexpr void be(const need& only) {
     least = only;
     const auto bytes = static_cast<std::int64_t>(only.bytes);
@@ -49,21 +49,21 @@ struct marked_front {
     finish();
   }
 
-  // Several ways, none of which costs less than `cheapest`: offers, then finish().
+  // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
   constexpr void clear(std::uint64_t cheapest) {
     for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
     least = {static_cast<std::size_t>(-1), endless};
     full = cheapest;
   }
 
-  // The front of a part that is not there.
+  // The front of an empty part.
   constexpr marked_front nothing() const {
     marked_front out{all};
     out.be({});
     return out;
   }
-  // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
-  // first ops, costs add up.
+  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
+  // the first ops, and costs add up.
   constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
     join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
   }
@@ -73,7 +73,7 @@ struct marked_front {
     for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
   }
 
-  // How the cheapest way within so many bytes begins, or the way of the least bytes if none is known.
+  // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
   constexpr std::uint16_t within(std::size_t bytes) const {
     const auto given = static_cast<std::int64_t>(bytes);
     if (low > Marks) return least_begin;
@@ -83,7 +83,7 @@ struct marked_front {
     return m < low ? least_begin : begin[m];
   }
 
-  // The cheapest way: it is found again within these bytes, or more.
+  // The cheapest way. It is found again within these bytes, or more.
   constexpr need cheapest() const {
     if (low > Marks) return {0, endless};
     std::size_t m = Marks;
@@ -99,8 +99,8 @@ private:
     begin[m] = how;
   }
 
-  // The inner loop of the compiler's solver. Where the parts stand in their own fronts is computed; a search would take
-  // four times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
+  // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
+  // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
   static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
                              const need& own, std::uint16_t how) {
     const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
@@ -122,7 +122,7 @@ private:
     const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
     const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
     const std::uint64_t offered = own.cost;
-    // More bytes never cost more: where the last of some marks is no better than the first was, none of them is.
+    // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
     for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
       const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
       if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {

@@ -10,7 +10,7 @@
 
 namespace cairn::detail {
 
-// One way to walk a stretch back: the most bytes that live meanwhile, what it costs, and how it begins (recurrence.hpp).
+// One way to walk a stretch back: its cost, the most bytes alive meanwhile, and how it begins (recurrence.hpp).
 struct way {
   std::uint64_t cost = 0;
   std::uint64_t bytes : 44 = 0; // up to 16 TiB
@@ -24,12 +24,12 @@ constexpr way way_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
 }
 #pragma GCC diagnostic pop
 
-// The ways of a stretch that no other is as good as in both bytes and cost: the more bytes, the less cost.
+// The ways of a stretch for which no other is as good in both bytes and cost: the more bytes, the less cost.
 struct front_view {
   const way* ways = nullptr;
   std::size_t count = 0;
 
-  // How the cheapest within so many bytes begins.
+  // The beginning of the cheapest way within `bytes`.
   std::size_t within(std::size_t bytes) const { return ways[up_to(bytes) - 1].begin; }
 
   need cheapest() const {
@@ -37,7 +37,7 @@ struct front_view {
     return {ways[count - 1].bytes, ways[count - 1].cost};
   }
 
-  // How many ways there are of at most so many bytes.
+  // The number of ways of at most `bytes`.
   std::size_t up_to(std::size_t bytes) const {
     std::size_t begin = 0;
     for (std::size_t end = count; begin < end;) {
@@ -49,13 +49,13 @@ struct front_view {
   }
 };
 
-// The front of one stretch while it is found: every way there is, or, of those whose bytes lie between two marks, the
-// cheapest; and always the way of the least bytes. Bytes are exact, so that what fits at all is never lost. A template, so
-// that a file which includes it and solves nothing does not pay for it.
+// The front of one stretch while it is being found: every way, or only the cheapest of those whose bytes lie between two marks;
+// and always the way of the least bytes. Bytes are exact, so a way that fits at all is always found. A template, so that a file
+// that includes it and solves nothing does not pay for it.
 template <class Way>
 class basic_pareto_front {
 public:
-  // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if it is negative.
+  // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if `marks` is negative.
   explicit basic_pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
 
   front_view view() const { return {known_.data(), known_.size()}; }
@@ -65,14 +65,14 @@ public:
     if (only.bytes <= most_) known_.push_back(way_of(only.cost, only.bytes, 0));
   }
   void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
-  // The front of a part that is not there.
+  // The front of an empty part.
   static front_view nothing() {
     static constexpr Way none{};
     return {&none, 1};
   }
 
-  // One division more: its parts run one after the other and so share the memory. Bytes are the most of both and of the
-  // first ops, costs add up.
+  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
+  // the first ops, and costs add up.
   void offer(const front_view& upper, std::size_t more, const front_view& lower, const need& own, std::size_t begin) {
     if (upper.count == 0 || lower.count == 0) return;
     const Way* u = upper.ways;

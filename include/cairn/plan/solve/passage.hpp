@@ -9,8 +9,8 @@
 
 namespace cairn::detail {
 
-// One way to pass a unit of a long stretch at once: forwards from its first stage to its end that store some of what its
-// backwards read; then what is above it is walked back; then the unit, each part of it in the cheapest way that it has.
+// One way to pass a unit of a long stretch at once. Forwards from its first stage to its end store some of what its backwards
+// read. Then the part above is walked back, and then the unit, each part of it in the cheapest way that it has.
 struct passage {
   static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
 
@@ -18,8 +18,8 @@ struct passage {
   std::size_t forward = 0; // the most bytes of the forwards, besides what the part above needs meanwhile
   std::size_t back = 0;    // the most bytes of the unit's walk back
   std::uint64_t cost = endless;
-  // Its splits, by the ticks inside of the unit, in `digit` bits each: 0 where there is none, 1 for one that does not tape,
-  // 2 for one that does, 3 + k where passage k of the unit below the tick ends.
+  // Its splits, `digit` bits for each tick inside the unit: 0 for none, 1 for one that does not tape, 2 for one that does, 3 +
+  // k where passage k of the unit below the tick ends.
   std::uint64_t splits = 0;
 };
 
@@ -38,8 +38,8 @@ struct chain_unit {
   constexpr std::size_t digit(std::size_t ticks) const { return ticks == 0 ? 2 : 8; }
 };
 
-// The passages of a unit: of those that keep about as much the cheapest; first those after which the value above belongs
-// to the unit, then those after which it does not.
+// The passages of a unit: the cheapest of those that keep about the same bytes. First come those after which the value above
+// belongs to the unit, then those after which it does not.
 template <std::size_t Kinds>
 struct passages {
   passage of[2 * Kinds]{};
@@ -51,7 +51,7 @@ struct passages {
     passage& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
     if (p.cost < known.cost || (p.cost == known.cost && p.more < known.more)) known = p;
   }
-  // Leaves out what costs no less than one that keeps less.
+  // Removes passages that cost no less than one that keeps less.
   constexpr void finish() {
     for (std::size_t half = 0; half < 2 * Kinds; half += Kinds)
       for (std::size_t k = half, best = 2 * Kinds; k < half + Kinds; ++k) {
@@ -61,8 +61,8 @@ struct passages {
   }
 };
 
-// Finds the passages of a unit within so many bytes: those up to one of its ticks, and then by one more split up to another.
-// find gives the fronts of stretches, and passages of smaller units.
+// Finds the passages of a unit within `most` bytes: it extends those up to one of the unit's ticks by one more split, up to
+// another tick. find gives the fronts of stretches, and passages of smaller units.
 template <std::size_t Kinds, std::size_t Stages, class Find>
 constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
                          passages<Kinds>& out) {

@@ -12,8 +12,8 @@
 
 namespace cairn {
 
-// The cheapest schedule of a solved chain whose arena, as it is laid out, is at most so many bytes. Throws an error that
-// states the least possible number if there is none: of all schedules of a short chain, else of those that are solved.
+// The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
+// error that states the least possible number: of all schedules of a short chain, else of those that are solved.
 template <class = void> // compiled by programs that call it
 detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
   const std::size_t best = solved.within(bytes);

@@ -11,12 +11,12 @@
 
 namespace cairn::detail {
 
-// How a way begins, in one number. 0 is the backward of the last stage at once; twice the stages below a split, and 1 if it
-// tapes (stretch.hpp); and behind all splits the passages of the first unit (passage.hpp). The ways of the parts are those
-// of the parts' own fronts that fit.
+// The beginning of a way is one number: 0 for the backward of the last stage at once; for a split, twice the number of stages
+// below it, plus 1 if it tapes (stretch.hpp); and after all splits the passages of the first unit (passage.hpp). The ways of
+// the parts are those in the parts' own fronts that fit.
 constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
 
-// The first unit of a stretch, if what is above it is a stretch that is solved; else one that ends behind it.
+// The first unit of a stretch, if the part above it is a stretch that is solved; else one that ends where the stretch ends.
 template <std::size_t Stages>
 constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
   const auto& along = ways.along;
@@ -26,7 +26,7 @@ constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s)
   return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
 }
 
-// Solves one stretch from the fronts of shorter ones: find(stretch) is that of a stretch.
+// Solves one stretch from the fronts of shorter ones; find(stretch) gives the front of a stretch.
 template <std::size_t Stages, class Find, class Front>
 constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
   if (ways.is_base(s)) return out.be(ways.base(s));
@@ -35,7 +35,8 @@ constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, co
     const division d = ways.at_once(s);
     out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  // The places of the parts, as catalogue.hpp has them; levels only grow below the split, and shrink above it.
+  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
+  // part's only falls.
   const auto& jobs = find.places();
   const std::uint32_t* const copies = jobs.copies();
   const std::uint32_t* const rows = jobs.rows();
@@ -74,14 +75,14 @@ constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, co
   out.finish();
 }
 
-// Writes the cheapest known way to walk a chain within so many bytes.
+// Writes the cheapest known way to walk a chain within a number of bytes.
 template <std::size_t Stages, class Find>
 class route_writer {
 public:
   constexpr route_writer(const divisions<Stages>& ways, const Find& find, route& out)
       : ways_(ways), find_(find), out_(out), open_(2 * ways.stages() + 2) {}
 
-  // The bytes must be enough. Returns what it needs: no more bytes, and at most the cost that its front says.
+  // `within` must be enough. Returns what the route needs: no more bytes, and at most the cost that the front says.
   constexpr need write(std::size_t within) {
     const std::size_t stages = ways_.stages();
     open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
@@ -114,14 +115,14 @@ private:
   struct open {
     stretch s{};
     std::size_t within = 0;
-    std::size_t beside = 0; // bytes that are kept by those around it
+    std::size_t beside = 0; // bytes that the stretches around it keep
   };
 
   constexpr void add(const open& now, const need& n) {
     if (all_.bytes < now.beside + n.bytes) all_.bytes = now.beside + n.bytes;
     all_.cost += n.cost;
   }
-  // What is below the split stays open, and the walk goes on above it.
+  // Leaves the part below the split open, and goes on above it.
   constexpr void split(open& now, std::size_t end, bool tapes) {
     const division d = ways_.split(now.s, end, tapes);
     add(now, {d.bytes, d.cost});

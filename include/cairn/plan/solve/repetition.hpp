@@ -7,19 +7,19 @@
 
 namespace cairn::detail {
 
-// Where a chain repeats itself: the stages [lowest + period, end) are each what the stage one period below is. A stretch
-// that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand stretches
-// that differ, not half a million.
+// The part of a chain that repeats itself: each of the stages [lowest + period, end) equals the stage one period below it. A
+// stretch that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
+// stretches, not half a million.
 struct repetition {
   std::size_t period = 0; // 0: it does not repeat itself
   std::size_t lowest = 0;
   std::size_t end = 0;
 
-  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what
-  // it reads decides how the stretch can stand.
+  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
+  // reads decides which standings the stretch can have.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
 
-  // How far below stretch [first, last] its first copy is, if only every so-manieth copy counts.
+  // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
     const std::size_t distance = every * period;
     if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
@@ -27,7 +27,7 @@ struct repetition {
   }
 };
 
-// The longest run of stages that repeat themselves at a period of at most `longest`, if that is half of the chain.
+// The longest run of stages that repeat themselves at a period of at most `longest`, if that is more than half of the chain.
 constexpr repetition find_repetition(const entry* entries, std::size_t stages, std::size_t longest = 16) {
   repetition best{};
   std::size_t most = stages / 2;

@@ -11,16 +11,16 @@
 
 namespace cairn::detail {
 
-// Which stretches of a chain are solved. Ticks of several levels stand at the borders between its stages: border b is the
-// one below stage b. Level 0 has ticks at all of them, each next level has every second tick of the one below, where of two
-// neighbours the one with the smaller value stays, as there a checkpoint is cheap; the chain's ends are ticks of all levels.
-// What lies between two ticks is a unit. A stretch is solved if on the highest level that has both of its ends it has at
-// most `most` units: a short one may begin and end anywhere, a long one has few places for it. But of the stretches that
-// begin with the chain, where the least memory is decided, all are solved if `solves_beginnings`: the last few bytes are
-// saved by walks from there to every single stage.
+// Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
+// is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
+// neighbours the one with the smaller value stays, as a checkpoint is cheap there. The chain's ends are ticks of all levels.
+// The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
+// of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
+// that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
+// every single stage.
 //
-// In a chain that repeats itself all copies have the same ticks until a level has one for each copy, and from there on
-// every second, fourth, eighth copy has one: of a thousand equal stages there are a few stretches on each level.
+// In a chain that repeats itself all copies have the same ticks until a level has one for each copy. On higher levels every
+// second, fourth, eighth copy has one: a thousand equal stages have only a few stretches to solve on each level.
 template <std::size_t Stages>
 class ruler {
 public:
@@ -29,7 +29,7 @@ public:
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
   std::size_t most;       // units of a stretch
-  std::size_t near = 0;   // of a stretch that begins with the chain, so many stages may be split off anywhere
+  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
@@ -56,9 +56,9 @@ public:
 
   // By border: the highest level that has it.
   constexpr const std::uint32_t* heights() const { return height_.items; }
-  // By level and border.
+  // By level and border: see below().
   constexpr const std::uint32_t* counts() const { return below_.items; }
-  // How many ticks of a level are below a border: the number of a tick among them.
+  // The number of ticks of a level below a border, which is also the number of the tick at that border.
   constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
   constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
   constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
@@ -72,7 +72,7 @@ public:
     const std::size_t a = height_.items[first], b = height_.items[end];
     return units(a < b ? a : b, first, end) <= most;
   }
-  // No split of a stretch is below this border.
+  // The lowest border at which a stretch may be split.
   constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
     if (first != 0) return first + 1;
     const std::size_t level = height_.items[end], number = below(level, end);
@@ -85,7 +85,7 @@ public:
     while (units(level, first, end) > most) ++level;
     return level;
   }
-  // How far below a stretch of so high a level its first copy is.
+  // The distance from a stretch of this level down to its first copy.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
     return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
   }
@@ -94,7 +94,7 @@ public:
   constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
 
 private:
-  // Of each two ticks of the highest level between two borders one stays for the next level.
+  // Keeps one of each two ticks of the highest level between two borders for the next level.
   constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
     std::size_t other = 0;
     for (std::size_t b = first; b < end; ++b) {

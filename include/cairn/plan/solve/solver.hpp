@@ -19,10 +19,10 @@
 
 namespace cairn {
 
-// How much of a curve is solved, and how exactly.
+// The extent and the accuracy of a curve to solve.
 struct curve_limits {
   std::size_t most = static_cast<std::size_t>(-1); // bytes: schedules that need more are left out
-  bool exact = false;                              // every point there is, in whatever time and memory that takes
+  bool exact = false;                              // every point there is, however much time and memory that takes
 };
 
 namespace detail {
@@ -31,7 +31,7 @@ struct no_progress {
   void operator()(double) const {}
 };
 
-// How many units a stretch has at most (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
+// The most units of a stretch (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
   const repetition r = find_repetition(table.items, stages);
   const std::size_t different = r.period == 0 ? stages : r.copies() + stages - r.end;
@@ -40,24 +40,24 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
 
 } // namespace detail
 
-// Solves a chain when the program runs: the whole curve of cost against memory at once, in exact bytes. Every stretch of
-// the chain has the Pareto front of its ways, and longer stretches join those of shorter ones; stretches of equal stages
-// are solved once. In a chain of more than 32 stages, of ways whose bytes are within 1 % of each other only the cheapest
-// is kept, and of one of more than about 128 that differ only the stretches of a ruler are solved (ruler.hpp); unless the
-// curve is to be exact.
+// Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Every stretch of the chain has
+// the Pareto front of the ways to walk it back, and longer stretches join the fronts of shorter ones; stretches of equal stages
+// are solved once. Unless the curve is to be exact, long chains are simplified. With more than 32 stages, of ways whose bytes
+// are within 1 % of each other only the cheapest is kept. With more than about 128 stages that differ, only the stretches of a
+// ruler are solved (ruler.hpp).
 //
-// Searched are the schedules that store what they store until its backward (stretch.hpp). The curve begins at the least
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp). The curve begins at the least
 // bytes that one of these needs.
 class solver {
 public:
-  // What a schedule on the curve needs: the most bytes that live while it runs, and what it costs.
+  // A schedule on the curve: the most bytes alive while it runs, and its cost.
   struct point {
     std::size_t bytes = 0;
     std::uint64_t cost = 0;
   };
 
-  // Costs are FLOPs for one sample, or those given, one for each stage, in any unit. progress(share) is called now and
-  // then with the share that is done, from 0 to 1.
+  // Costs are FLOPs for one sample, or `costs`, one for each stage, in any unit. progress(share) is called now and then with
+  // the share that is done, from 0 to 1.
   template <class Progress = detail::no_progress>
   explicit solver(const chain& c, std::span<const stage_cost> costs = {}, const curve_limits& limits = {},
                   Progress&& progress = {})
@@ -71,7 +71,7 @@ public:
   std::size_t size() const { return points_.size(); }
   const point& operator[](std::size_t i) const { return points_[i]; }
 
-  // The last point of at most so many bytes: size() if there is none.
+  // The last point of at most `bytes`: size() if there is none.
   std::size_t within(std::size_t bytes) const {
     std::size_t i = size();
     for (std::size_t k = 0; k < size() && points_[k].bytes <= bytes; ++k) i = k;
@@ -120,7 +120,7 @@ private:
     at_.resize(jobs_.places());
     detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.along.levels == 1 ? 7 : 8);
     const finder find{*this};
-    const auto splits = [&](const detail::job& j) { // about as many
+    const auto splits = [&](const detail::job& j) { // approximately
       const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.along.most;
       return static_cast<double>(length < most ? length : most);
     };
@@ -143,7 +143,7 @@ private:
       progress(done / all);
       told = done;
     });
-    // What a way of the front costs when it is written: at most what the front says.
+    // A way of the front costs at most what the front says. Writing it gives its real cost.
     const detail::front_view whole = find({0, stages, {}});
     for (std::size_t i = 0; i < whole.count; ++i) {
       route counted{chain_};

@@ -10,11 +10,11 @@
 
 namespace cairn::detail {
 
-// How a stretch of the chain stands when its walk begins.
+// The state of a stretch of the chain when its walk begins.
 //   owns: value `first` belongs to it: it counts the value's bytes, and may drop or overwrite it after its last read.
-//         Else the value is stored, and counted, beside the stretch.
-//   kept: the forward of stage `last` has run, and what its backward reads besides its input is there; its bytes count
-//         until that backward.
+//         Else the value is stored, and counted, outside the stretch.
+//   kept: the forward of stage `last` has run, and everything that its backward reads besides its input is there; those bytes
+//         count until that backward.
 struct standing {
   bool owns = false;
   bool kept = false;
@@ -24,26 +24,27 @@ struct standing {
 inline constexpr std::size_t standings = 4;
 constexpr standing standing_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
 
-// The stages [first, last] of a chain: value `first` is there, and the gradient of the last stage's output, unless the
-// stretch reaches the loss, which stands behind the stages as stage n. Walking it back makes the gradient of value `first`.
+// The stages [first, last] of a chain. Value `first` is there, and so is the gradient of the last stage's output, unless the
+// stretch reaches the loss, which counts as stage n, after all others. Walking the stretch back makes the gradient of value
+// `first`.
 struct stretch {
   std::size_t first = 0;
   std::size_t last = 0;
   standing how{};
 };
 
-// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it
-// tapes, the last of these forwards keeps what its backward reads. Or at_once: the backward of the last stage, and then
-// the part below.
+// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it tapes,
+// the last of these forwards keeps what its backward reads. The alternative is at_once: the backward of the last stage, and
+// then the part below.
 struct division {
   stretch upper{};
   stretch lower{};
   std::size_t more = 0;  // bytes that are kept while the upper part is walked, and that it does not count
-  std::size_t bytes = 0; // the most of these first ops
+  std::size_t bytes = 0; // the most during these first ops
   std::uint64_t cost = 0;
 };
 
-// What one stretch needs by itself.
+// The bytes and the cost of one stretch by itself.
 struct need {
   std::size_t bytes = 0;
   std::uint64_t cost = 0;
@@ -51,20 +52,22 @@ struct need {
 
 // The ways to walk a stretch back.
 //
-// A stretch runs forward to some stage, storing nothing on the way except, perhaps, what the backward of the last of
-// these forwards reads; then the part above is walked back, and then the part below, with value `first` at hand again
-// (Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for heterogeneous chains, Inria RR-9302,
-// arXiv 1911.13214, which has the first of the two; the second also lets what a stage stores serve as the checkpoint of
-// the part below it). Bytes are those that live while the ops run, as lifetimes.hpp counts them, with values made in
-// place, workspaces, tapes without a value, and windows of gradients. What is stored stays until its backward: among such
-// schedules the best division of every stretch gives the best schedule. One that drops something for a while may beat it:
-// against all schedules of chains of three to seven stages it is the cheapest for 98 % of the budgets of random chains and
-// of MLPs, at worst 1.23 times as dear, and for every budget of equal stages and of residual blocks; and one random chain
-// in 500 can do with fewer bytes (tests/plan/solve/solver.cpp, tests/bench/RESULTS.md).
+// A stretch runs forward to some stage. It stores nothing on the way except, perhaps, what the backward of the last of these
+// forwards reads. Then the part above is walked back, and then the part below, with value `first` at hand again. The first of
+// these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
+// heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
+// checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
+// place, workspaces, tapes without a value, and windows of gradients.
+//
+// Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
+// schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
+// the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
+// MLPs, at worst 1.23 times as dear; and one random chain in 500 can do with fewer bytes (tests/plan/solve/solver.cpp,
+// tests/bench/RESULTS.md).
 template <std::size_t Stages>
 class divisions {
 public:
-  // A stretch has at most so many units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
+  // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
       : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
         all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
@@ -85,7 +88,8 @@ public:
 
   constexpr std::size_t stages() const { return stages_; }
 
-  // No way to walk the stretch costs less: nothing runs twice. Unless the last backward reads nothing, or comes first.
+  // The least possible cost of walking the stretch: nothing runs twice. It is 0 if the last backward reads nothing, or comes
+  // first.
   constexpr std::uint64_t least_cost(const stretch& s) const {
     if (reads_nothing(table.items[s.last]) || is_at_once(s)) return 0;
     return base({s.last, s.last, {true, s.how.kept}}).cost + all_.items[s.last] - all_.items[s.first];
@@ -93,22 +97,22 @@ public:
   // The bytes that all stages of [first, end) store, if all of them do.
   constexpr std::size_t stored(std::size_t first, std::size_t end) const { return stored_.items[end] - stored_.items[first]; }
 
-  // Some stretches are no part of any other: what a stage has not stored cannot be there, the chain's input belongs to no
-  // stretch, and a value is stored beside one only if the stage that made it reads it.
+  // Can the stretch be a part of another one? Some cannot: items that a stage has not stored cannot be there, the chain's input
+  // belongs to no stretch, and a value is stored outside a stretch only if the stage that made it reads it.
   constexpr bool is_asked_for(const stretch& s) const {
     if (s.how.kept && (s.last == stages_ || !may_tape(s.first, s.last))) return false;
     if (s.how.owns) return s.first > 0;
     return s.first == 0 || table.items[s.first - 1].reads_output;
   }
   // May a split of a stretch tape stage i? In a long chain only if it is the first one, or needs no input for its backward:
-  // else what runs from the first stage to it would run again for that input.
+  // otherwise the stages from the first one to it would run again for that input.
   constexpr bool may_tape(std::size_t first, std::size_t i) const {
     const entry& e = table.items[i];
     return e.kept() != 0 && (i == first || along.levels == 1 || !e.reads_input);
   }
   constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
-  // Nothing but the gradient is missing for the last backward: it may be next. Or else, if its gradient is the smaller
-  // one, forwards below it come first.
+  // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
+  // the smaller one, forwards below it come first.
   constexpr bool is_at_once(const stretch& s) const {
     const entry& last = table.items[s.last];
     return s.first != s.last && s.last != stages_ && (reads_nothing(last) || (s.how.kept && !last.reads_input)) &&
@@ -119,7 +123,7 @@ public:
     return s.first != stages_ && !s.how.kept && table.items[s.first].kept() != 0;
   }
 
-  // One stage, or the loss.
+  // The need of one stage, or of the loss.
   constexpr need base(const stretch& s) const {
     const entry& e = table.items[s.first];
     const std::size_t own = owned(s);
@@ -144,8 +148,8 @@ public:
   }
 
   // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // so many units: see division. Numbers only, and no calls in the loop: a compiler that solves a chain comes by here ten
-  // thousand times.
+  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
+  // ten thousand times.
   template <class Offer>
   constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
     const entry& last = table.items[s.last];
@@ -158,7 +162,7 @@ public:
     const std::uint32_t* const below = along.counts();
     const std::size_t borders = stages_ + 2;
     const std::uint32_t low = height[s.first], high = height[s.last + 1];
-    std::size_t least = 0; // a border has a tick of this level, if both parts have so few units
+    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
     while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
     std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
     for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
@@ -176,8 +180,8 @@ public:
       if (below[upper + s.last + 1] - below[upper + end] > most) continue;
       const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
 
-      // The input of stage `end` is the checkpoint; the stage below will run again if its backward reads what that makes.
-      // If that reads nothing at all, value `first` is not read again, and may be overwritten.
+      // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
+      // backward reads nothing at all, value `first` is not read again, and may be overwritten.
       const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
       const bool frees = at_first && !e.reads_input;
       const bool is_read_no_more = frees && kept == 0 && s.how.owns;
@@ -185,7 +189,7 @@ public:
       if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
       if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
 
-      // What the backward of the stage below reads is kept from this forward on, and so serves as the checkpoint.
+      // The items that the backward of the stage below reads are kept from this forward on, and so serve as the checkpoint.
       const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
       const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
@@ -212,14 +216,14 @@ private:
   // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
   constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
 
-  // The backward of a stage while `beside` bytes live that are not its own.
+  // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
     return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() + e.backward_workspace;
   }
 
   std::size_t stages_;
-  plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of what is below a stage: forwards; and backwards
-  // Bytes: what all stages below store; the most that their forwards need, storing nothing; what each of these needs.
+  plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
+  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
   plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
 };
 

@@ -8,22 +8,22 @@
 
 namespace cairn::detail {
 
-// What an exception leaves behind that comes out of a step.
+// The state in which an exception leaves a step.
 struct left_behind {
   bool gradients = false; // there are some: the step is given up, and so are the micro-batches before it
   bool is_final = false;  // other ranks have seen part of it, or parameters may have changed: no step may follow it
-  bool by_all = false;    // it came where the ranks compare: what they differ in they all see, and can set right
+  bool by_all = false;    // thrown where the ranks compare: all of them see the difference, and can set it right
 };
 
-// The ranks of a job, as far as it matters here.
+// The properties of a job's ranks that matter here.
 struct other_ranks {
   bool wait_for_step = false;       // gradients are reduced: a ddp
-  bool wait_for_statistics = false; // and there are others
+  bool wait_for_statistics = false; // statistics are summed, and there are other ranks
 };
 
-// What it is follows from the ops that have begun, in the last of which the exception came. Before gradients are made, nothing
-// has happened. From the facts on the other ranks wait for this step's calls, and with sync_batch_norm from its first statistics
-// on. Behind the comparison parameters are updated.
+// Finds it from the ops that have begun; the exception was thrown in the last of them. Before gradients are made, nothing is
+// left behind. From `facts` on the other ranks wait for this step's calls; with sync_batch_norm, from its first statistics on.
+// After the comparison parameters are updated.
 constexpr left_behind left_behind_by(std::span<const step_op> list, std::size_t begun, const other_ranks& others) {
   left_behind out;
   for (std::size_t i = 0; i < begun; ++i) {

@@ -13,16 +13,16 @@ namespace cairn::detail {
 
 // A layer that sums over the ranks, as a step sees it.
 struct summed_stage {
-  std::size_t position = 0; // of the network's stage that it is, or in which it stands
+  std::size_t position = 0; // of the network's stage that it is, or that contains it
   bool in_backward = false; // it sums there too
   std::size_t complete = 0; // elements of the flat gradient buffer that are complete when its backward begins
 };
 
-// What a step is made of.
+// The parts from which a step is written.
 struct step_parts {
   std::span<const op> ops{}; // the schedule: of a training step, or of an evaluation
-  std::size_t loss = 0;      // which of them
-  // Where the gradients of each stage begin in the flat buffer, in elements, and behind the last stage's how many there are.
+  std::size_t loss = 0;      // the index of the loss among them
+  // The beginnings of the stages' gradients in the flat buffer, in elements, and after the last one the size of the buffer.
   std::span<const std::size_t> gradient_begin{};
   std::span<const bucket> buckets{};
   std::span<const summed_stage> sums{}; // in the order of the first forwards
@@ -36,15 +36,15 @@ constexpr std::size_t most_step_ops(const step_parts& of) {
   return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
 }
 
-// Writes the list of one kind of step, op by op. The order of a step stands here, and nowhere else.
+// Writes the list of one kind of step, op by op. This is the only place that decides the order of a step.
 //
-// What has nothing to do when the program runs is in the list all the same: on one rank nothing leaves and nothing is compared,
-// and without clipping there is no norm.
+// Ops that have no work at run time are in the list all the same: on one rank nothing is sent and nothing is compared, and
+// without clipping there is no norm.
 class step_writer {
 public:
   constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
 
-  // How many they are.
+  // Returns the number of ops.
   constexpr std::size_t write() {
     if (kind_ == step_kind::joined) return write_joined();
     put(step_op_kind::take_inputs, 0);
@@ -60,8 +60,9 @@ private:
     to_[count_++] = {kind, static_cast<std::uint32_t>(index), stage, is_inside_, complete_};
   }
 
-  // What a rank with samples does of the last micro-batch, but for its own work. How many micro-batches the others make it learns
-  // from the first statistics of each, so those are not here.
+  // A rank without samples takes part in the last micro-batch of the others: it makes the calls of that one, without work of
+  // its own. It learns the number of the others' micro-batches from the first statistics of each, so those calls are not in
+  // this list.
   constexpr std::size_t write_joined() {
     put(step_op_kind::facts, 0);
     if (of_.fused) put(step_op_kind::find, 0);
@@ -118,7 +119,7 @@ private:
     put(kind, index);
     is_inside_ = false;
   }
-  // The next of this stage that sums in backward; as many as there are: none.
+  // The next layer of this stage that sums in backward, or the number of layers if there is none.
   constexpr std::size_t next_sum(std::size_t position) {
     const std::size_t count = of_.sums.size();
     const summed_stage* const sums = of_.sums.data();
@@ -142,8 +143,8 @@ private:
     put(step_op_kind::update, updated_++);
   }
 
-  // After the backward pass what has not left leaves. Gradients that lie in one buffer are used when all are back, so that what
-  // fails on the way leaves every parameter as it was.
+  // Sends the remaining buckets after the backward pass. Gradients in one buffer are used only when all of them are back, so
+  // that a failure on the way leaves every parameter as it was.
   constexpr void end_of_step() {
     while (left_ < of_.buckets.size()) put_bucket();
     if (of_.fused) {

@@ -10,34 +10,33 @@
 
 namespace cairn {
 
-// What happens at one place of a training step. The first six are the schedule's ops; the others are what a trainer does
-// besides.
+// The kinds of ops in a training step. The first five are the schedule's ops; the others are a trainer's.
 enum class step_op_kind : unsigned char {
   forward,     // of a stage
   recompute,   // a forward that ran before in this step
   loss,        // and its gradient
   backward,    // of a stage
-  discard,     // of what is not read any more: it does no work
-  take_inputs, // inputs and targets come to where ops read them
-  facts,       // what ranks compare of their steps is written down; it leaves with the first bucket, or at once
-  statistics,  // a layer's sums over the ranks leave, and are waited for: inside the op before
-  reduce,      // a bucket of gradients leaves to be summed over the ranks
+  discard,     // marks what is not read any more: it does no work
+  take_inputs, // inputs and targets are brought to where ops read them
+  facts,       // what ranks compare of their steps is written down; sent with the first bucket, or at once
+  statistics,  // a layer's sums over the ranks are sent and waited for: inside the op before
+  reduce,      // a bucket of gradients is sent to be summed over the ranks
   wait,        // for the sums of a bucket
   compare,     // the facts of all ranks are there: they make the same step, or all of them throw
   find,        // a rank without samples sees whether the others make a step
   norm,        // of all gradients
-  clip,        // the factor by which gradients are too long
+  clip,        // the factor by which the norm of the gradients is too large
   update,      // of the parameters whose gradients are in a bucket
 };
 
-// One op of a step. `index`: of a schedule's op its place in the schedule; of statistics the layer's number among those that
-// sum over the ranks; of reduce, wait and update the bucket; else 0.
+// One op of a step. `index` is the position in the schedule for an op of the schedule; the layer's number among those that sum
+// over the ranks for statistics; the bucket for reduce, wait and update; else 0.
 struct step_op {
   step_op_kind kind = step_op_kind::forward;
   std::uint32_t index = 0;
-  std::uint32_t stage = 0; // of forward, recompute and backward: the stage of the network; of discard that of the schedule's op
-  // It begins inside the schedule's op before it, as soon as so many elements of the flat gradient buffer are complete. (A block
-  // is one op, and its layers finish their gradients one after another.)
+  std::uint32_t stage = 0; // the network's stage of forward, recompute, backward; for discard the schedule op's position
+  // It begins inside the schedule's op before it, as soon as `complete` elements of the flat gradient buffer are complete. (A
+  // block is one op, and its layers finish their gradients one after another.)
   bool is_inside = false;
   std::size_t complete = 0;
 
@@ -56,7 +55,7 @@ inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_ki
 
 } // namespace detail
 
-// The field's word for a kind: "recompute".
+// The name of a kind: "recompute".
 constexpr const char* name_of(step_op_kind kind) {
   constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
                                                         "take inputs", "facts",     "statistics", "reduce",   "wait",
@@ -64,7 +63,7 @@ constexpr const char* name_of(step_op_kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-// What a trainer can do, each a list of ops of its own.
+// The kinds of steps, each with a list of ops of its own.
 enum class step_kind : unsigned char {
   step,          // the last micro-batch, or the only one, and the update
   micro_batch,   // one whose gradients are kept for a step
@@ -86,8 +85,8 @@ struct step_list {
   constexpr std::span<const step_op> ops() const { return {storage.data(), count}; }
 };
 
-// A number of the calls in a list, in their order: ranks whose lists have the same one meet in every call of a step. What else
-// they do, and when, may differ.
+// A hash of the calls in a list, in their order. Ranks whose lists have the same hash meet in every call of a step; their other
+// ops, and the times at which they run, may differ.
 constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
   hash64 h;
   for (const step_op& o : list)

@@ -9,15 +9,14 @@
 
 namespace cairn::detail {
 
-// What makes ops of one kind.
+// A function that runs ops of one kind.
 using step_row = void (*)(void* self, const step_op&);
 
-// Walks a list of ops: calls the row of each in a table of functions, and knows no more of it. It can be left after any op and
-// gone on with.
+// Walks a list of ops: for each it calls its row in a table of functions. The walk can stop after any op and continue later.
 class step_walk {
 public:
   constexpr step_walk() = default;
-  // List and rows, one for each kind of op, stay with the caller. Rows are called with `self`.
+  // The list and the rows, one for each kind of op, belong to the caller. Rows are called with `self`.
   constexpr step_walk(std::span<const step_op> list, const std::array<step_row, step_op_kinds>& rows, void* self)
       : list_(list), rows_(rows.data()), self_(self) {}
 
@@ -31,15 +30,15 @@ public:
   constexpr void run() {
     while (!is_over()) run_one();
   }
-  // Inside of the op that is at work, the gradients below `complete` are: the ops that wait for no more begin.
+  // Called inside the running op when the gradients below `complete` are complete. Runs the ops that wait only for these.
   constexpr void finished(std::size_t complete) {
     while (!is_over() && next().is_inside && next().complete <= complete) run_one();
   }
-  // Leaves the rest out.
+  // Leaves out the rest of the list.
   constexpr void stop() { list_ = list_.first(begun_); }
 
   constexpr std::span<const step_op> list() const { return list_; }
-  // How many ops have begun: while an exception passes, the last of them is the one in which it came.
+  // The number of ops that have begun. While an exception passes, the last of them is the one that threw it.
   constexpr std::size_t begun() const { return begun_; }
 
 private:

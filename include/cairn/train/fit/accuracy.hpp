@@ -16,13 +16,13 @@ namespace cairn {
 
 namespace detail {
 
-// What a network puts out: a tensor_view, or anything else with rows of one shape.
+// The outputs of a network: a tensor_view, or another type with rows of one shape.
 template <class Outputs>
 concept scores = numbers<Outputs> && requires(const Outputs& outputs) {
   { outputs.sample_shape().last() } -> std::convertible_to<std::size_t>;
 };
 
-// What a loader gives: batches of inputs and targets.
+// A range of batches of inputs and targets, such as a loader.
 template <class Loader>
 concept gives_batches = requires(Loader& all, const typename std::remove_cvref_t<Loader>::value_type& one) {
   all.begin() == all.end();
@@ -38,7 +38,7 @@ std::size_t place_of_largest(const T* from, std::size_t count) {
   return best;
 }
 
-// How many of the largest outputs are the targets.
+// The number of targets that are the argmax of their outputs.
 template <scores Outputs, numbers Targets>
 std::size_t count_right(const Outputs& outputs, const Targets& targets) {
   static_assert(std::integral<number_of<Targets>>, "accuracy: targets are class numbers, which are integers");
@@ -65,8 +65,8 @@ inline double share_of(std::size_t right, std::size_t all) {
 
 } // namespace detail
 
-// The place of the largest output, along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
-// index before the innermost. The first of equal ones; a NaN counts as the largest.
+// The index of the largest output along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
+// index before the innermost. Of equal outputs the first is taken; a NaN counts as the largest.
 template <detail::scores Outputs>
 std::vector<std::size_t> argmax(const Outputs& outputs) {
   const std::size_t classes = outputs.sample_shape().last();
@@ -81,11 +81,11 @@ double accuracy(const Outputs& outputs, const Targets& targets) {
   return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
 }
 
-// The same over all that a loader gives, every sample counted alike, for a trainer or a model:
+// The accuracy of a trainer or a model over all samples of a loader, with equal weight for every target:
 //
 //   accuracy(train, loader{digits.test, sequential_sampler{}, batch<64>{}})
 //
-// Of several ranks, each learns the share of what its own loader gives.
+// With several ranks, each returns the accuracy over the samples of its own loader.
 template <class Model, detail::gives_batches Loader>
 double accuracy(Model& net, Loader&& all) {
   std::size_t right = 0;

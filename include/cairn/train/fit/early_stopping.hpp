@@ -17,15 +17,15 @@ namespace cairn {
 struct early_stopping_options {
   std::string monitor = "val_loss";
   best_is mode = best_is::smallest;
-  double min_delta = 0;     // less than this is no improvement
-  std::size_t patience = 3; // epochs, or validations, with the metric and without improvement
+  double min_delta = 0;     // an improvement has to be larger than this
+  std::size_t patience = 3; // epochs, or validations, that have the metric but no improvement
   bool check_finite = true; // stops at once when the metric is NaN or infinite
-  double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // reached, it stops [none]
-  double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // worse than this, it stops [none]
+  double stopping_threshold = std::numeric_limits<double>::quiet_NaN();   // stops when the metric reaches this [none]
+  double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // stops when the metric is worse than this [none]
 };
 
-// A callback of fit() that stops it when a metric has not improved for some epochs; where there are other times at which it is
-// made, as after every val_check_interval steps, for so many of these. All ranks see the same metrics, so all stop.
+// A callback of fit() that stops it when a metric has not improved for `patience` epochs. If the metric comes at other times,
+// such as after every val_check_interval steps, these are counted instead. All ranks see the same metrics, so all stop.
 class early_stopping {
 public:
   explicit early_stopping(early_stopping_options chosen = {})
@@ -33,7 +33,7 @@ public:
     detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
   }
 
-  // A run that had stopped before it was taken up does not begin again, unless it is given more patience.
+  // A resumed run that had already stopped does not start again, unless it is given more patience.
   template <class Run>
   void on_begin(Run& run) {
     best_.expect_validation(run, owner);
@@ -44,7 +44,7 @@ public:
   void on_epoch(Run& run) {
     const double* const found = best_.find(run.metrics());
     if (found == nullptr) {
-      run.fail_when_saved(best_.missing_in(run, owner)); // one that never comes would never stop anything
+      run.fail_when_saved(best_.missing_in(run, owner)); // a metric that never comes would never stop the run
       return;
     }
     const std::string value = chosen_.monitor + " = " + detail::shortest_text(*found);
@@ -71,7 +71,7 @@ public:
 private:
   static constexpr const char* owner = "early_stopping";
 
-  // "3 epochs", "1 validation": how often the metric came since it was best.
+  // "3 epochs", "1 validation": how often the metric has come since it was best.
   template <class Run>
   std::string times(const Run& run) const {
     const auto& o = run.options();
@@ -82,7 +82,7 @@ private:
                                        : " interval") +
            (waited_ == 1 ? "" : "s");
   }
-  // Is it as good as a threshold? Never as good as one that is not there.
+  // Whether a value is as good as a threshold; false if there is none (NaN).
   bool reaches(double value, double threshold) const {
     return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
   }

@@ -30,7 +30,7 @@ struct moved_average {
   CAIRN_HOST_DEVICE T operator()(T average, T parameter) const { return average + fresh * (parameter - average); }
 };
 
-// An optimizer that divides parameters still does so inside another one.
+// Passes on is_special() of an optimizer that divides parameters to the optimizer that wraps it.
 template <class Optimizer>
 struct division_of {};
 template <divides_parameters Optimizer>
@@ -41,9 +41,9 @@ struct division_of<Optimizer> {
 } // namespace detail
 
 // An optimizer that also keeps a moving average of every parameter, as torch's AveragedModel with get_ema_multi_avg_fn(decay):
-// after the first update the average is the parameter, after each further one it is decay x average + (1 - decay) x parameter.
-// Training has the bits of `optimizer` alone. The averages are one more state of the optimizer, so a saved state has them, ranks
-// have the same, and a fused update and every device make them:
+// after the first update the average is the parameter, after each later one it is decay x average + (1 - decay) x parameter.
+// Training gives the same bits as with `optimizer` alone. The averages are one more state of the optimizer: they are part of a
+// saved state, are equal on all ranks, and work with a fused update and on every device:
 //
 //   trainer<Net, CrossEntropyLoss, ema<AdamW>, batch<64>> train{ema{AdamW{.learning_rate = 1e-3}, 0.999}};
 //   ...
@@ -58,7 +58,7 @@ struct ema : detail::division_of<Optimizer> {
   ema() = default;
   ema(const Optimizer& averaged, double its_decay = 0.999) : optimizer(averaged), decay(its_decay) {}
 
-  std::size_t states() const { return optimizer.states() + 1; } // the last has the averages
+  std::size_t states() const { return optimizer.states() + 1; } // the last one holds the averages
   std::vector<double> settings() const {
     std::vector<double> all{decay};
     if constexpr (detail::has_settings<Optimizer>)
@@ -90,9 +90,9 @@ inline constexpr bool keeps_averages<ema<Optimizer>> = true;
 
 } // namespace detail
 
-// Gives a model or a trainer of the same function the averages of a trainer whose optimizer is an ema, and its buffers: running
-// means are the latest, as torch's without use_buffers. Before the first step they are the parameters. What is learnt is left
-// alone: the trainer goes on.
+// Copies the averages and the buffers of a trainer whose optimizer is an ema to a model or a trainer of the same function.
+// Running means are the latest ones, as torch's without use_buffers. Before the first step the averages are the parameters.
+// `train` itself is not changed and can go on.
 template <class Trainer, class Model>
 void copy_averages(Trainer& train, Model& to) {
   static_assert(detail::keeps_averages<typename Trainer::optimizer_type>,

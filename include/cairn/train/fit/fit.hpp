@@ -26,17 +26,17 @@
 
 namespace cairn {
 
-// How a run ended.
+// The result of a run.
 struct fit_result {
   std::string why;                                // "max_epochs", "max_steps", "early stopping: ...", "SIGTERM"
-  bool interrupted = false;                       // by a signal: there is more to do
+  bool interrupted = false;                       // by a signal or request_stop(): there is more to do
   std::uint64_t steps = 0;                        // of the trainer
-  std::size_t epochs = 0;                         // that are whole, those before a resume included
-  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call has ended, and of its parts
-  std::vector<metric_value> rest{};               // train_loss and learning_rate of the steps behind the last of these
+  std::size_t epochs = 0;                         // complete ones, including those before a resume
+  std::vector<std::vector<metric_value>> history; // all metrics of each epoch that this call completed, and of parts
+  std::vector<metric_value> rest{};               // train_loss and learning_rate of the steps after the last of these
 
-  // A metric of the part of an epoch in which the run ended, or of the last epoch that has it. Of a call that ended none it is
-  // NaN; a name that no epoch has is an input_error, which lists those that there are.
+  // The value of a metric in the part of an epoch in which the run ended, or else in the last epoch that has it. NaN if this call
+  // completed no epoch. Throws input_error if no epoch has the name, and lists the names that there are.
   double metric(std::string_view name) const {
     for (const auto& [known, value] : rest)
       if (known == name) return value;
@@ -50,7 +50,7 @@ struct fit_result {
 
 namespace detail {
 
-// The loop behind fit().
+// The loop of fit().
 template <class Trainer, class Loader, class... Callbacks>
 class fit_loop {
 public:
@@ -98,7 +98,7 @@ public:
 private:
   using run_type = fit_run<Trainer, Loader>;
 
-  // What a state says of a step, and a resume compares, as long as fit() makes the steps.
+  // While fit() makes the steps, sets their number of micro-batches, which a state records and a resume compares.
   struct told_micro_batches {
     Trainer& train;
     told_micro_batches(Trainer& its, std::size_t count) : train(its) { train.inside().told_micro_batches = count; }
@@ -157,8 +157,8 @@ private:
     if (run_.is_uneven_ && !with_the_others()) return;
     epoch_is_over();
   }
-  // The rest of an epoch in which other ranks have more batches. Its steps are those of this rank too: callbacks see them on
-  // all ranks. Returns whether the epoch is whole.
+  // Takes part in the rest of an epoch in which other ranks have more batches. Its steps count on this rank too: callbacks see
+  // them on all ranks. Returns whether the epoch is complete.
   bool with_the_others() {
     while (run_.why_.empty() && run_.step_of_epoch_ < run_.steps_in_epoch_) {
       run_.rate_ = run_.train_.learning_rate();
@@ -166,7 +166,7 @@ private:
       step_is_made();
     }
     run_.train_.join(); // as all ranks do now
-    look_for_stop();    // a wish behind the last step came with it
+    look_for_stop();    // a request after the last step came with it
     return run_.step_of_epoch_ >= run_.steps_in_epoch_;
   }
   template <class Batch>
@@ -179,7 +179,7 @@ private:
       });
     });
   }
-  // f(hooks...) with those that are among the callbacks.
+  // Calls f(hooks...) with those callbacks that are hooks.
   template <class F>
   auto with_hooks(const F& f) {
     const auto if_hook = []<class C>(C& c) {
@@ -248,7 +248,7 @@ private:
     run_.validated_ = run_.metrics_.size() > before;
   }
 
-  // A step and a validation, of which nothing is logged or saved.
+  // The run of fast_dev_run: one step and one validation, without logs or saved states.
   fit_result tried() {
     run_.enter(run_.batches_.place());
     bool has_samples = false;
@@ -281,31 +281,32 @@ private:
 
 } // namespace detail
 
-// Trains over a loader's epochs until there were max_epochs or max_steps, a callback stops it, or a signal does:
+// Trains over a loader's epochs until max_epochs or max_steps is reached, or a callback or a signal stops it:
 //
 //   const fit_result all =
 //       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
 //           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
-// It does nothing that a loop of your own over train.step() could not do. With ddp every rank calls it, with a loader, callbacks
-// and options alike; rank 0's callbacks write and show. A rank whose loader has fewer batches joins the steps of the others, as
-// by trainer::join(), and its callbacks see them too.
+// A loop of your own over train.step() can do the same. With ddp every rank calls it, with a loader, callbacks and options alike;
+// the callbacks of rank 0 write and print. A rank whose loader has fewer batches joins the steps of the others, as by
+// trainer::join(), and its callbacks see them too.
 //
-// A callback is an object of any type with some of these members, which are called in the order of the arguments; `run` is a
-// fit_run<...>&, so they are templates or take auto&:
+// A callback is an object of any type with some of these members. Callbacks are called in the order of the arguments. `run` is a
+// fit_run<...>&, so the members are templates or take auto&:
 //   on_resume(run)       before anything else; may load a state
-//   on_begin(run)        when it is known where the run begins
-//   on_epoch_begin(run)  but not of an epoch that is taken up in its middle
+//   on_begin(run)        when the start of the run is known
+//   on_epoch_begin(run)  before every epoch, except one that is resumed in its middle
 //   on_step(run)         after every step
 //   on_log(run)          after every log_every_n_steps steps; run.metrics() are those of the step
 //   on_validate(run)     after every check_val_every_n_epoch epochs, and val_check_interval steps; adds metrics
-//   metric_names()       all that on_validate adds, so that a monitor by another name is an error before the first step
-//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch. Inside an epoch too, after every
-//                        val_check_interval steps: run.epoch_is_over() tells, and metrics are those since the last time
-//   on_save(run)         behind all on_epoch, so that a state has what they decided
-//   on_end(run)          behind the last step, but not when an exception passes
-//   write_notes(notes), read_notes(notes)  numbers of its own that a state keeps
-// Or it is a hook, after_op<step_op_kind::backward>(f) for one, which every step and micro-batch has then (step/step_hooks.hpp).
+//   metric_names()       all names that on_validate adds, so that a monitor of another name is an error before the first step
+//   on_epoch(run)        after every epoch; run.metrics() are all of the epoch. Also inside an epoch, after every
+//                        val_check_interval steps: run.epoch_is_over() is false then, and metrics are those since the last time
+//   on_save(run)         after every on_epoch, so that a state contains their decisions
+//   on_end(run)          after the last step, unless an exception was thrown
+//   write_notes(notes), read_notes(notes)  its own numbers, which a state keeps
+// A callback may also be a hook, such as after_op<step_op_kind::backward>(f), which every step and micro-batch then calls
+// (step/step_hooks.hpp).
 template <class Trainer, resumable_loader Loader, class... Callbacks>
 fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
   constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&

@@ -9,10 +9,10 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/step/step_hooks.hpp>
 
-// What fit() is given, looked at when the program is compiled.
+// Compile-time checks of the arguments of fit().
 namespace cairn::detail {
 
-// The members of a callback, and names that other libraries give to theirs, which nothing here would ever call.
+// Whether a type has a member of a callback, or one that is named as in other libraries and would never be called here.
 template <class C, class Run>
 inline constexpr bool is_callback =
     requires(C& c, Run& run) { c.on_resume(run); } || requires(C& c, Run& run) { c.on_begin(run); } ||
@@ -80,7 +80,8 @@ struct fit_message {
 template <class First, class Second>
 struct refused_fit : fit_message {};
 
-// The most samples of a batch, where its type says so. A trainer that stands in after an error takes any.
+// Refuses a loader or a validation with larger batches than the trainer's, if its type gives their size. The stand-in for a
+// trainer after an error takes any.
 template <class Giver, class Trainer>
 constexpr bool fits_in() {
   using giver = std::remove_cvref_t<Giver>;

@@ -32,18 +32,18 @@ template <class Trainer, class Loader, class... Callbacks>
 class fit_loop;
 } // namespace detail
 
-// What fit() does: the names and defaults are those of Lightning's Trainer. Clipping, the schedule of learning rates and the seed
-// are told to the trainer.
+// Options of fit(), with the names and defaults of Lightning's Trainer. Clipping, the learning rate schedule and the seed are
+// options of the trainer.
 struct fit_options {
   std::size_t max_epochs = 1000;
-  std::uint64_t max_steps = std::numeric_limits<std::uint64_t>::max(); // of the trainer, those before a resume included
+  std::uint64_t max_steps = std::numeric_limits<std::uint64_t>::max(); // of the trainer, including those before a resume
   std::size_t accumulate_grad_batches = 1; // micro-batches in a step; the last step of an epoch may have fewer
   std::size_t check_val_every_n_epoch = 1;
-  std::uint64_t val_check_interval = 0; // steps of the trainer: validate inside an epoch too, after every so many; 0: never
+  std::uint64_t val_check_interval = 0; // also validate inside an epoch, after every n-th step of the trainer; 0: never
   std::size_t log_every_n_steps = 50;
-  bool fast_dev_run = false;  // one step and one epoch: does the program work at all?
-  bool handle_signals = true; // SIGTERM and SIGINT end the run after a step, in order
-  bool same_samples = false;  // ranks read the same samples on purpose; else that is an error
+  bool fast_dev_run = false;  // one step and one validation, to see whether the program works
+  bool handle_signals = true; // SIGTERM and SIGINT end the run after a step, cleanly
+  bool same_samples = false;  // ranks read the same samples on purpose, which is an error otherwise
 };
 
 // A run of fit() as its callbacks see it.
@@ -61,7 +61,7 @@ public:
   int ranks() const { return ranks_; }
   std::size_t epoch() const { return epoch_; } // from 0
   std::size_t epochs() const { return options_.max_epochs; }
-  // The step after which the run ends, if that is before its last epoch does; else 0.
+  // The step after which the run ends, if that is before the end of its last epoch; else 0.
   std::uint64_t last_step() const {
     const double steps_of_all = static_cast<double>(options_.max_epochs) * static_cast<double>(steps_in_epoch_);
     return static_cast<double>(options_.max_steps) < steps_of_all ? options_.max_steps : 0;
@@ -69,9 +69,9 @@ public:
   std::uint64_t step() const { return train_.steps(); }
   std::size_t step_of_epoch() const { return step_of_epoch_; } // steps that were made in this epoch
   std::size_t steps_in_epoch() const { return steps_in_epoch_; }
-  // Whether on_epoch is about a whole epoch; else about a part of it: see val_check_interval.
+  // Whether the epoch is complete; on_epoch is also called for a part of an epoch: see val_check_interval.
   bool epoch_is_over() const { return step_of_epoch_ >= steps_in_epoch_; }
-  // Samples of the last step, over all ranks that had some, if they had as many as this one's last.
+  // Samples of the last step over all ranks that had some; each is assumed to have had as many as this rank in its last step.
   std::size_t rows() const {
     std::size_t with_samples = 0;
     for (const standing& rank : all_ranks_)
@@ -83,37 +83,38 @@ public:
     for (const standing& rank : all_ranks_) all += static_cast<std::size_t>(rank.samples);
     return all;
   }
-  // Whether what is saved now can be taken up: in the middle of an epoch only if all ranks have equally many batches.
+  // Whether a state that is saved now can be resumed: in the middle of an epoch only if all ranks have equally many batches.
   bool can_be_taken_up() const { return !is_uneven_ || step_of_epoch_ == 0 || step_of_epoch_ >= steps_in_epoch_; }
   double loss() const { return read_losses(), loss_; } // of this rank's last step, the mean over its micro-batches
-  // The same as far as it is known without waiting: on a device whose work is done later, that of the step before.
+  // The latest loss that is known without waiting: on an asynchronous device, that of the step before.
   double known_loss() const { return loss_; }
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
-  // In on_log those of the step: train_loss_step, which is this rank's, and learning_rate. From on_validate on all of the epoch:
-  // train_loss, the mean over its samples and over all ranks, learning_rate, and what callbacks have added; inside an epoch,
-  // after every val_check_interval steps, of the samples since the last such time.
+  // In on_log, the metrics of the step: train_loss_step of this rank, and learning_rate. From on_validate on, all metrics of the
+  // epoch: train_loss (the mean over its samples and over all ranks), learning_rate, and those that callbacks have added. After
+  // val_check_interval steps inside an epoch, they are of the samples since the last such time.
   std::span<const metric_value> metrics() const { return metrics_; }
   void add_metric(std::string name, double value) { metrics_.emplace_back(std::move(name), value); }
   bool validated() const { return validated_; } // this epoch, or this part of it
   bool validates() const { return validates_; } // has any callback an on_validate?
-  // The metrics that every validation will make, where all callbacks with an on_validate say which those are; else none.
+  // The names of all metrics of a validation, if every callback with an on_validate has metric_names(); else empty.
   std::span<const std::string> validation_metrics() const { return validation_metrics_; }
 
-  // Ends the run when the callbacks of now are through. Every rank has to call it alike; for one rank's own wish there is
-  // trainer::request_stop().
+  // Ends the run after the current callbacks. All ranks have to call it at the same point; a single rank calls
+  // trainer::request_stop() instead.
   void stop(std::string why) {
     if (why_.empty()) why_ = std::move(why);
   }
   const std::string& why() const { return why_; }
-  // Ends it with an input_error of this text when all callbacks are through with this epoch: its state is saved then.
+  // Ends the run with an input_error of this text after all callbacks of this epoch, when its state is saved.
   void fail_when_saved(std::string text) {
     if (fault_.empty()) fault_ = std::move(text);
   }
   bool interrupted() const { return interrupted_; }
 
-  // What goes into a state besides the trainer: the notes of the run and of all callbacks, and back. All ranks call it.
+  // The notes of the run and of all callbacks, which a state contains besides the trainer; take_notes() restores them. All ranks
+  // call it.
   state_notes notes() {
     if (!can_be_taken_up())
       throw input_error("fit: expected equally many batches on every rank for a state of the middle of an epoch, found " +
@@ -138,7 +139,7 @@ public:
   void take_notes(const state_notes& notes) {
     const auto number = [&](const char* name) {
       const auto found = notes.find(name);
-      return found == notes.end() || rank_ != 0 ? 0.0 : found->second; // the sums of all ranks go on on one
+      return found == notes.end() || rank_ != 0 ? 0.0 : found->second; // rank 0 continues the sums of all ranks
     };
     loss_sum_ = number("fit.sum of losses");
     row_sum_ = number("fit.rows");
@@ -154,10 +155,10 @@ private:
   fit_run(Trainer& train, Loader& batches, const fit_options& chosen)
       : train_(train), batches_(batches), options_(chosen), rank_(detail::rank_of(train)), ranks_(train.inside().comm().size()) {}
 
-  // Where the loader of a rank stands, and how much it gives in an epoch.
+  // The position of a rank's loader, and its batches and samples in an epoch.
   struct standing {
     std::uint64_t epoch = 0, batch = 0, batches = 0, samples = 0;
-    std::uint64_t order = 0; // what it reads, if its sampler does not share the samples among these ranks; else 0
+    std::uint64_t order = 0; // hash of what it reads, if its sampler does not divide the samples among these ranks; else 0
   };
   std::size_t steps_of(const standing& rank) const {
     const std::size_t together = options_.accumulate_grad_batches;
@@ -171,7 +172,7 @@ private:
       found.push_back(std::to_string(all_ranks_[alike[i].front()].batches) + " on " + detail::rank_groups::text(alike[i]));
     return detail::rank_groups::joined(found);
   }
-  // At the beginning of an epoch: what the ranks have of it.
+  // Begins an epoch: exchanges what each rank will read, and throws input_error if the ranks do not fit together.
   void enter(const loader_place& at) {
     const std::size_t together = options_.accumulate_grad_batches;
     standing own{at.epoch, at.batch, batches_.size()};
@@ -181,7 +182,7 @@ private:
     compares_samples_ = !made_a_step_ && has_twin_orders();
     is_uneven_ = false;
     steps_in_epoch_ = 0;
-    bool cuts_a_step = false; // on a rank that is finished before others
+    bool cuts_a_step = false; // a rank's last step has fewer micro-batches
     for (const standing& rank : all_ranks_) {
       if (rank.epoch != all_ranks_[0].epoch || rank.batch != all_ranks_[0].batch)
         throw input_error("fit: expected loaders that stand at the same place on every rank, found one at batch " +
@@ -203,7 +204,7 @@ private:
     if (at.batch == 0) loss_sum_ = row_sum_ = recorded_loss_ = recorded_rows_ = 0;
   }
 
-  // Makes metrics() those of the epoch, or of the samples since the last time; over how many there are on all ranks.
+  // Sets metrics() to those of the epoch, or of the samples since the last time. Returns the number of samples on all ranks.
   double begin_record(bool is_of_epoch) {
     metrics_.clear();
     validated_ = false;
@@ -217,7 +218,7 @@ private:
     return sums[1];
   }
 
-  // Is the loader's sampler one of this job's ranks?
+  // Whether the loader's sampler divides the samples among the ranks of this job.
   bool is_shared() const {
     if constexpr (requires { batches_.readers(); }) return batches_.readers() == static_cast<std::size_t>(ranks_);
     else return false;
@@ -228,8 +229,8 @@ private:
         if (all_ranks_[a].order != 0 && all_ranks_[a].order == all_ranks_[b].order) return true;
     return false;
   }
-  // Throws on every rank if two read the same samples. Equal orders may be of different datasets, a file for each rank, so their
-  // first batches are compared: `own` is a number of this rank's, 0 if it has none.
+  // Throws on every rank if two read the same samples. Equal orders may belong to different datasets, a file for each rank, so
+  // first batches are compared too: `own` is a hash of this rank's, 0 if it has none.
   void compare_samples(std::uint64_t own) {
     compares_samples_ = false;
     const std::vector<std::uint64_t> all = detail::of_all_ranks(train_.inside().comm(), train_.inside().compute(), own);
@@ -245,7 +246,7 @@ private:
   template <class Batch>
   static std::uint64_t number_of(const Batch& batch) {
     detail::quick_hash all;
-    bool is_known = true; // of a loader of one's own there may be no bytes to look at
+    bool is_known = true; // a user's own loader may have no bytes to read
     const auto add = [&](const auto&... views) {
       const auto add_one = [&](const auto& view) {
         if constexpr (requires { std::as_bytes(std::span(view.data(), view.size())); })
@@ -260,8 +261,8 @@ private:
     return is_known ? all.value() | 1U : 0;
   }
 
-  // The micro-batches of a step. Their losses are read while the next step is on its way, or when they are asked for: on a device
-  // whose work is done later, sooner would be to wait for it.
+  // The loss of a micro-batch. It is read during the next step or on request: on an asynchronous device, reading it earlier would
+  // wait for the device.
   struct late_loss {
     typename Trainer::loss_type loss;
     double rows;
@@ -297,13 +298,13 @@ private:
   std::vector<standing> all_ranks_;
   bool is_uneven_ = false;        // the ranks have different numbers of batches
   bool made_a_step_ = false;      // in this call of fit()
-  bool compares_samples_ = false; // two ranks read in the same order: look at their first batches
+  bool compares_samples_ = false; // two ranks read in the same order: compare their first batches
   double rate_ = 0;
-  mutable std::vector<late_loss> late_; // of the last step, if nothing has read them yet
+  mutable std::vector<late_loss> late_; // of the last step, until they are read
   mutable double loss_ = 0;
   mutable double loss_sum_ = 0; // over the samples of this epoch
   mutable double row_sum_ = 0;
-  double recorded_loss_ = 0, recorded_rows_ = 0; // of these sums, what on_epoch has seen inside this epoch
+  double recorded_loss_ = 0, recorded_rows_ = 0; // the part of these sums that on_epoch has already seen
   std::vector<metric_value> metrics_;
   std::string why_;
   bool interrupted_ = false;

@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// What a metric has added up: over batches, then over ranks.
+// The sum and the count of a metric, over batches and then over ranks.
 struct metric_sum {
   double sum = 0;
   double count = 0;
@@ -24,9 +24,9 @@ struct metric_sum {
 
 // A metric M of a validation is an object with
 //   1. std::string name() const: "accuracy"; in the record of a run it is "val_accuracy";
-//   2. metric_sum add(outputs, targets, loss) const: what one batch adds; outputs are (rows, output_shape), the loss is its mean
-//      over the batch;
-//   3. double value(const metric_sum&) const: of the sum over all batches and ranks.
+//   2. metric_sum add(outputs, targets, loss) const: the part of one batch; outputs are (rows, output_shape), the loss is its
+//      mean over the batch;
+//   3. double value(const metric_sum&) const: the metric, from the sum over all batches and ranks.
 template <class M>
 concept metric = requires(const M& m, const metric_sum& all) {
   { m.name() } -> std::convertible_to<std::string>;

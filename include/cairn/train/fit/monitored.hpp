@@ -13,10 +13,10 @@
 
 namespace cairn {
 
-// A number that is watched while a network trains: its name, as "val_loss", and its value.
+// The name of a metric, such as "val_loss", and its value.
 using metric_value = std::pair<std::string, double>;
 
-// Which of two values of a metric is the better one: of a loss the smaller, of an accuracy the larger.
+// The better of two values of a metric: the smaller one for a loss, the larger one for an accuracy.
 enum class best_is { smallest, largest };
 
 namespace detail {
@@ -28,7 +28,7 @@ std::string metric_names(const Metrics& there) {
   return names.empty() ? "none" : names;
 }
 
-// The best value so far of a metric.
+// The best value of a metric so far.
 class monitored {
 public:
   struct choice {
@@ -38,8 +38,7 @@ public:
   };
   explicit monitored(choice chosen) : chosen_(std::move(chosen)) {}
 
-  // Is its value among these, and better than every one before? It is then the best. A NaN never is. Where there is no such
-  // metric the names of those that there are come with the error, but for epochs without validation.
+  // Whether `now` has a better value of the metric than every one before, which then becomes the best. A NaN is never better.
   bool improves(std::span<const metric_value> now) {
     const double* const value = find(now);
     if (value == nullptr || !(gain(*value) > chosen_.min_delta)) return false;
@@ -51,15 +50,15 @@ public:
       if (!chosen_.name.empty() && name == chosen_.name) return &value;
     return nullptr;
   }
-  // What is wrong where a run has no such metric and none will come: after a validation, or where nothing validates. Not every
-  // epoch is validated. Else empty.
+  // The error text for a run that has no such metric and will not get one: after a validation, or if no callback validates. It
+  // lists the metrics that there are. Empty otherwise, as not every epoch is validated.
   template <class Run>
   std::string missing_in(const Run& run, const char* owner) const {
     if (chosen_.name.empty() || find(run.metrics()) != nullptr || (run.validates() && !run.validated())) return {};
     return missing(owner, metric_names(run.metrics())) + "; is there a validation{...} among the callbacks?";
   }
-  // Throws input_error before the first step where only a validation makes such a metric, and none will. Of a callback of the
-  // program's own it is not known what it makes.
+  // Throws input_error before the first step if only a validation could make this metric and none will. The metrics of a callback
+  // without metric_names() are not known, and nothing is thrown then.
   template <class Run>
   void expect_validation(const Run& run, const char* owner) const {
     if (!is_of_validation()) return;

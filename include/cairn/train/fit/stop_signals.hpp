@@ -12,10 +12,10 @@
 
 namespace cairn {
 
-// While one of these lives, SIGTERM and SIGINT (Ctrl-C) do not end the process at once: they are noted, so that a loop can
-// save and leave. A second one ends it as ever. A signal that the program handles or ignores itself is left alone; that a
-// communicator notes SIGTERM is no such. There may be several at a time, one for each rank of `threads`: the last one that goes
-// puts back what was there.
+// While an object of this class exists, SIGTERM and SIGINT (Ctrl-C) do not end the process at once: they are noted, so that a
+// loop can save and leave. A second signal ends the process as usual. A signal that the program handles or ignores itself is
+// left alone; a communicator's own handler of SIGTERM does not count as such. Several objects may exist at a time, one for each
+// rank of `threads`: the last one that is destroyed restores the earlier handlers.
 //
 //   const stop_signals signals;
 //   while (...) {
@@ -33,7 +33,7 @@ public:
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       struct sigaction own{};
       own.sa_handler = &note;
-      own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next one finds the default again
+      own.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART; // the next signal has its default effect
       ::sigemptyset(&own.sa_mask);
       s.is_ours[i] = ::sigaction(numbers[i], nullptr, &s.before[i]) == 0 &&
                      (s.before[i].sa_handler == SIG_DFL || s.before[i].sa_handler == &detail::on_termination) &&

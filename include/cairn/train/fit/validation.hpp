@@ -19,18 +19,18 @@
 
 namespace cairn {
 
-// A callback of fit() that evaluates the network on samples it is not trained with, after every check_val_every_n_epoch
-// epochs: it adds val_loss, the mean over all samples, and each metric as val_ and its name. Of several ranks each evaluates
-// what its sampler gives, and all have the metrics of all samples:
+// A callback of fit() that evaluates the network on samples it is not trained with, after every check_val_every_n_epoch epochs
+// and val_check_interval steps. It adds val_loss, the mean over all samples, and each metric as val_ and its name. With several
+// ranks, each evaluates the samples of its sampler, and all get the metrics of all samples:
 //
 //   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
 //
-// (With a distributed sampler a few samples count twice where the ranks do not divide their number.) The dataset stays with the
-// caller. A loader of the caller's own is taken instead of dataset, sampler and batch: validation{held_out, Accuracy{}}.
+// (With a distributed sampler a few samples count twice if their number is not divisible by that of the ranks.) The caller keeps
+// the dataset. A loader, which the caller keeps too, may replace dataset, sampler and batch: validation{held_out, Accuracy{}}.
 template <class Loader, metric... Metrics>
 class validation {
 public:
-  // In a batch, where the loader's type says so; 0: it does not.
+  // The most rows of a batch, if the loader's type gives it; else 0.
   static constexpr std::size_t most_rows = [] {
     if constexpr (requires { std::remove_reference_t<Loader>::most_rows; }) return std::remove_reference_t<Loader>::most_rows;
     else return std::size_t{0};
@@ -43,7 +43,7 @@ public:
     requires std::is_reference_v<Loader>
       : batches_(batches), metrics_(metrics...) {}
 
-  // What on_validate adds.
+  // The names of the metrics that on_validate adds.
   std::vector<std::string> metric_names() const {
     return std::apply(
         [](const auto&... own) { return std::vector<std::string>{"val_loss", "val_" + std::string(own.name())...}; }, metrics_);
@@ -62,7 +62,7 @@ public:
   }
 
 private:
-  // Of the loss over the samples, then of each metric: sum and count.
+  // The sum and count of the loss over the samples, then of each metric.
   using all_sums = std::array<double, 2 + 2 * sizeof...(Metrics)>;
 
   template <class Trainer>
@@ -121,7 +121,7 @@ struct no_validation {};
 
 } // namespace detail
 
-// What a validation becomes whose arguments do not fit: it validates nothing, behind the error.
+// Stands in, after the compile error, for a validation whose arguments do not fit. It validates nothing.
 template <class Wrong>
 class validation<detail::no_validation<Wrong>> {
 public:

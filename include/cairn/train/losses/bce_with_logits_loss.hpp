@@ -45,8 +45,8 @@ CAIRN_KERNELS_END
 namespace cairn {
 
 // -w t log p - (1 - t) log(1 - p) with p = 1 / (1 + e^-output) and targets t from 0 to 1, averaged over all elements of all
-// rows, as torch.nn.BCEWithLogitsLoss. w is the pos_weight: one for all, or one for each element of the innermost extent, which
-// raises recall above 1 and precision below.
+// rows, as torch.nn.BCEWithLogitsLoss. w is the pos_weight: one for all, or one for each element of the innermost extent. Above 1
+// it raises recall, below 1 precision.
 struct BCEWithLogitsLoss {
   class_weights pos_weight{}; // [1]
 
@@ -63,7 +63,7 @@ struct BCEWithLogitsLoss {
     check(output);
   }
 
-  // The weights.
+  // The elements of pos_weight.
   static constexpr std::size_t most_constants(const shape& output) { return columns_of(output); }
   template <class T>
   std::span<const T> constants() const {
@@ -78,7 +78,7 @@ struct BCEWithLogitsLoss {
                            detail::logit_error_slope{});
     check(*call.output_shape);
     const accumulated<T>* const weights =
-        call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // a call of the op alone
+        call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // called without a trainer
     bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
   }
 

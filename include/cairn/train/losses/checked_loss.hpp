@@ -23,13 +23,13 @@ concept says_what_it_takes = requires {
   { L::template takes<T, int> } -> std::convertible_to<bool>;
 };
 
-// Can it be run on targets of the type that it says it takes? It may take class numbers, or numbers of the type in which sums
-// of the output's are kept.
+// Whether run() accepts targets of type Target, if `takes` says so. A loss may take class numbers (int stands for them), or
+// targets of type accumulated<T>.
 template <class L, class Queue, class T, class Target>
 concept runs_on =
     !L::template takes<T, Target> || requires(const L& l, Queue& queue, const loss_call<T, Target>& call) { l.run(queue, call); };
 
-// Does it answer for what a planned network makes when the program is compiled?
+// Whether accepts() and targets_per_sample() are constant expressions for the output of a planned network.
 template <class L, class Plan>
 concept answers_in_constants = requires {
   typename std::bool_constant<static_cast<bool>(L::accepts(Plan::output_shape))>;
@@ -76,8 +76,8 @@ struct loss_joint_message {
   }
 };
 
-// A loss, for outputs of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it is
-// none.
+// Checks that L is a loss for outputs of type T on a device whose queue is Queue. If it is not, this type is the diagnostic of
+// the error (core/explain.hpp).
 template <class L, class Queue, class T>
 struct checked_loss : loss_message {
   static constexpr int steps = [] {
@@ -89,7 +89,7 @@ struct checked_loss : loss_message {
   }();
 };
 
-// A loss and the end of a network that do not fit.
+// A loss that does not fit the last layer of a network.
 template <class Loss, class Layer, class Output>
 struct loss_joint : loss_joint_message {};
 template <class Loss, class Output>

@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// One weight for each class, in the element type of any network: none is converted during a step.
+// One weight for each class, kept as double and as float so that no step converts them.
 class class_weights {
 public:
   class_weights() = default;

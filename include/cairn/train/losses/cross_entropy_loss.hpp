@@ -20,18 +20,17 @@
 
 namespace cairn {
 
-// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The
-// classes are the innermost extent of the output, at least two, as one would always be right; every other index has a
-// target of its own.
+// -log softmax(output)[target], averaged, as torch.nn.CrossEntropyLoss with class numbers as targets. The innermost extent of the
+// output is that of the classes, at least two, as a single one would always be right. Each index before it has its own target.
 //
 // An integer that is no class number throws input_error before the step begins, unless it is ignore_index. (torch ignores
-// -100 without being asked; here nothing is ignored without being asked.) Probabilities of classes as targets, which torch takes
-// too, are SoftCrossEntropyLoss's: they take as much room as the outputs.
+// -100 by default; here nothing is ignored by default.) Class probabilities as targets, which torch takes too, are in
+// SoftCrossEntropyLoss: they need as much memory as the outputs.
 struct CrossEntropyLoss {
   static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
 
   std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
-  double label_smoothing = 0;                  // how much of a target, 0 … 1, is spread evenly over all classes
+  double label_smoothing = 0;                  // the share of a target, 0 … 1, that is spread evenly over all classes
   class_weights weight{};                      // one for each class [all are 1]
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
@@ -40,7 +39,7 @@ struct CrossEntropyLoss {
   template <class, class Target>
   static constexpr bool takes = std::integral<Target>;
 
-  // What ranks of a job compare before they begin.
+  // All numbers, which the ranks of a job compare before they begin.
   std::vector<double> settings() const {
     std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
     all.insert(all.end(), weight.values().begin(), weight.values().end());
@@ -69,7 +68,7 @@ struct CrossEntropyLoss {
     if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
-        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // a call of the op alone
+        call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
     const cross_entropy_options<T> options{.ignore_index = ignore_index,
                                            .label_smoothing = label_smoothing,
                                            .class_weights = weight.size() == 0 ? nullptr : weights};

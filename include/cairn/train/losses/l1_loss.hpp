@@ -20,7 +20,7 @@ struct absolute_error {
   }
 };
 
-// The sign of the distance: 0 of no distance, as in torch, and NaN of NaN.
+// The sign of the difference: 0 for 0, as in torch, and NaN for NaN.
 struct absolute_error_slope {
   template <class T>
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T y, T target) const {

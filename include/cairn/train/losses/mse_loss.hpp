@@ -32,7 +32,7 @@ CAIRN_KERNELS_END
 
 namespace cairn {
 
-// The mean of (output - target)^2 over all numbers of all rows, as torch.nn.MSELoss.
+// The mean of (output - target)^2 over all elements of all rows, as torch.nn.MSELoss.
 struct MSELoss : detail::element_loss {
   template <class Queue, floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {

@@ -28,7 +28,7 @@ struct smooth_error {
   }
 };
 
-// Of NaN the inner choice is the last, d / beta, which is NaN.
+// For NaN both comparisons are false, and d / beta is NaN.
 template <class T>
 struct smooth_error_slope {
   T beta;

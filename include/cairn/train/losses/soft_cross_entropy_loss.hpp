@@ -16,14 +16,14 @@
 
 namespace cairn {
 
-// -sum_c target_c log softmax(output)_c, averaged, as torch.nn.CrossEntropyLoss with probabilities of classes as targets:
-// distillation, mixup, labels that are not certain. The classes are the innermost extent of the output, at least two; every
-// other index is averaged over. Targets are as many as outputs, of their type, and need not add up to 1.
+// -sum_c target_c log softmax(output)_c, averaged, as torch.nn.CrossEntropyLoss with class probabilities as targets: for
+// distillation, mixup or uncertain labels. The innermost extent of the output is that of the classes, at least two; the mean is
+// over all indices before it. There are as many targets as outputs, of type accumulated<T>. They need not add up to 1.
 //
-// A type of its own beside CrossEntropyLoss, as targets as large as outputs take memory where a step keeps them.
+// It is separate from CrossEntropyLoss because targets as large as the outputs take memory where a step keeps them.
 struct SoftCrossEntropyLoss {
-  double label_smoothing = 0; // how much of the targets, 0 … 1, is spread evenly over all classes
-  class_weights weight{};     // one for each class [all are 1]; the mean is over rows all the same, as in torch
+  double label_smoothing = 0; // the share of the targets, 0 … 1, that is spread evenly over all classes
+  class_weights weight{};     // one for each class [all are 1]; the mean is still over rows, as in torch
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
@@ -54,7 +54,7 @@ struct SoftCrossEntropyLoss {
     using sum = accumulated<T>;
     const std::size_t classes = call.output_shape->last();
     check(classes);
-    const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // a call of the op alone
+    const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
     const matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
     soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
                        label_smoothing);

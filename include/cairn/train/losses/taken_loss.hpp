@@ -14,8 +14,8 @@
 
 namespace cairn::detail {
 
-// The targets of a step, looked at before anything runs, so that a refusal leaves everything as it was: as many for each of
-// `rows` samples as the loss wants, of which there are at most `most`.
+// Checks the targets of a step before anything runs, so that an error changes nothing: as many as the loss wants for each of
+// `rows` samples, and at most `most` samples.
 template <class Loss, class T, numbers Targets>
 void check_targets(const Loss& function, std::size_t rows, const Targets& targets, const shape& output, std::size_t most) {
   if constexpr (!Loss::template takes<T, number_of<Targets>>) refuse<wrong_targets<Loss, number_of<Targets>>>();
@@ -27,7 +27,7 @@ void check_targets(const Loss& function, std::size_t rows, const Targets& target
     function.check_targets(first_number(targets), rows, output);
 }
 
-// The numbers of a loss that its ops read, and the most there are.
+// The constants of a loss that its ops read, and their largest number.
 template <class T, class Loss>
 std::span<const T> constants_of(const Loss& function) {
   if constexpr (requires { function.template constants<T>(); }) return function.template constants<T>();
@@ -39,14 +39,14 @@ constexpr std::size_t most_constants(const shape& output) {
   else return 0;
 }
 
-// Where ops find what a step is judged by, and write the loss.
+// Memory that ops can access: the targets and the loss's constants, which they read, and the loss, which they write.
 struct judged_at {
   const void* targets = nullptr;
   const void* constants = nullptr;
   double* loss = nullptr;
 };
 
-// Puts the loss of `rows` outputs on the queue, and its derivative by them, unless that is null.
+// Puts the loss of `rows` outputs on the queue, and its derivative by them unless `gradient` is null.
 template <class Loss, class T, class Queue, class Target>
 void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape& output_shape, const Target* targets,
                const judged_at& at, const T* output, T* gradient) {

@@ -14,7 +14,7 @@ namespace cairn {
 
 namespace detail {
 
-// As torch.optim.Adam and AdamW refuse them.
+// Refuses the same numbers as torch.optim.Adam and AdamW.
 template <class Optimizer>
 void check_adam(const Optimizer& o) {
   constexpr double below_1 = 1 - std::numeric_limits<double>::epsilon() / 2;
@@ -23,8 +23,7 @@ void check_adam(const Optimizer& o) {
   check_number("Adam, AdamW: expected a weight_decay of 0 or more", o.weight_decay);
 }
 
-// What Adam and AdamW have in common; `decay` is added to the gradient, `shrink` multiplies the parameters
-// first.
+// The update of Adam and AdamW. `shrink` multiplies the parameters first; `decay` times the parameters is added to the gradient.
 template <class Queue, class T>
 void update_adam(Queue& queue, const update_call<T>& call, const std::array<double, 2>& betas, double eps, double decay,
                  double shrink) {
@@ -48,7 +47,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
 } // namespace detail
 
 // Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
-// formula. See ops/adam/adam.hpp. Two states: the running means of the gradient and of its square.
+// formula. See ops/adam/adam.hpp. It has two states: the running means of the gradient and of its square.
 struct Adam {
   double learning_rate = 1e-3;
   std::array<double, 2> betas{0.9, 0.999};

@@ -9,8 +9,8 @@
 
 namespace cairn {
 
-// Adam with weight decay apart from the gradient: each step multiplies the parameters by 1 - learning_rate x
-// weight_decay first. As torch.optim.AdamW without amsgrad: same names, defaults and formula.
+// Adam with decoupled weight decay: each step first multiplies the parameters by 1 - learning_rate x weight_decay.
+// It is torch.optim.AdamW without amsgrad: same names, defaults and formula.
 struct AdamW {
   double learning_rate = 1e-3;
   std::array<double, 2> betas{0.9, 0.999};

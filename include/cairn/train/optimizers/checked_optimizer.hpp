@@ -48,8 +48,8 @@ struct optimizer_message {
   }
 };
 
-// An optimizer, for numbers of type T on a device whose queue is Queue, as the diagnostic of an error (core/explain.hpp) if it
-// is none.
+// Checks that O is an optimizer for elements of type T on a device whose queue is Queue. If it is not, this type is the
+// diagnostic of the error (core/explain.hpp).
 template <class O, class Queue, class T>
 struct checked_optimizer : optimizer_message {
   static constexpr int steps = [] {

@@ -17,8 +17,8 @@ constexpr void refuse_to_clip() {
                 "there are never all of them; leave out .clip, or train without fused_update");
 }
 
-// Takes the place of a clip_norm where nothing can be clipped: any attempt to give one is an error that says why. It takes
-// a number without being asked, so that `.clip = {1}` gets there.
+// Replaces clip_norm where nothing can be clipped: any attempt to set it is a compile error that says why. A number converts
+// to it implicitly, so that `.clip = {1}` gets there.
 struct no_norm {
   constexpr no_norm() = default;
   template <class Number>
@@ -33,11 +33,11 @@ struct no_clip {
 } // namespace detail
 
 // Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
-// it is above max_norm they are made smaller by one factor. 0 means that nothing is clipped.
+// it is above max_norm, one factor scales all of them down. 0: no clipping.
 struct clip_norm {
   double max_norm = 0;
 
-  // What the gradients are multiplied by.
+  // The factor of the gradients.
   constexpr double scale(double norm) const { return detail::clip_factor(norm, max_norm); }
 
   template <std::same_as<detail::no_clip> None>

@@ -15,22 +15,23 @@ namespace cairn {
 
 namespace detail {
 
-// Is a parameter, as "1.0.weight", that of a path, or does it lie under it? It lies under "1.0" and "1", not under "1.0.w".
+// Whether a parameter is at a path or below it. "1.0.weight" lies under "1.0" and "1", not under "1.0.w".
 inline bool lies_under(std::string_view name, std::string_view path) {
   return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
 }
 
 } // namespace detail
 
-// An optimizer for parts of a network, by the names of their parameters: a group updates those that lie under its path, the first
-// that fits counts, and `others` updates the rest. For a pretrained body that is to move less than a new head:
+// An optimizer for each part of a network, by parameter names. A group updates the parameters under its path, unless an earlier
+// group does; `others` updates the rest. For example, for a pretrained body that should change less than a new head:
 //
 //   using Groups = layer_groups<AdamW>;
 //   Groups chosen{.others = {.learning_rate = 1e-5}, .groups = {{"4", {.learning_rate = 1e-3}}}};
 //   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{chosen};
 //
-// A learning rate schedule speaks of `others`, and of the first group that learns where the rate of `others` is 0; every other
-// rate keeps its ratio to that. A rate of 0 leaves parameters as they are, and costs what learning them costs; frozen<> does not.
+// A learning rate schedule gives the rate of `others`, or that of the first group with a rate above 0 if the rate of `others` is
+// 0. All other rates keep their ratio to it. Parameters with a rate of 0 do not change but cost as much as learning; frozen<>
+// saves that cost.
 template <optimizer Each>
 struct layer_groups {
   struct group {
@@ -66,7 +67,7 @@ struct layer_groups {
     for (const group& g : groups) check_one(g.optimizer);
   }
 
-  // The group of a parameter: its number in `groups`, or their size for `others`.
+  // The index of a parameter's group in `groups`, or groups.size() for `others`.
   std::size_t group_of(std::string_view name) const {
     std::size_t i = 0;
     while (i < groups.size() && !detail::lies_under(name, groups[i].path)) ++i;
@@ -75,7 +76,7 @@ struct layer_groups {
   std::size_t group_count() const { return groups.size(); }
   std::string_view group_path(std::size_t i) const { return groups[i].path; }
 
-  // Of a span whose parameters are all of one group: see update_call.
+  // Updates a span whose parameters are all of one group: see update_call.
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {
     const Each& own = call.group < groups.size() ? groups[call.group].optimizer : others;
@@ -84,7 +85,7 @@ struct layer_groups {
     own.update(queue, its);
   }
 
-  // The rate of which a schedule speaks.
+  // The rate that a schedule replaces.
   double base_rate() const {
     double found = others.learning_rate;
     for (const group& g : groups)

@@ -18,15 +18,15 @@
 
 namespace cairn {
 
-// A schedule says the learning rate of every step. It is a value and a pure function, so a job that is taken
-// up again goes on with the right rate; `step` is how many steps have been done before, 0 in the first. One that also has
-// settings(), its numbers as a range of double, is known by them when a run is taken up again; another one by its bytes.
+// A schedule gives the learning rate of every step; `step` is the number of steps before it, 0 for the first. It is a value and
+// a pure function, so a resumed job goes on with the right rate. A resume identifies a schedule by its settings(), all its
+// numbers as a range of double, or by its bytes if it has no settings().
 template <class S>
 concept learning_rate_schedule = std::copyable<S> && requires(const S& s, std::uint64_t step) {
   { s.at(step) } -> std::same_as<double>;
 };
 
-// The same rate all the time.
+// The same rate in every step.
 struct constant_rate {
   double learning_rate = 1e-3;
 
@@ -47,10 +47,9 @@ struct step_rate {
   std::array<double, 3> settings() const { return {learning_rate, static_cast<double>(step_size), gamma}; }
 };
 
-// Rises in a straight line from learning_rate x start_factor during the first `warm_up` steps, then falls
-// along half a cosine to min_rate at step `total_steps`, where it stays. torch's LinearLR followed by
-// CosineAnnealingLR, put together by SequentialLR, with T_max = total_steps - warm_up (Loshchilov, Hutter:
-// SGDR. arXiv:1608.03983, without restarts).
+// Rises linearly from learning_rate x start_factor during the first `warm_up` steps, then falls along half a cosine
+// to min_rate at step `total_steps`, where it stays. It is torch's SequentialLR of LinearLR and CosineAnnealingLR,
+// with T_max = total_steps - warm_up (Loshchilov, Hutter: SGDR. arXiv:1608.03983, without restarts).
 struct cosine_rate {
   double learning_rate = 1e-3;
   std::uint64_t total_steps = 1;
@@ -72,7 +71,7 @@ struct cosine_rate {
   }
 };
 
-// From learning_rate x start_factor in a straight line to learning_rate x end_factor at step `total_steps`, where it stays, as
+// Moves linearly from learning_rate x start_factor to learning_rate x end_factor at step `total_steps`, where it stays, as
 // torch's LinearLR: a warm-up, or with factors of 1 and 0 a decay.
 struct linear_rate {
   double learning_rate = 1e-3;
@@ -94,7 +93,7 @@ struct exponential_rate {
   double at(std::uint64_t step) const { return learning_rate * std::pow(gamma, static_cast<double>(step)); }
 };
 
-// Falls along half a cosine to min_rate during a period, and begins again with the next one, as torch's
+// Falls along half a cosine to min_rate during a period, and restarts with the next one, as torch's
 // CosineAnnealingWarmRestarts (SGDR. arXiv:1608.03983). The first period is `period` steps, and each further one
 // `period_factor` times as long as the one before.
 struct cosine_restarts_rate {
@@ -118,8 +117,8 @@ struct cosine_restarts_rate {
 
 // One cycle, as torch's OneCycleLR (Smith, Topin: Super-Convergence. arXiv:1708.07120): rises along half a cosine from
 // max_rate / div_factor to max_rate during the first rise_fraction of `total_steps`, then falls along another one to max_rate /
-// div_factor / final_div_factor in the last of them, and stays there. The momentum is the optimizer's all the time: torch
-// changes it too unless cycle_momentum=False.
+// div_factor / final_div_factor in the last of them, and stays there. The optimizer's momentum does not change: torch changes it
+// too unless cycle_momentum=False.
 struct one_cycle_rate {
   double max_rate = 1e-2;
   std::uint64_t total_steps = 1;
@@ -142,13 +141,13 @@ private:
   }
 };
 
-// A table of rates: each holds from its step on, the first one also before. With `interpolated` the rate moves in a straight
-// line from each to the next. For milestones of one's own, where torch has MultiStepLR, PolynomialLR or LambdaLR.
+// A table of rates. Each holds from its step on, the first one also before it. With `interpolated` the rate moves linearly from
+// each to the next. It is for any milestones, where torch has MultiStepLR, PolynomialLR or LambdaLR.
 //
 //   rate_table{{0, 0.1}, {30'000, 0.01}, {60'000, 0.001}}
 //
-// It holds at most 15 rates, so that it is copied byte by byte and a trainer's state compares it; a schedule of more is a type
-// of one's own with at(step).
+// It holds at most 15 rates, so that it can be copied byte by byte and compared by a trainer's state. For more rates, write a
+// type with at(step).
 class rate_table {
 public:
   struct entry {
@@ -187,7 +186,7 @@ public:
 
 private:
   std::array<entry, most> entries_{};
-  std::uint64_t count_ = 0, interpolated_ = 0; // of 8 bytes each: there is no padding, whose bytes could differ
+  std::uint64_t count_ = 0, interpolated_ = 0; // 8 bytes each: there is no padding, whose bytes could differ
 };
 
 static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<step_rate> && learning_rate_schedule<cosine_rate> &&

@@ -13,21 +13,20 @@
 
 namespace cairn {
 
-// A rule that divides the parameters of a network in two, when the program is compiled: Rule::is_special(tensor) of the
-// parameter's description.
+// A type that divides the parameters of a network in two by their metadata: Rule::is_special(tensor).
 template <class R>
 concept parameter_rule = requires(const tensor& t) {
   { R::is_special(t) } -> std::same_as<bool>;
 };
 
-// Biases and the weights of normalisations, which have one extent: those that are usually not decayed.
+// Picks biases and the weights of normalisations, which have one extent and usually no weight decay.
 struct vectors_only {
   static constexpr bool is_special(const tensor& t) { return t.rank() < 2; }
 };
 
 // Two optimizers for one network, as torch's parameter groups: `special` updates the parameters that the rule picks,
-// `others` the rest. Each keeps its own numbers; a learning rate schedule speaks of `others`, and the rate of `special`
-// keeps its ratio to that. Where the rate of `others` is 0 they stay as they are, and a schedule speaks of `special`.
+// `others` the rest. Each has its own settings. A learning rate schedule gives the rate of `others`; that of `special` keeps its
+// ratio to it. If the rate of `others` is 0, their parameters do not change, and a schedule gives the rate of `special`.
 //
 //   using Groups = parameter_groups<vectors_only, AdamW>;
 //   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
@@ -53,7 +52,7 @@ struct parameter_groups {
   }
   static constexpr bool is_special(const tensor& t) { return Rule::is_special(t); }
 
-  // Of a span whose parameters are all of one kind: see update_call.
+  // Updates a span whose parameters are all of one kind: see update_call.
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {
     update_call<T> own = call;
@@ -62,7 +61,8 @@ struct parameter_groups {
     else others.update(queue, own);
   }
 
-  // The rate of which a schedule speaks, and how much of it another one is. Where both are 0 only a schedule can say more.
+  // The rate that a schedule replaces, and the ratio of another rate to it. If both rates are 0 the ratio is 1, so that a
+  // schedule can still give a rate.
   constexpr double base_rate() const { return others.learning_rate != 0 ? others.learning_rate : special.learning_rate; }
   constexpr double share(double rate) const { return base_rate() != 0 ? rate / base_rate() : 1; }
 };

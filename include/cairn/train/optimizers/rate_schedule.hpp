@@ -31,13 +31,13 @@ struct wrong_rate : rate_message {};
 
 } // namespace detail
 
-// Any learning rate schedule, as a trainer keeps it: training_options{.learning_rate = cosine_rate{...}}. A schedule is a
-// small value that can be copied byte by byte, so none is ever allocated. A number is the same rate in every step. Without
+// Holds any learning rate schedule in the options of a trainer: training_options{.learning_rate = cosine_rate{...}}. A schedule
+// is a small value that can be copied byte by byte, so it needs no allocation. A number is the same rate in every step. Without
 // either, the optimizer's rate holds.
 //
-// A run that is taken up again has to have the same schedule, and the rates of steps to come are not asked for: a schedule may
-// know none but those of the steps that are taken. So it is known by its settings(), or else by its type and bytes. One that
-// points at its numbers therefore has settings().
+// A resumed run has to have the same schedule. Rates of future steps are not compared, as a schedule may know only those of steps
+// that have been made. It is identified by its type and settings(), or else by its type and bytes. A schedule that points at its
+// numbers therefore needs settings().
 class rate_schedule {
 public:
   rate_schedule() noexcept {} // not defaulted: g++ 12 fails on a default argument that holds one, in a member of a class
@@ -57,8 +57,8 @@ public:
 
   explicit operator bool() const { return at_ != nullptr; }
   double at(std::uint64_t step) const { return at_(bytes_, step); }
-  // cosine_rate(0.1, 1000, 0, 0.33, 0): its type and its numbers; of a schedule that shows none a number of its bytes, if they
-  // are wanted.
+  // Returns the type and settings, such as "cosine_rate(0.1, 1000, 0, 0.33, 0)". Without settings() it is the type and, if
+  // `by_bytes`, a checksum of the bytes.
   std::string text(bool by_bytes = true) const { return at_ == nullptr ? "none" : text_(bytes_, by_bytes); }
 
 private:
@@ -69,7 +69,7 @@ private:
       out += " of bytes " + std::to_string(detail::quick_checksum(std::as_bytes(std::span{&schedule, 1})));
     return out;
   }
-  // Bytes between members may have any value. (Where the compiler cannot clear them, a schedule that has some needs settings().)
+  // Clears the padding, which may have any value. (If the compiler cannot do that, a schedule with padding needs settings().)
   template <class S>
   static void clear_padding([[maybe_unused]] S* schedule) {
 #if defined(__has_builtin) && !defined(__CUDACC__)
@@ -88,7 +88,7 @@ private:
 
 namespace detail {
 
-// Whether another optimizer changes the learning rate. Beside a schedule, whose rates are its own, that is an error.
+// Whether another optimizer changes the learning rate. Throws input_error if a schedule gives the rates.
 inline bool is_another_rate(bool is_scheduled, double before, double rate) {
   if (rate == before) return false;
   if (is_scheduled)

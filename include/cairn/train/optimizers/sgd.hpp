@@ -13,7 +13,7 @@
 namespace cairn {
 
 // Stochastic gradient descent with momentum and weight decay, as torch.optim.SGD: same names, defaults and
-// formula. See ops/sgd/sgd.hpp. One state, and only with momentum.
+// formula. See ops/sgd/sgd.hpp. It has one state with momentum, and none without.
 struct SGD {
   double learning_rate = 1e-3;
   double momentum = 0;
@@ -24,7 +24,7 @@ struct SGD {
   constexpr std::size_t states() const { return momentum == 0 ? 0 : 1; }
   std::array<double, 5> settings() const { return {learning_rate, momentum, dampening, weight_decay, nesterov ? 1.0 : 0.0}; }
 
-  // As torch.optim.SGD refuses them.
+  // Refuses the same numbers as torch.optim.SGD.
   void check() const {
     detail::check_number("SGD: expected a momentum of 0 or more", momentum);
     detail::check_number("SGD: expected a weight_decay of 0 or more", weight_decay);

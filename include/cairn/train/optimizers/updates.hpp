@@ -19,12 +19,12 @@
 
 namespace cairn::detail {
 
-// An optimizer at work on the flat buffer of a trainer's parameters: it has the states, and knows which parts of the
-// buffer the optimizer treats apart.
+// An optimizer with its states, for the flat buffer of a trainer's parameters. It knows which parts of the buffer belong to
+// different groups of the optimizer.
 template <class Optimizer, class T, class Device>
 class updates {
 public:
-  // What an update is made of, besides where it takes place.
+  // The numbers of an update, which are the same for all spans.
   struct step {
     double scale = 1;
     const double* factor = nullptr; // see update_call
@@ -41,7 +41,7 @@ public:
   }
 
   const Optimizer& optimizer() const { return optimizer_; }
-  // Other numbers from the next update on.
+  // Replaces the optimizer from the next update on. Throws input_error if the number of states or the paths of groups differ.
   void change(const Optimizer& other) {
     check(other);
     if (other.states() != states_)
@@ -58,15 +58,15 @@ public:
   std::size_t states() const { return states_; }
   std::span<T> state(std::size_t i) const { return {reinterpret_cast<T*>(state_[i].data()), state_[i].size() / sizeof(T)}; }
 
-  // The flat buffer by kinds of parameters, the padding behind a tensor included, for an optimizer that tells kinds apart.
-  // A parameter never lies in two buckets.
+  // Adds the span of a parameter, with the padding after it, for an optimizer that divides parameters. A parameter never lies in
+  // two buckets.
   void add(const named_parameter<T>& q) {
     const std::size_t size = align_up(q.numbers.size() * sizeof(T)) / sizeof(T);
     spans_.push_back({q.place, q.place + size, is_special(*q.facts), group(q.name)});
     std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   }
 
-  // When all have been added: a group that has no parameter is a path with a mistake in it.
+  // Call this when all have been added. Throws input_error for a group without parameters: there is a mistake in its path.
   void check_groups() const {
     if constexpr (has_groups<Optimizer>)
       for (std::size_t g = 0; g < optimizer_.group_count(); ++g)
@@ -120,7 +120,7 @@ private:
   Optimizer optimizer_;
   std::size_t states_;
   std::array<typename Device::memory, most_optimizer_states> state_;
-  std::vector<update_span> spans_; // of an optimizer that divides parameters
+  std::vector<update_span> spans_; // only for an optimizer that divides parameters
 };
 
 } // namespace cairn::detail

@@ -16,8 +16,8 @@
 
 namespace cairn::detail {
 
-// What the ranks of a job do together between two steps, with what lies in the host's memory. Every rank makes the same
-// calls; a job of one rank makes none.
+// Collective operations of the ranks of a job between two steps, on data in the host's memory. Every rank makes the same
+// calls; with one rank nothing is sent.
 
 template <class Trainer>
 int rank_of(Trainer& train) {
@@ -35,9 +35,8 @@ void take_from_first_rank(Trainer& train, std::string& text) {
   broadcast_on_host(ranks, queue, std::as_writable_bytes(std::span{text}));
 }
 
-// Calls f on rank 0 only. If it throws there, every rank throws: none goes on with something that is not there. The others wait
-// for rank 0 until the communicator's long deadline, as files may be large and file systems slow. `word` says in errors what is
-// done.
+// Calls f on rank 0 only. If it throws there, every rank throws, so that none goes on without the result. The others wait for
+// rank 0 until the communicator's long deadline, as files may be large and file systems slow. `word` names the work in errors.
 template <class Trainer, class F>
 void on_first_rank(Trainer& train, const char* word, F&& f) {
   const calls_for now(train.inside().comm(), {.word = word, .may_take_long = true});

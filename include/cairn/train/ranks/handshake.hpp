@@ -23,9 +23,9 @@
 
 namespace cairn::detail {
 
-// What every rank of a job must share with the others, of what is a constant: a network's blueprint, the type of its
-// numbers, how its gradients are cut, and as numbers what layers sum over the ranks and the calls of a step (hash_of_calls). The
-// build is asked for when it runs, as an instruction set is a part of it: see with_build().
+// The constants that all ranks of a job must share: the network's blueprint, its element type, the buckets of its gradients, a
+// hash of what layers sum over the ranks, and one of the calls of a step (hash_of_calls). with_build() adds the build at run
+// time, as the instruction set is part of it.
 template <class Blueprint, class T>
 constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint64_t sums = 0, std::uint64_t calls = 0) {
   hash64 cut;
@@ -46,7 +46,7 @@ inline fingerprint with_build(fingerprint f) {
   return f;
 }
 
-// The same with another schedule, which was solved when the program ran, and the calls of its step.
+// The same with another schedule, which was solved at run time, and the calls of its step.
 inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::uint64_t calls) {
   hash64 h;
   h.add(f.words[setting("checkpoint policy")]);
@@ -56,8 +56,8 @@ inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::ui
   return f;
 }
 
-// What decides over an update and is no constant of the network, as one number. A schedule of rates is asked for its first
-// rate only: it may know none but those of the steps that are taken, and those are compared with each step (step_facts.hpp).
+// A hash of the settings that decide an update and are no constants of the network. Only the first rate of a schedule is part of
+// it: a schedule may not know the rates of later steps. Those are compared with each step (step_facts.hpp).
 template <class Loss, class Optimizer>
 std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
                           const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
@@ -74,7 +74,7 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
   return h.add(seed).add(check_every).value();
 }
 
-// Replaces these bytes, which the device reaches, by those of rank `root`.
+// Replaces these bytes, in memory that the device can access, by those of rank `root`.
 template <class Communicator, class Queue>
 void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int root = 0) {
   if (bytes.empty()) return;
@@ -82,15 +82,15 @@ void broadcast(Communicator& comm, Queue& queue, std::span<std::byte> bytes, int
   sent.wait(queue);
 }
 
-// What a rank compares with the others before it begins.
+// The hashes that ranks compare before they begin.
 struct rank_build {
   fingerprint built;
   std::uint64_t settings = 0;
   bool operator==(const rank_build&) const = default;
 };
 
-// What is wrong where they are not all equal: which ranks, what they differ in, and what to do. The text is the same on every
-// rank. The ranks that are named first are those that the others outnumber, or all of them.
+// The error text for ranks that are not all equal: which ranks, what differs, and what to do. It is the same on every rank. It
+// begins with the ranks outside the largest group of equal ranks, or with all ranks if there is no largest group.
 template <class = void> // compiled by programs that call it
 std::string difference_of_ranks(std::span<const rank_build> builds, std::span<const rank_texts> texts) {
   const auto differing = [](const rank_groups& groups, const char* what, std::size_t part, const std::string& found) {
@@ -121,13 +121,13 @@ std::string difference_of_ranks(std::span<const rank_build> builds, std::span<co
                              [&](std::size_t a, std::size_t b) { return texts[a].read(part) == texts[b].read(part); });
     return differing(groups, what, part, found_texts(part, groups, texts, [](std::size_t) { return std::string(); })) + advice;
   }
-  // Words that say too little.
+  // The texts are too short to tell the ranks apart.
   const rank_groups groups(builds.size(), [&](std::size_t a, std::size_t b) { return builds[a].settings == builds[b].settings; });
   return differing(groups, what, part, "found others") + advice;
 }
 
-// Throws the same input_error on every rank, rank 0 included, and in the same call, if one was built from something else or was
-// given other settings. Numbers travel first; words, some kilobytes from each rank to each, only where the numbers differ.
+// Throws the same input_error on every rank, rank 0 included, and in the same call, if one has another build or other settings.
+// Hashes are exchanged first; texts, some kilobytes from each rank to each, only if the hashes differ.
 template <class Communicator, class Queue>
 void compare_builds(Communicator& comm, Queue& queue, const fingerprint& own, std::uint64_t settings, const rank_texts& texts) {
   const std::vector<rank_build> builds = of_all_ranks(comm, queue, rank_build{own, settings});

@@ -14,7 +14,7 @@
 
 namespace cairn::detail {
 
-// Every rank takes the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
+// Gives every rank the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
 template <class Training>
 void take_replica_of(Training& t, int root, const char* word) {
   auto& comm = t.comm();
@@ -27,13 +27,14 @@ void take_replica_of(Training& t, int root, const char* word) {
   t.counters.last_samples = {};
 }
 
-// At the start of several ranks: throws on all if they were built or set differently, and takes rank 0's parameters.
+// The handshake at the start of several ranks: throws on all if their builds or settings differ, then takes over the parameters,
+// buffers, optimizer's states and steps of rank 0.
 template <class Training>
 void meet(Training& t) {
   using types = typename Training::types;
   using lists = typename types::lists;
   auto& comm = t.comm();
-  const calls_for handshake(comm, {.word = "handshake", .may_take_long = true}); // a rank may still read its data
+  const calls_for handshake(comm, {.word = "handshake", .may_take_long = true}); // a rank may still be reading its data
   tell_reserve(comm, std::max(t.gradients.on_the_way().most_bytes(), types::sums::most_bytes));
   fingerprint own = lists::print;
   if (t.is_solved()) own = with_schedule(own, t.code.training.ops, hash_of_calls(t.template list<step_kind::step>()));

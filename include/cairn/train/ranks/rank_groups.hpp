@@ -8,11 +8,11 @@
 
 namespace cairn::detail {
 
-// The ranks of a job, put together where they have the same of something: the smallest group first, and of groups of one
-// size that with the lowest rank.
+// The ranks of a job in groups of equal ranks, the smallest group first. Groups of the same size are in the order of their
+// lowest ranks.
 class rank_groups {
 public:
-  // same(a, b) says whether ranks a and b have the same.
+  // same(a, b) returns whether ranks a and b belong to the same group.
   template <class Same>
   rank_groups(std::size_t ranks, const Same& same) : ranks_(ranks) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -20,7 +20,7 @@ public:
       if (its != groups_.end()) its->push_back(rank);
       else groups_.push_back({rank});
     }
-    // Insertion keeps the order of equals. (The standard's stable_sort of g++ 12 is a warning with clang 19.)
+    // An insertion sort keeps the order of equals. (std::stable_sort of g++ 12 gives a warning with clang 19.)
     for (std::size_t i = 1; i < groups_.size(); ++i)
       for (std::size_t k = i; k > 0 && groups_[k].size() < groups_[k - 1].size(); --k) groups_[k].swap(groups_[k - 1]);
   }
@@ -29,7 +29,7 @@ public:
   std::size_t size() const { return groups_.size(); }
   const std::vector<std::size_t>& operator[](std::size_t group) const { return groups_[group]; }
 
-  // The ranks outside the largest group; all ranks where no group is larger than every other.
+  // The ranks outside the largest group; all ranks if no group is larger than every other.
   std::vector<std::size_t> outnumbered() const {
     const bool one_is_largest = size() > 1 && groups_[size() - 2].size() < groups_.back().size();
     std::vector<std::size_t> out(one_is_largest ? 0 : ranks_);
@@ -40,7 +40,7 @@ public:
     return out;
   }
 
-  // "rank 3", or "ranks 0, 1 and 2". Of many ranks the first are named.
+  // "rank 3", or "ranks 0, 1 and 2". At most 8 ranks are listed, then the number of the others.
   static std::string text(const std::vector<std::size_t>& ranks) {
     constexpr std::size_t most = 8; // a job may have a thousand
     std::vector<std::string> items;

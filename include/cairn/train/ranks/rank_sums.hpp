@@ -18,21 +18,21 @@
 
 namespace cairn::detail {
 
-// What is being run when layers sum over the ranks.
+// The run in which layers sum over the ranks.
 enum class summed_run : unsigned char { nothing, micro_batch, last_micro_batch, forward_alone };
 
-// Writes one number, whatever was there.
+// Overwrites an element with a number.
 struct one_number {
   double number = 0;
   CAIRN_HOST_DEVICE double operator()(double) const { return number; }
 };
 
 // The layers' sums over the ranks (layer/layer_sums.hpp) in a trainer with sync_batch_norm: their memory, and the calls of the
-// communicator. A call is waited for where it is made, as the layer goes on with its result; buckets of gradients may be on
-// their way meanwhile. Which calls there are, and between which buckets, is a constant of the type.
+// communicator. The queue waits for each call at once, as the layer goes on with its result; buckets of gradients may be in
+// flight meanwhile. The calls, and between which buckets they are, are constants of the type.
 //
-// With the first call of each forward goes one number more, which adds up how many ranks run what: a rank that is finished with
-// its samples reads it, and makes the same calls with zeros.
+// The first call of each forward has one more element, which counts the ranks of each summed_run. A rank without more samples
+// reads it, and makes the same calls with zeros.
 template <class Plan, class Communicator, class T, class Device>
 class rank_sums {
   using layers = summed_layers<Plan>;
@@ -41,7 +41,7 @@ public:
   using queue = typename Device::queue;
   static constexpr std::size_t bytes = layers::elements * sizeof(double);
   static constexpr std::size_t calls = layers::calls; // in a step
-  static constexpr std::size_t most_bytes = [] {      // that leave in one call
+  static constexpr std::size_t most_bytes = [] {      // in one call
     std::size_t most = 0;
     for (std::size_t k = 0; k < layers::count; ++k)
       most = layers::of[k].numbers.forward > most ? layers::of[k].numbers.forward : most;
@@ -50,14 +50,14 @@ public:
 
   rank_sums(Device& device, Communicator& comm, const program<T, queue>& code)
       : device_(device), comm_(comm), code_(code), memory_(device.allocate(comm.size() > 1 ? bytes : 0)) {
-    if (comm.size() < 2) return; // nothing is lent, and there is no memory for it
+    if (comm.size() < 2) return; // layers get no sums, and there is no memory for them
     for (std::size_t k = 0; k < layers::count; ++k)
       lent_[k] = layer_sums{.numbers = numbers(k), .all_reduce = &sum_for, .self = this, .layer = k};
   }
   rank_sums(const rank_sums&) = delete;
   rank_sums& operator=(const rank_sums&) = delete;
 
-  // The callback for the layers of a micro-batch that begins; null if there is one rank, whose sums are its own.
+  // Begins a micro-batch and returns the callback for its layers; null if there is one rank, whose sums are its own.
   const sums_of_layers* begin(summed_run what) {
     if (comm_.size() < 2) return nullptr;
     begin();
@@ -65,8 +65,8 @@ public:
     return &callback_;
   }
 
-  // A rank without samples, with zeros: the calls of a forward of the others, and what it is. If all ranks have none, there is
-  // one call and no more. `wait` waits for an event.
+  // Makes the calls of the other ranks' forward with zeros, on a rank without samples, and returns which run it is. If no rank
+  // has samples, there is only one call. `wait` waits for an event.
   template <class Wait>
   summed_run join_forward(const Wait& wait) {
     begin();
@@ -78,7 +78,7 @@ public:
     for (std::size_t k = 1; k < layers::count; ++k) sum(k, layers::of[k].numbers.forward);
     return found;
   }
-  // Before the calls of their backward; and one of them, of layer k.
+  // Prepares the calls of the other ranks' backward; and makes one of them, that of layer k.
   void begin_join_backward() { put_zeros(); }
   void join_backward(std::size_t k) { sum(k, layers::of[k].numbers.backward); }
 
@@ -89,7 +89,7 @@ private:
   double* numbers(std::size_t k) const { return reinterpret_cast<double*>(memory_.data()) + layers::begin[k]; }
   double* run() const { return numbers(0) + layers::of[0].numbers.forward; }
 
-  // One rank has at most 65,535 others, and a double is exact up to 2^53.
+  // Keeps the counts of the runs apart in one sum: a rank has at most 65,535 others, and a double is exact up to 2^53.
   static constexpr double weight_of(summed_run what) {
     constexpr std::array<double, 4> weights{0, 1, 65536, 65536.0 * 65536.0};
     return weights[static_cast<std::size_t>(what)];
@@ -130,7 +130,7 @@ private:
     const std::size_t k = index_of[leaf];
     return k == layers::count ? nullptr : &static_cast<const rank_sums*>(self)->lent_[k];
   }
-  static constexpr auto index_of = [] { // of each layer of the network; layers::count: it has no sums
+  static constexpr auto index_of = [] { // of each layer of the network; layers::count if it has no sums
     std::array<std::size_t, Plan::leaves + 1> index{};
     for (std::size_t& k : index) k = layers::count;
     for (std::size_t k = 0; k < layers::count; ++k) index[layers::of[k].leaf] = k;

@@ -19,9 +19,9 @@
 
 namespace cairn::detail {
 
-// What a rank was built from and what it was given, in words: a text for each part of the fingerprint and one for each
-// setting. Ranks are compared by numbers; only where those differ do the words travel, from every rank to every rank. A text
-// that is too long is cut.
+// The build and the settings of a rank as texts: one for each part of the fingerprint and one for each setting. Ranks are
+// compared by hashes; only if those differ are the texts exchanged, from every rank to every rank. A text that is too long is
+// cut.
 struct rank_texts {
   static constexpr std::size_t parts = shared_settings; // of run_settings
   static constexpr std::size_t longest = 255;
@@ -36,15 +36,15 @@ struct rank_texts {
   }
   std::string read(std::size_t part) const { return texts[part].data(); }
 
-  // The first part from `begin` on whose words differ, or `parts`.
+  // The first part from `begin` on whose texts differ, or `parts`.
   std::size_t differs(const rank_texts& other, std::size_t begin) const {
     while (begin < parts && texts[begin] == other.texts[begin]) ++begin;
     return begin;
   }
 };
 
-// "found A on rank 3 and B on ranks 0, 1 and 2": the words of each group, behind its `marks` if the words alone do not tell the
-// groups apart. Of long texts there is a line, from a little before where two of them part.
+// "found A on rank 3 and B on ranks 0, 1 and 2": the text of each group, after its mark if the texts alone do not tell the
+// groups apart. Long texts are cut to one line, which begins a little before their first difference.
 template <class Marks>
 std::string found_texts(std::size_t part, const rank_groups& groups, std::span<const rank_texts> of_ranks, const Marks& marks) {
   constexpr std::size_t line = 100, before = 24, most = 8; // a job may have a thousand ranks
@@ -52,7 +52,7 @@ std::string found_texts(std::size_t part, const rank_groups& groups, std::span<c
   const auto text_of = [&](std::size_t group) { return of_ranks[groups[group].front()].read(part); };
   const std::string first = text_of(0);
   std::size_t longest = first.size(), same = rank_texts::longest;
-  bool told = true; // by the words
+  bool told = true; // the texts tell the groups apart
   for (std::size_t a = 0; a < shown; ++a) {
     const std::string text = text_of(a);
     longest = std::max(longest, text.size());
@@ -72,11 +72,11 @@ std::string found_texts(std::size_t part, const rank_groups& groups, std::span<c
   return "found " + rank_groups::joined(items);
 }
 
-// What those words are made of.
+// The values from which the texts are made.
 struct rank_setup {
   std::size_t stages, parameters, batch;
   std::string_view body, policy, element;
-  std::size_t solved_bytes; // of a schedule that was solved when the program runs; 0: there is none
+  std::size_t solved_bytes; // of a schedule that was solved at run time; 0: there is none
   std::size_t buckets, bucket_bytes;
   std::size_t summed; // layers with statistics over all ranks
   const char* order;  // of calls
@@ -88,7 +88,7 @@ inline rank_texts texts_of(const rank_setup& s) {
   const auto count = [](std::size_t number, const char* what) { return std::to_string(number) + what; };
   const std::string body(s.body);
   out.write(0, count(s.stages, " stages with ") + count(s.parameters, " parameters, ") + body);
-  // What a policy makes may depend on the batch. Policies of blocks stand in the type of the network.
+  // The schedule of a policy may depend on the batch. Policies of blocks are part of the type of the network.
   const std::string policy =
       s.solved_bytes > 0 ? count(s.solved_bytes, " bytes, solved when the program runs,") : std::string(s.policy);
   out.write(1, policy + " at batch " + std::to_string(s.batch) + " of " + body);
@@ -106,7 +106,7 @@ inline const char* text_of_order(bool overlaps) {
   return overlaps ? "buckets leave during the backward pass" : "buckets leave after the backward pass";
 }
 
-// The words of a trainer with these lists of steps (train/step/step_lists.hpp) and these options.
+// The texts of a trainer with these lists of steps (train/step/step_lists.hpp) and these options.
 template <class Lists, class Options, class Optimizer>
 rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
   using plan = typename Lists::plan;

@@ -15,19 +15,19 @@
 
 namespace cairn::detail {
 
-// What decides a step of a rank besides its gradients. Each of these is equal on every rank, or the replicas part; but a rank
-// that has joined has no micro-batches, whatever the others have.
+// The values that decide a step of a rank besides its gradients. Each of them has to be equal on every rank, or the replicas
+// diverge. Only a rank that has joined has 0 micro-batches, whatever the others have.
 //
-// What is applied is the sum of the gradients over the ranks, each a sum of its micro-batches' means, divided by micro-batches
-// times the number of ranks that have samples in this step. (So ranks stay alike where they have different numbers of samples:
+// The update uses the sum of the gradients over the ranks, each a sum of its micro-batches' means, divided by micro-batches
+// times the number of ranks that have samples in this step. (So replicas stay equal if ranks have different numbers of samples:
 // it is a mean of their means, as in PyTorch.)
 struct step_facts {
   std::uint64_t steps = 0;         // updates so far
   std::uint64_t micro_batches = 0; // 0: this rank has no samples in this step
   double learning_rate = 0;
   std::uint64_t settings = 0;   // of the loss, the optimizer and the clipping: see settings_of
-  std::uint64_t parameters = 0; // a number of their bits: see quick_checksum; 0 in most steps
-  bool asks_to_stop = false;    // no part of the comparison: all learn whether one of them asks
+  std::uint64_t parameters = 0; // a checksum of their bits: see quick_checksum; 0 in most steps
+  bool asks_to_stop = false;    // not compared: all ranks learn whether one of them asks
 
   static constexpr std::size_t count = 5;
   std::array<std::uint64_t, count> words() const {
@@ -35,19 +35,20 @@ struct step_facts {
   }
 };
 
-// The ranks that have samples in a step, as all of them see it.
+// The ranks that have samples in a step, the same on all ranks.
 struct ranks_with_samples {
   std::size_t count = 0;
   std::size_t first = 0;           // the lowest of them
   std::uint64_t micro_batches = 0; // of each
 };
 
-// The facts of all ranks travel in a sum, as the gradients do: every rank has a place of its own there and leaves zeros in
-// all others. A word of 64 bits goes as four numbers below 65,536, which float and double add to zeros exactly.
+// The facts of all ranks are exchanged by an all-reduce, as the gradients are: every rank writes its own place and leaves zeros
+// in all others. A word of 64 bits is sent as four elements below 65,536, which float and double add to zeros exactly.
 template <class T>
 class facts_of_ranks {
 public:
-  // How many numbers: whole cache lines, so that what lies behind them is aligned.
+  // Numbers of elements: those of a rank that are compared, all of a rank, and those of all ranks. The last is rounded up to
+  // 16, so that what follows is aligned to cache lines.
   static constexpr std::size_t compared = step_facts::count * 4;
   static constexpr std::size_t each = compared + 1;
   static constexpr std::size_t size(std::size_t ranks) { return (ranks * each + 15) / 16 * 16; }
@@ -61,9 +62,9 @@ public:
     }
     *at = own.asks_to_stop ? T(1) : T(0);
   }
-  // Where the micro-batches of rank 0 are; those of the next rank are `each` numbers further.
+  // The place of rank 0's micro-batches; those of the next rank are `each` elements further.
   static constexpr std::size_t place_of_micro_batches = 4;
-  // Where the number of a rank's parameters is: the op checksum writes it there.
+  // The place of the checksum of a rank's parameters, which the op checksum writes.
   static constexpr std::size_t place_of_parameters(std::size_t rank) { return rank * each + compared - 4; }
 
   static ranks_with_samples samples_of(std::span<const T> all, std::size_t ranks) {
@@ -74,7 +75,7 @@ public:
     return found;
   }
 
-  // Throws on every rank if the facts of one differ from those of rank 0, or the micro-batches of two that have some.
+  // Throws on every rank if a rank's facts differ from those of rank 0. Micro-batches are compared among ranks that have some.
   static void compare(std::span<const T> all, std::size_t ranks) {
     const auto is_like_first = [&](std::size_t rank) {
       return std::memcmp(all.data(), all.data() + rank * each, compared * sizeof(T)) == 0;
@@ -85,7 +86,7 @@ public:
     for (std::size_t fact = 0; fact < step_facts::count; ++fact)
       if (differs(all, ranks, fact)) refuse(all, ranks, fact);
   }
-  // Does any rank ask to stop?
+  // Whether any rank asks to stop.
   static bool any_asks_to_stop(std::span<const T> all, std::size_t ranks) {
     for (std::size_t rank = 0; rank < ranks; ++rank)
       if (all[rank * each + compared] != T(0)) return true;
@@ -99,7 +100,7 @@ private:
     const T* const at = all.data() + rank * each + micro_batches * 4;
     return at[0] != T(0) || at[1] != T(0) || at[2] != T(0) || at[3] != T(0);
   }
-  // The rank with which the others are compared, and whether one is: of micro-batches only where there are some.
+  // The rank with which the others are compared, and whether a rank is compared: for micro-batches only if it has some.
   static std::size_t first_of(std::span<const T> all, std::size_t ranks, std::size_t fact) {
     return fact == micro_batches ? samples_of(all, ranks).first : 0;
   }
@@ -121,7 +122,7 @@ private:
     return fact == 2 ? shortest_text(std::bit_cast<double>(w)) : std::to_string(w);
   }
 
-  // Names the fact that differs, with its values and the ranks that have each.
+  // Throws input_error with the fact that differs, its value on the first rank, and those of up to seven ranks that differ.
   [[noreturn]] static void refuse(std::span<const T> all, std::size_t ranks, std::size_t fact) {
     static constexpr std::array<const char*, step_facts::count> names{
         "number of steps so far", "number of micro-batches", "learning rate", "numbers of the loss and the optimizer (as a hash)",

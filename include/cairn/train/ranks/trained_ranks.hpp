@@ -10,15 +10,15 @@
 
 namespace cairn::detail {
 
-// The ranks of a trainer: its communicator as the queues of its device can be given to it. Where the communicator cannot read
-// the device's memory, its calls go through the host. A trainer whose model is no ddp is the only rank of a job of its own.
+// The ranks of a trainer: its communicator, in a form that accepts the queues of its device. If the communicator cannot read the
+// device's memory, its calls go through the host. A trainer whose model is not ddp is the only rank of its own job.
 template <class Communicator, class Device, bool Distributed>
 class trained_ranks {
 public:
   using comm_type = typename communicator_on<Communicator, Device>::type;
   static constexpr bool through = !std::is_same_v<comm_type, Communicator>;
 
-  // `calls` is the most of them that are on their way at once, `bytes` the most that leave in one.
+  // `calls` is the largest number of calls in flight at once, `bytes` the largest number of bytes in one.
   trained_ranks([[maybe_unused]] Device& device, Communicator* comm, [[maybe_unused]] std::size_t calls,
                 [[maybe_unused]] std::size_t bytes, [[maybe_unused]] std::chrono::milliseconds deadline)
       : comm_(comm), through_([&] {

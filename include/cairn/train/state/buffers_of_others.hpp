@@ -15,12 +15,12 @@
 
 namespace cairn::detail {
 
-// The buffers of the ranks behind rank 0, as rank 0 writes and reads them. Running statistics are each rank's own, and one that
-// goes on with those of another does not make what it would have made. There are none of one rank alone, or without such layers.
+// The buffers of ranks 1, 2, …, which rank 0 writes to a file and reads from it. Each rank has its own running statistics, and
+// a rank that resumed with those of another would compute something else. Empty for one rank, or without such layers.
 class buffers_of_others {
 public:
   buffers_of_others() = default;
-  // Makes room for them on rank 0, and for its own on every other rank.
+  // Makes room for them on rank 0, and copies this rank's own on every rank.
   template <class Trainer>
   explicit buffers_of_others(Trainer& train)
       : type_(safetensors_type_of<typename Trainer::number>), element_(sizeof(typename Trainer::number)) {
@@ -33,7 +33,7 @@ public:
 
   bool rank_has_buffers = false;
 
-  // Every rank's go to rank 0. All ranks call it.
+  // Sends the buffers of every rank to rank 0. All ranks call it.
   template <class Trainer>
   void gather(Trainer& train) {
     auto& ranks = train.inside().comm();
@@ -45,7 +45,7 @@ public:
       if (ranks.rank() == 0) of_ranks_[static_cast<std::size_t>(rank) - 1] = passing;
     }
   }
-  // Every rank takes its own from rank 0. All ranks call it.
+  // Sends every rank its own buffers from rank 0. All ranks call it.
   template <class Trainer>
   void scatter(Trainer& train) {
     auto& ranks = train.inside().comm();
@@ -58,7 +58,7 @@ public:
     }
     if (ranks.rank() != 0) give_back(train);
   }
-  // What a file has of them: "rank/1/buffers", one after another in the order of for_each_buffer().
+  // Adds them to the tensors of a file: "rank/1/buffers" has all buffers of rank 1 in the order of for_each_buffer().
   void add_to(std::vector<safetensors_source>& tensors) const {
     for (std::size_t i = 0; i < of_ranks_.size(); ++i)
       tensors.push_back({std::string(rank_prefix) + std::to_string(i + 1) + "/buffers",

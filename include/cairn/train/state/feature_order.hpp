@@ -13,10 +13,10 @@
 #include <cairn/net/program.hpp>
 
 // An image is (height, width, channels) here and (channels, height, width) in PyTorch, so a Flatten makes the same features of it
-// in another order. What is learnt for each of them lies in another order too, and is turned where it goes to a file.
+// in another order. Parameters of these features have another order too, and are permuted when a file is written or read.
 namespace cairn::detail {
 
-// The place here of every feature of PyTorch's row; empty if both orders are the same.
+// The index here of every feature in PyTorch's order; empty if both orders are the same.
 using feature_order = std::vector<std::uint32_t>;
 
 inline feature_order order_of_image(std::size_t pixels, std::size_t channels) {
@@ -27,16 +27,16 @@ inline feature_order order_of_image(std::size_t pixels, std::size_t channels) {
   return out;
 }
 
-// The orders of a parameter's outputs, its first extent, and of its features, the last one.
+// The orders of a parameter's outputs (its first extent) and of its features (its last one).
 struct turned_features {
   feature_order rows, columns;
 };
 
-// The parameters and buffers of a network that lie in another order in PyTorch, found by one walk along its layers. It asks
-// what tensors say, so that layers of one's own are turned too:
-//   a layer with a weight of two extents or more, as a Linear, mixes features: its columns follow the order that arrives;
-//   any other that leaves the extents as they are keeps the order: what it has for each feature follows it.
-// Where a block adds its input, the last product of its chain follows the order of what it is added to.
+// The parameters and buffers of a network that have another order in PyTorch, found in one pass over its layers. The rules use
+// only the metadata of tensors, so that they apply to a user's own layers too:
+//   a layer with a weight of two extents or more, such as Linear, mixes features: its columns follow the order of its input;
+//   any other layer that keeps the extents keeps the order: its parameters and buffers of each feature follow it.
+// If a block adds its input, the last product of its chain follows the order of the value that it is added to.
 class feature_orders {
 public:
   feature_orders() = default;
@@ -45,7 +45,7 @@ public:
     along(code, 0, {});
   }
 
-  // That of a parameter or buffer, by the number of its layer and its description; null if it is the same in both.
+  // The orders of a parameter or buffer, by the index of its layer and its metadata; null if both libraries have the same.
   const turned_features* of(std::uint32_t leaf, const tensor* facts) const {
     const auto found = all_.find({leaf, facts});
     return found == all_.end() ? nullptr : &found->second;
@@ -55,7 +55,7 @@ public:
 private:
   struct value {
     feature_order order{};
-    bool has_rows = false; // not an image but rows of features, as a Linear or an Embedding makes them
+    bool has_rows = false; // not an image but rows of features, such as those of a Linear or an Embedding
   };
 
   static bool is_product(const tensor_list& parameters) {
@@ -66,10 +66,11 @@ private:
     return i + 1 < p.size() ? (*p.at(i + 1).arrives)[0] : (*p.outputs)[0];
   }
 
-  // `leaf`: the number of the chain's first layer. `wanted`: the order in which its result has to be, if its layers can choose.
+  // Follows a chain. `leaf`: the index of its first layer. `wanted`: the order that its result should have, if its layers can
+  // choose.
   template <class T, class Queue>
   value along(const program<T, Queue>& p, std::uint32_t leaf, value v, const feature_order& wanted = {}) {
-    std::size_t last = p.size(); // the stage that makes the order of the result
+    std::size_t last = p.size(); // the stage that decides the order of the result
     for (std::size_t i = wanted.empty() ? 0 : p.size(); i-- > 0;) {
       const auto& e = p.at(i);
       if (e.chains.empty() && !is_product(e.parameters) && (*e.arrives)[0] == after(p, i)) continue;
@@ -122,7 +123,7 @@ private:
       if (second.order != first.order) first = inside(0, second.order); // the second cannot choose: perhaps the first can
       return first;
     }
-    // Side by side, as Concat has its branches.
+    // Chains side by side, such as the branches of a Concat.
     value all{{}, first.has_rows};
     bool turned = !first.order.empty();
     for (std::size_t c = 0; c < e.chains.size(); ++c) {

@@ -17,15 +17,15 @@
 
 namespace cairn::detail {
 
-// What a rank's loader reads in an epoch, as numbers: where two are equal, the rank reads the same samples in the same order.
+// Hashes of what a rank's loader reads in an epoch. If two are equal, the rank reads the same samples in the same order.
 struct loader_facts {
   loader_place next{};
   std::uint64_t batches = 0;       // in an epoch
   std::uint64_t order = 0;         // loader::fingerprint
   std::uint64_t steps = 0;         // loader::share_of_steps
-  std::uint64_t tells_steps = 0;   // 0: a loader of one's own that has no share_of_steps()
-  std::uint64_t dataset = 0;       // loader::dataset_fingerprint; 0: it cannot be told from another one
-  std::uint64_t could_not_say = 0; // 1: something was thrown
+  std::uint64_t tells_steps = 0;   // 0: a user's own loader without share_of_steps()
+  std::uint64_t dataset = 0;       // loader::dataset_fingerprint; 0: it is not known
+  std::uint64_t could_not_say = 0; // 1: an exception was thrown
 };
 
 template <class Loader>
@@ -39,7 +39,7 @@ loader_facts facts_of(const Loader& batches, const loader_place& next, std::size
   return own;
 }
 
-// Those of every rank, on every rank. If one cannot say what it reads, as its sampler throws, every rank throws.
+// The facts of every rank, on every rank. If one rank cannot compute them, because its sampler throws, every rank throws.
 template <class Trainer, class Loader>
 std::vector<loader_facts> facts_of_ranks_loaders(Trainer& train, const Loader& batches, const loader_place& next,
                                                  std::size_t micro_batches) {
@@ -71,7 +71,7 @@ inline bool have_equally_many_batches(std::span<const loader_facts> all) {
   return true;
 }
 
-// Throws on every rank if their loaders do not stand at the same place.
+// Throws on every rank if their loaders are not at the same place.
 inline void compare_places(std::span<const loader_facts> all, const char* where) {
   const auto text = [](const loader_place& at) {
     return "batch " + std::to_string(at.batch) + " of epoch " + std::to_string(at.epoch);

@@ -16,7 +16,7 @@ namespace cairn::detail {
 inline constexpr const char *batches_mark = "batches of an epoch", *order_mark = "order of the epoch",
                             *steps_mark = "samples of the steps", *datasets_mark = "datasets";
 
-// The words of what the loaders of all ranks read.
+// Adds the words that describe what the loaders of all ranks read.
 inline void set_facts(state_words& words, std::span<const loader_facts> all) {
   std::string batches, orders, datasets;
   bool knows_any = false;
@@ -31,14 +31,14 @@ inline void set_facts(state_words& words, std::span<const loader_facts> all) {
   if (knows_any) words.set(datasets_mark, std::move(datasets));
   if (all[0].tells_steps != 0 && have_equally_many_batches(all)) words.set(steps_mark, state_words::hexadecimal(steps_of(all)));
 }
-// Word `index` of those between spaces.
+// Returns word `index`, from 0, of a text of words with spaces between them.
 inline std::string_view word_of(std::string_view text, std::size_t index) {
   for (; index > 0; --index) text.remove_prefix(text.find(' ') < text.size() ? text.find(' ') + 1 : text.size());
   return text.substr(0, text.find(' '));
 }
 
-// Throws if the ranks read other datasets than those of the run that was saved, with as many samples. What cannot be told is not
-// compared, nor is a state that does not say it.
+// Throws if the ranks read other datasets than the saved run, with as many samples. A dataset without a fingerprint is not
+// compared, nor is a state without them.
 inline void compare_datasets(std::span<const loader_facts> all, const state_file& file) {
   if (!file.words().has(datasets_mark)) return;
   const std::size_t ranks = all.size();
@@ -48,7 +48,7 @@ inline void compare_datasets(std::span<const loader_facts> all, const state_file
   const auto saved = [&](std::size_t rank) { return word_of(text, rank); };
   const auto found = [&](std::size_t rank) { return state_words::hexadecimal(all[rank].dataset); };
   if (const std::size_t before = file.place().trainer.ranks; before != ranks) {
-    // A sample has one number on all ranks only where all read one dataset.
+    // An index means the same sample on all ranks only if all read one dataset.
     bool is_one = true;
     for (std::size_t rank = 0; rank < before; ++rank) {
       if (saved(rank) == unknown) return;
@@ -72,13 +72,13 @@ inline void compare_datasets(std::span<const loader_facts> all, const state_file
   }
 }
 
-// Throws if the loaders of the ranks would not give what was going to be read.
+// Throws if the loaders of the ranks would not read what the saved run would have read.
 inline void compare_loaders(std::span<const loader_facts> all, const state_file& file, const state_options& allowed) {
   const saved_place& p = file.place();
   const std::size_t own_ranks = all.size();
   if (!file.words().has(order_mark)) file.fail("it was saved without a loader");
   if (own_ranks != p.trainer.ranks) {
-    // Each rank reads every so-manieth sample: half an epoch of two ranks is not half an epoch of four.
+    // Each of n ranks reads every n-th sample: half an epoch of two ranks is not half an epoch of four.
     if (p.next.batch != 0)
       file.fail("it was saved by " + std::to_string(p.trainer.ranks) + " ranks in the middle of epoch " +
                 std::to_string(p.next.epoch) + ", found " + std::to_string(own_ranks) +

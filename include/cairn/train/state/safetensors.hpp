@@ -25,7 +25,7 @@ namespace cairn {
 
 namespace detail {
 
-// One that a network has: where its numbers go, and how they lie in a file.
+// A weight of a network: the memory for its elements, and their layout in a file.
 template <class T>
 struct wanted_weight {
   std::string name;
@@ -34,7 +34,7 @@ struct wanted_weight {
   const turned_features* features = nullptr;
 };
 
-// The tensors of a file by the names of a network, and what of them the network takes. Nothing is changed before take().
+// The tensors of a file by the names of a network, compared with those that the network has. Nothing is changed before take().
 template <class T>
 class weights_to_load {
 public:
@@ -49,12 +49,11 @@ public:
     }
   }
 
-  // A parameter or a buffer of the network.
+  // Adds a parameter or a buffer of the network.
   void want(wanted_weight<T> w) {
     if (w.name.starts_with(options_->to)) wanted_.push_back(std::move(w));
   }
-  // Another name of one of them, as torch has both of a tied weight. A file may have the one, the other, or both if they are
-  // equal.
+  // Adds a second name of a tied weight, as torch has both. A file may have the one, the other, or both if they are equal.
   void want_also(const std::string& second, const std::string& first) {
     const auto found = entries_.find(second);
     if (found == entries_.end()) return;
@@ -93,7 +92,7 @@ public:
   std::size_t fits() const { return fits_.size(); }
   bool wants_none() const { return wanted_.empty(); }
 
-  // Everything is read before the first number is changed: neither a damaged disk nor want of memory leaves a part.
+  // Reads everything before the first element is changed, so that neither a damaged disk nor lack of memory leaves a part.
   void take() {
     std::size_t all = 0, most = 0;
     for (const fit& f : fits_) {
@@ -150,16 +149,16 @@ private:
 
 } // namespace detail
 
-// Writes all parameters and buffers of a model or a trainer by their names, as torch's state_dict has them:
+// Writes all parameters and buffers of a model or a trainer by the names of torch's state_dict:
 //
 //   save_weights(train, "digits.safetensors");
 //   # Python: net.load_state_dict(safetensors.torch.load_file("digits.safetensors"))
 //
-// The names are those that for_each shows: the place in the nn.Sequential of the same layers, in a Sequential or a block in it
-// the places one after another ("3.1.weight"), and the name in the layer. An element without parameters has a place too, as in
-// torch; Inputs have none, and neither frozen<> nor checkpoint<> changes a name. The weight of a Conv2d is turned to torch's
-// order, and so is what is learnt for each feature behind a Flatten of images. A file that is there is replaced as a whole;
-// throws file_error if that fails. With ddp one rank writes.
+// The names are those of for_each: the index in the nn.Sequential of the same layers, then the index in each Sequential or block
+// in it ("3.1.weight"), and the name in the layer. An element without parameters has an index too, as in torch; Inputs have
+// none, and neither frozen<> nor checkpoint<> changes a name. The weight of a Conv2d is permuted to torch's order, and so are
+// parameters of features after a Flatten of images. An existing file is replaced as a whole; throws file_error if that fails.
+// With ddp one rank writes.
 template <class Owner>
 void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
   auto weights = detail::on_host(owner);
@@ -174,11 +173,11 @@ void save_weights(Owner& owner, const std::string& path, const std::map<std::str
   write_safetensors(path, std::move(all), metadata);
 }
 
-// Takes parameters and buffers from a file by their names; numbers of another floating-point type are converted. Either all fit
-// and all are taken, or nothing is changed and a file_error says which are missing, unexpected, of another shape or of another
-// type. With `partly` those that fit are taken, and the rest is reported: fine-tuning with another last layer; a file of which
-// nothing fits is an error. The options rename what a file calls otherwise. A file that an earlier version wrote is taken by the
-// names of then, which the report says. With ddp every rank loads, or one does and all call synchronize().
+// Loads parameters and buffers from a file by their names; other floating-point types are converted. Either all fit and all are
+// loaded, or nothing is changed and a file_error lists those that are missing, unexpected, of another shape or of another type.
+// With `partly` those that fit are loaded and the rest is reported, for example to fine-tune with another last layer; it is an
+// error if nothing fits. The options rename tensors that have other names in the file. Files of earlier versions are loaded by
+// their old names, and the report says so. With ddp every rank loads, or one does and all call synchronize().
 template <class Owner>
 loaded_weights load_weights(Owner& owner, const std::string& path, const weights_options& options) {
   using number = typename Owner::number;
@@ -188,7 +187,7 @@ loaded_weights load_weights(Owner& owner, const std::string& path, const weights
   const auto compared = [&](detail::naming how) {
     detail::weights_to_load<number> all(file, options);
     const auto want = [&](const auto& q) {
-      const bool turns = how == detail::naming::as_torch; // then behind a Flatten nothing was
+      const bool turns = how == detail::naming::as_torch; // as_before: nothing was permuted after a Flatten
       all.want({q.name, q.numbers, q.facts, turns ? orders.of(q.leaf, q.facts) : nullptr});
     };
     detail::for_all_weights(weights_of_owner, want, how);

@@ -17,23 +17,23 @@
 
 namespace cairn::detail {
 
-// What a resume asks of a setting.
+// The requirement of a resume on a setting.
 enum class on_resume : unsigned char {
-  may_change,        // it changes no bit of what is learnt
-  same,              // load_state() refuses another
-  same_unless_meant, // and state_options::other_settings lets another pass
-  same_unless_other, // and state_options::other_dataset lets another pass
-  taken,             // the state brings it along, whatever the trainer was given
+  may_change,        // it changes no bit of the result
+  same,              // load_state() refuses another value
+  same_unless_meant, // the same, but state_options::other_settings accepts another
+  same_unless_other, // the same, but state_options::other_dataset accepts another
+  taken,             // the value in the state replaces that of the trainer
 };
 
-// Something that two runs, or two ranks of one run, have in common if they learn the same bits.
+// A setting that two runs, or two ranks of one run, have in common if they learn the same bits.
 struct run_setting {
   const char* name;
   bool ranks_share; // the handshake refuses ranks that differ in it
   on_resume resumed;
 };
 
-// Everything that makes two runs the same. The handshake compares ranks by this list (rank_texts, fingerprint), a state keeps
+// All settings that make two runs the same. The handshake compares ranks by this list (rank_texts, fingerprint), a state keeps
 // the words of those that a resume compares (training_state), and examples/resuming.md names each.
 inline constexpr std::array<run_setting, 19> run_settings{{
     {"network", true, on_resume::same},
@@ -45,7 +45,7 @@ inline constexpr std::array<run_setting, 19> run_settings{{
     {"version of Cairn", true, on_resume::same},           // a state of a later version is refused
     {"build of the program", true, on_resume::may_change}, // compiler, its flags, instruction set
     {"loss", true, on_resume::same_unless_meant},
-    {"learning rate", true, on_resume::same_unless_meant}, // before the optimizer, of whose numbers it is one
+    {"learning rate", true, on_resume::same_unless_meant}, // before the optimizer, whose settings include it
     {"optimizer", true, on_resume::same_unless_meant},
     {"fused_update", true, on_resume::may_change}, // it has no clipping
     {"clipping", true, on_resume::same_unless_meant},
@@ -53,18 +53,18 @@ inline constexpr std::array<run_setting, 19> run_settings{{
     {"seed", true, on_resume::taken},
     {"check_every", true, on_resume::may_change},
     {"ranks x micro-batches", false, on_resume::same},
-    {"dataset", false, on_resume::same_unless_other}, // what some of its samples are, on each rank
+    {"dataset", false, on_resume::same_unless_other}, // hash of some of its samples, on each rank
     {"order of samples", false, on_resume::same}, // size of the dataset, sampler, rows of a batch, seed of the transform, on each
 }};
 
-// The index of a setting, for those who write its words.
+// The index of a setting by its name.
 constexpr std::size_t setting(std::string_view name) {
   std::size_t i = 0;
   while (run_settings[i].name != name) ++i;
   return i;
 }
 
-// Those that ranks share are the first, and the first of these are the parts of the fingerprint.
+// The settings that ranks share come first, and the first of these are the parts of the fingerprint.
 inline constexpr std::size_t shared_settings = setting("ranks x micro-batches");
 static_assert([] {
   for (std::size_t i = 0; i < run_settings.size(); ++i)
@@ -74,7 +74,7 @@ static_assert([] {
   return true;
 }());
 
-// Those of which a state has the words of the run that was saved, to compare them.
+// Whether a state keeps the words of a setting, to compare them in a resume.
 constexpr bool is_kept_in_words(const run_setting& s) {
   return s.ranks_share && (s.resumed == on_resume::same || s.resumed == on_resume::same_unless_meant) &&
          std::string_view(s.name) != "version of Cairn"; // which has a word of its own
@@ -82,7 +82,7 @@ constexpr bool is_kept_in_words(const run_setting& s) {
 inline constexpr std::size_t settings_in_words =
     static_cast<std::size_t>(std::count_if(run_settings.begin(), run_settings.end(), is_kept_in_words));
 
-// Names of types without this library's namespace, which type_name() leaves inside.
+// Removes this library's namespace from names of types; type_name() removes only a leading one.
 inline std::string without_namespace(std::string text) {
   constexpr std::string_view own = "cairn::";
   for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos;) text.erase(at, own.size());
@@ -99,8 +99,8 @@ inline std::string text_of_build() {
 }
 inline std::uint64_t hash_of_build() { return hash64{}.add(text_of_build()).value(); }
 
-// The words of what a trainer was given, for the settings from `loss` to `check_every`. `by_bytes`: a schedule of rates that does
-// not show its numbers is told from another by its bytes.
+// The words of a trainer's options, for the settings from `loss` to `check_every`. `by_bytes`: a schedule of rates without
+// settings() is identified by its bytes.
 template <class Options, class Optimizer>
 std::array<std::string, run_settings.size()> words_of_given(const Options& given, const Optimizer& optimizer, bool is_fused,
                                                             bool by_bytes) {
@@ -120,7 +120,7 @@ std::array<std::string, run_settings.size()> words_of_given(const Options& given
   return out;
 }
 
-// The words of statistics over a batch: of so many layers they are those of all ranks.
+// The words for batch statistics, which are over all ranks in `summed` layers.
 inline std::string text_of_statistics(std::size_t summed) {
   return summed == 0 ? "of each rank's own rows"
                      : "of all ranks (sync_batch_norm) in " + std::to_string(summed) + (summed == 1 ? " layer" : " layers");

@@ -21,7 +21,7 @@ namespace cairn {
 
 namespace detail {
 
-// The loaders of all ranks as they read the epoch that a state goes on with; nothing without a loader.
+// The facts of all ranks' loaders for the epoch with which a state goes on; empty without a loader.
 struct no_loader {};
 template <class Trainer, class Loader>
 std::vector<loader_facts> facts_behind(Trainer& train, [[maybe_unused]] const Loader& batches,
@@ -35,8 +35,8 @@ std::vector<loader_facts> facts_behind(Trainer& train, [[maybe_unused]] const Lo
   }
 }
 
-// Rank 0 reads what open() gives it, and everything is compared before anything is taken: the trainer by rank 0, for all, as
-// ranks are alike in what it is made from; what the loader of each rank reads, by every rank. No file is no state.
+// Resumes from the file that open() returns on rank 0; returns nullopt if that returns none. Before anything is changed, rank 0
+// compares its trainer, which stands for all as ranks share these settings, and what the loader of each rank reads.
 template <class Trainer, class Open, class Loader>
 std::optional<saved_place> take_up(Trainer& train, Loader& batches, const Open& open, const state_options& allowed) {
   if (allowed.micro_batches == 0) throw input_error("load_state: expected state_options::micro_batches of 1 or more, found 0");
@@ -70,11 +70,11 @@ inline auto opened(const std::string& path) {
 } // namespace detail
 
 // Writes everything that a trainer needs to go on: parameters, buffers of all ranks, the optimizer's state, steps, learning rate,
-// seed, number of ranks, what it was made from in words, and a checksum of each tensor. After load_state() in a new process the
-// trainer makes the same steps as it would have, bit for bit; its policy, buckets, batch and threads may be others. The file is a
-// safetensors file, of which load_weights() and PyTorch take the parameters. It replaces an old one as a whole or not at all.
-// With ddp every rank calls it, rank 0 writes, and if that fails every rank throws file_error. Ranks whose parameters have parted
-// throw input_error, and nothing is written: rank 0's would hide it.
+// seed, number of ranks, its settings in words, and a checksum of each tensor. After load_state() in a new process the trainer
+// makes the same steps as it would have made, bit for bit; its policy, buckets, batch and threads may differ. The file is a
+// safetensors file, from which load_weights() and PyTorch can load the parameters. It replaces an old one as a whole or not at
+// all. With ddp every rank calls it, rank 0 writes, and if that fails every rank throws file_error. If the ranks have different
+// parameters, all throw input_error and nothing is written: a state of rank 0 would hide the difference.
 template <class Trainer>
 void save_state(Trainer& train, const std::string& path, const saved_place& at = {}) {
   detail::compare_parameters(train, "save_state");
@@ -83,7 +83,7 @@ void save_state(Trainer& train, const std::string& path, const saved_place& at =
   detail::on_first_rank(train, "save_state",
                         [&] { detail::write_state(train, path, at.next, detail::state_words{}, at.notes, others); });
 }
-// The same with where a loader stands, which is the same place on every rank: call it after the step on the current batch.
+// The same with the place of a loader, which is the same on every rank: call it after the step on the current batch.
 //
 //   for (const auto& [images, labels] : batches) {
 //     train.step(images, labels);
@@ -105,11 +105,11 @@ void save_state(Trainer& train, const Loader& batches, const std::string& path, 
   });
 }
 
-// Takes up what save_state() wrote. Before anything is changed the whole file is read and compared with its checksums, and the
-// trainer with what was saved: what would not go on as the same run is refused with a file_error that says what differs
-// (same_run.hpp lists it). ranks x micro-batches of a step have to be those of before, and another number of ranks has to see the
-// same samples in each step: only at the end of an epoch, and not with BatchNorm. With a loader, that goes on where it was, and
-// what each rank's reads is compared. With ddp every rank calls it, rank 0 reads, and all take from there what it read.
+// Resumes from a file of save_state(). Before anything is changed, the whole file is read and compared with its checksums, and
+// the trainer is compared with the saved one. If it would not go on as the same run, a file_error says what differs
+// (same_run.hpp has the list). ranks x micro-batches of a step have to be the same as before. Another number of ranks has to see
+// the same samples in each step, which is possible only at the end of an epoch, and not with BatchNorm. A loader goes on where it
+// was, and what that of each rank reads is compared. With ddp every rank calls it; rank 0 reads the file and sends it to all.
 template <class Trainer>
 saved_place load_state(Trainer& train, const std::string& path, const state_options& allowed = {}) {
   detail::no_loader none;

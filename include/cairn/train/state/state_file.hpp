@@ -30,24 +30,24 @@
 
 namespace cairn {
 
-// Where a job stands besides its trainer, as a state has it.
+// The position of a job in a saved state.
 struct saved_place {
-  loader_place next; // what is read next
+  loader_place next; // the batch that is read next
   state_notes notes;
   training_state trainer; // as it was saved
 };
 
-// What load_state() lets pass.
+// Differences that load_state() accepts.
 struct state_options {
-  bool other_settings = false;   // loss, optimizer, clipping or schedule with other numbers, on purpose
-  bool other_dataset = false;    // with as many samples, on purpose
-  std::size_t micro_batches = 1; // that this job will make of each step, where fit() does not say it: ranks x micro-batches are
-                                 // those of the run that was saved
+  bool other_settings = false;   // other settings of loss, optimizer, clipping or schedule, on purpose
+  bool other_dataset = false;    // another one with as many samples, on purpose
+  std::size_t micro_batches = 1; // in each step of this job, if fit() does not set them: ranks x micro-batches have to be those
+                                 // of the saved run
 };
 
 namespace detail {
 
-// Metadata of a state: texts, numbers as decimal digits, and doubles by their bits, so that all of them come back.
+// Metadata of a state: texts, numbers as decimal digits, and doubles by their bits, so that they are restored exactly.
 class state_words {
 public:
   // `whose` begins every error.
@@ -73,8 +73,8 @@ public:
     return std::bit_cast<double>(parsed(name, std::string_view(text(name)).substr(0, 16), 16));
   }
 
-  // All of them in one text, each behind its length, and back. No JSON: a tree of it allocates where it is destroyed, and
-  // without memory ends the process.
+  // Packs all words into one text, each after its length; unpacked() is the inverse. Rejected: JSON, whose tree allocates when
+  // it is destroyed, and without memory ends the process.
   std::string packed() const {
     std::string out;
     for (const auto& [name, text] : words_)
@@ -122,14 +122,14 @@ private:
 inline constexpr const char *state_mark = "cairn state", *checksum_mark = "checksum", *checksum_of = "checksum of ",
                             *note_mark = "note ", *version_mark = "version";
 
-// The format of a state, which is written with it: 2 knows every setting of the run and the buffers of every rank.
+// The format of a state, which is written with it. Format 2 has every setting of the run and the buffers of every rank.
 inline constexpr std::uint64_t state_format = 2;
 
 inline constexpr std::array<std::uint64_t, 3> own_version{CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH};
 inline std::string text_of_version(const std::array<std::uint64_t, 3>& v) {
   return std::to_string(v[0]) + "." + std::to_string(v[1]) + "." + std::to_string(v[2]);
 }
-// Nothing if the text is no version.
+// Returns nullopt if the text is not a version.
 inline std::optional<std::array<std::uint64_t, 3>> version_of(std::string_view text) {
   std::array<std::uint64_t, 3> out{};
   const char *at = text.data(), *const end = at + text.size();
@@ -141,7 +141,8 @@ inline std::optional<std::array<std::uint64_t, 3>> version_of(std::string_view t
   return out;
 }
 
-// A number of everything in a file but the tensors' elements, which have numbers of their own, and of this number itself.
+// The checksum of the header: metadata, and the names, types and shapes of tensors. It covers neither the tensors' data, as each
+// tensor has its own checksum, nor itself.
 template <class Tensors>
 std::uint64_t checksum_of_header(const std::map<std::string, std::string>& metadata, const Tensors& tensors) {
   std::map<std::string, std::string> lines;
@@ -158,8 +159,9 @@ std::uint64_t checksum_of_header(const std::map<std::string, std::string>& metad
   return quick_checksum(std::as_bytes(std::span{all}));
 }
 
-// Every tensor of a trainer, where the host reads them or, turned to the order of files, in `bytes`: parameters and buffers by
-// their own names, so that load_weights() and PyTorch find them; then the optimizer's, as "optimizer/0/0.weight".
+// Every tensor of a trainer, in the host's memory or, if it is permuted to the order of files, as a copy in `bytes`. Parameters
+// and buffers have their own names, so that load_weights() and PyTorch find them; then come the optimizer's states, as
+// "optimizer/0/0.weight".
 template <class Weights>
 std::vector<safetensors_source> state_tensors(Weights& all, const feature_orders& orders, file_bytes& bytes) {
   std::vector<safetensors_source> out;
@@ -206,7 +208,7 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   write_safetensors(path, std::move(tensors), words.all());
 }
 
-// What the words of a state say.
+// Parses the words of a state.
 inline saved_place place_of(const state_words& words) {
   saved_place out;
   training_state& s = out.trainer;
@@ -227,7 +229,8 @@ inline saved_place place_of(const state_words& words) {
   return out;
 }
 
-// A state that is open for reading, and found to be whole: every number is compared with the checksum that was written with it.
+// A state that is open for reading. The constructor compares the header and every tensor with their checksums, and throws
+// file_error unless all of them match.
 class state_file {
 public:
   explicit state_file(const std::string& path) : file_(path), words_(file_.metadata(), text_of(path)) {
@@ -248,8 +251,8 @@ public:
   const saved_place& place() const { return place_; }
   const state_words& words() const { return words_; }
 
-  // Takes all tensors, or throws before it takes one. (A disk that fails now, when all was read once, leaves some taken.) The
-  // buffers of the other ranks go to `others`. Nothing is allocated behind the first tensor.
+  // Loads all tensors into a trainer, or throws before the first one. (A disk that fails now, after everything was read once,
+  // leaves some loaded.) The buffers of the other ranks go to `others`. Nothing is allocated after the first tensor.
   template <class Trainer>
   void give(Trainer& train, buffers_of_others& others) {
     auto all = train.inside().states_on_host();
@@ -294,7 +297,7 @@ private:
   saved_place place_;
 };
 
-// Both texts around the place where they part.
+// Both texts around their first difference.
 inline std::string where_they_differ(const std::string& own, const std::string& found) {
   std::size_t same = 0;
   while (same < own.size() && same < found.size() && own[same] == found[same]) ++same;
@@ -305,7 +308,7 @@ inline std::string where_they_differ(const std::string& own, const std::string& 
   return "expected " + part(own) + ", found " + part(found);
 }
 
-// Throws if a trainer would not go on as the one that was saved.
+// Throws if a trainer would not go on as the saved one.
 template <class Trainer>
 void compare_states(Trainer& train, const state_file& file, const state_options& allowed, const buffers_of_others& others) {
   const training_state own = train.state(), &saved = file.place().trainer;

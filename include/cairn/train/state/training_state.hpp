@@ -15,18 +15,18 @@
 
 namespace cairn {
 
-// What a trainer is besides its tensors: numbers, and words that say what it was made from. Two trainers of equal words, equal
-// numbers and equal tensors make the same steps from here on, whatever their policies.
+// The state of a trainer besides its tensors: numbers, and its settings in words. Two trainers with equal words, equal numbers
+// and equal tensors make the same steps from here on, whatever their policies.
 struct training_state {
   std::uint64_t steps = 0;             // updates so far
   std::uint64_t seed = 0;              // of all random numbers, which are a function of it and of the step
   std::uint64_t ranks = 1;             // of the job
   std::uint64_t micro_batches = 1;     // of each rank in a step; the last of an epoch may have had fewer
-  bool micro_batches_are_told = false; // by fit(); else they are the most of the last two steps
+  bool micro_batches_are_told = false; // set by fit(); else they are the larger number of the last two steps
   double learning_rate = 0;            // of the next step
-  bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer says it
+  bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer gives it
 
-  // The words of those settings of the run that a resume compares by words (same_run.hpp).
+  // The settings of the run that a resume compares by words (same_run.hpp), and these words.
   static constexpr std::array<detail::run_setting, detail::settings_in_words> compared = [] {
     std::array<detail::run_setting, detail::settings_in_words> out{};
     std::copy_if(detail::run_settings.begin(), detail::run_settings.end(), out.begin(), detail::is_kept_in_words);
@@ -35,13 +35,13 @@ struct training_state {
   std::array<std::string, compared.size()> words;
 };
 
-// Numbers by name that go into a state with everything else: what a program's own loop, or a callback of fit(), has to know
-// when it goes on. They come back bit for bit.
+// Named numbers that a state contains with everything else, for a program's own loop or a callback of fit() to resume from. They
+// are restored bit for bit.
 using state_notes = std::map<std::string, double>;
 
 namespace detail {
 
-// The words of a trainer of this network with these options, and with statistics over all ranks in so many layers.
+// The words of a trainer of this network with these options, and with statistics over all ranks in `summed` layers.
 template <class Net, class T, class Options, class Optimizer>
 auto words_of(const Options& given, const Optimizer& optimizer, std::size_t summed = 0) {
   auto all = words_of_given(given, optimizer, false, true);

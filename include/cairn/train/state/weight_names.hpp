@@ -13,31 +13,31 @@
 
 namespace cairn {
 
-// What load_weights() takes: everything, or what fits.
+// The tensors that load_weights() takes: all of them, or those that fit.
 enum class weights { all, partly };
 
-// How load_weights() reads a file whose names are not those of the network:
+// Options of load_weights() for files whose names are not those of the network:
 //
 //   load_weights(net, "resnet.safetensors", {.from = "backbone.", .to = "0.",
 //                                            .rename = {{"conv1", "0"}, {"layer*.*.bn1", "*.*.0.1"}, {"fc", "7"}}});
 struct weights_options {
   weights how = weights::all;
-  std::string from{}; // the file's names that begin so are read, without this; others are left alone
-  std::string to{};   // the network's names that begin so are meant, as if it were this part alone; others are left alone
-  // The beginning of a name and what stands in its place, in whole words between dots: {"fc", "7"} makes "fc.weight"
-  // "7.weight". A * is any text without a dot, and the same text in the new name. The first pair that fits a name counts.
+  std::string from{}; // a prefix of names in the file, which is removed; names without it are left alone
+  std::string to{};   // a prefix of names in the network: only this part of it is loaded
+  // Prefixes of names and their replacements, in whole words between dots: {"fc", "7"} renames "fc.weight" to "7.weight".
+  // A * matches any text without a dot, and stands for the same text in the new name. The first pair that fits a name counts.
   std::vector<std::pair<std::string, std::string>> rename{};
-  // Matrices that the file has as (in, out), by the beginnings of their names in the network, and a * as above.
+  // Matrices that the file has as (in, out), by prefixes of their names in the network, with * as above.
   std::vector<std::string> transposed{};
 };
 
-// What a file and a network do not share, by name. Where `missing`, `of_another_shape` and `of_another_type` are empty, every
+// The differences between a file and a network, by name. If `missing`, `of_another_shape` and `of_another_type` are empty, every
 // parameter and buffer has come from the file.
 struct loaded_weights {
-  std::vector<std::string> missing;          // the network has them, the file has not
-  std::vector<std::string> unexpected;       // the file has them, the network has not
+  std::vector<std::string> missing;          // in the network, but not in the file
+  std::vector<std::string> unexpected;       // in the file, but not in the network
   std::vector<std::string> of_another_shape; // "0.weight (10, 784), found (784, 10)"
-  std::vector<std::string> of_another_type;  // "0.weight is of I32", which does not become the network's numbers
+  std::vector<std::string> of_another_type;  // "0.weight is of I32", which is not converted to the network's type
   std::vector<std::string> taken;            // everything else, by the network's names
   bool has_old_names = false;                // the file names its tensors as earlier versions of Cairn did
 
@@ -60,7 +60,8 @@ struct loaded_weights {
 
 namespace detail {
 
-// What the *s of a pattern stand for if a name begins with it, and the rest of the name; nothing if it does not.
+// The texts that the *s of a pattern stand for, and the rest of the name. match_name() returns nullopt unless a name begins with
+// the pattern.
 struct matched_name {
   std::vector<std::string> words;
   std::string_view rest;
@@ -76,7 +77,7 @@ inline std::optional<matched_name> match_name(std::string_view pattern, std::str
       continue;
     }
     pattern.remove_prefix(1);
-    // As much as leaves the rest of the word to the rest of the pattern.
+    // The longest match after which the rest of the pattern still fits.
     const std::size_t word = std::min(name.find('.'), name.size());
     for (std::size_t length = word + 1; length-- > 0;) {
       std::optional<matched_name> rest = match_name(pattern, name.substr(length));
@@ -94,7 +95,7 @@ inline std::optional<matched_name> match_name(std::string_view pattern, std::str
 
 inline std::size_t stars_of(std::string_view text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '*')); }
 
-// The network's name of a tensor that the file calls so.
+// The network's name of a tensor with this name in the file.
 inline std::string renamed(const std::string& name, const weights_options& options) {
   for (const auto& [pattern, to] : options.rename) {
     const std::optional<matched_name> found = match_name(pattern, name);

@@ -14,11 +14,11 @@
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/state/feature_order.hpp>
 
-// How parameters and buffers lie in files: as PyTorch has them.
+// The layout of parameters and buffers in files, which is that of PyTorch.
 namespace cairn::detail {
 
-// A parameter that has its channels last, as the weight of a convolution, (out, height, width, in), lies in files as torch has
-// it: (out, in, height, width). It is turned where it is written and read, and nowhere else.
+// Whether a parameter is permuted in files. A parameter with channels last, such as the weight of a convolution, (out, height,
+// width, in), has torch's order there: (out, in, height, width). Only writing and reading permute it.
 inline bool is_turned(const tensor& facts) { return facts.has_channels_last && facts.rank() > 2; }
 
 // The extents of a tensor in a file.
@@ -32,8 +32,8 @@ inline std::vector<std::uint64_t> extents_in_files(const tensor& facts) {
   return out;
 }
 
-// Copies elements of a parameter, each of so many bytes, from the order of memory to that of files, or back. `features`: of a
-// parameter behind a Flatten of images (train/state/feature_order.hpp); null where there is none.
+// Copies elements of a parameter, of `bytes` bytes each, from the order of memory to that of files, or back. `features`: the
+// order of a parameter after a Flatten of images (train/state/feature_order.hpp); else null.
 enum class order : unsigned char { of_files, of_memory };
 inline void turn_weight(std::span<const std::byte> from, std::byte* out, std::size_t bytes, const tensor& facts,
                         const turned_features* features, order to) {
@@ -57,7 +57,7 @@ inline void turn_weight(std::span<const std::byte> from, std::byte* out, std::si
   }
 }
 
-// The bytes of parameters as files have them: where they lie, or a copy that is turned and is here.
+// The bytes of parameters in the order of files: those of the parameter itself, or a permuted copy, which is kept here.
 class file_bytes {
 public:
   template <class T>
@@ -68,14 +68,14 @@ public:
     copies_.push_back({std::move(bytes), std::as_writable_bytes(numbers), &facts, features, sizeof(T)});
     return copies_.back().bytes;
   }
-  // Copies in which a file was read go to the parameters.
+  // Writes the copies, into which a file was read, to the parameters.
   void give_back() const {
     for (const copy& c : copies_) turn_weight(c.bytes, c.to.data(), c.element, *c.facts, c.features, order::of_memory);
   }
 
 private:
   struct copy {
-    std::vector<std::byte> bytes; // stays where it is when the copy moves
+    std::vector<std::byte> bytes; // stays in place when the struct moves
     std::span<std::byte> to;
     const tensor* facts = nullptr;
     const turned_features* features = nullptr;
@@ -96,10 +96,10 @@ inline std::string in_brackets(const std::vector<std::uint64_t>& extents) {
   for (const std::uint64_t e : extents) out += (out.size() > 1 ? ", " : "") + std::to_string(e);
   return out + ")";
 }
-// What a state of a job has besides (state_file.hpp).
+// Prefixes of the tensors that only the state of a job has (state_file.hpp).
 inline constexpr std::string_view optimizer_prefix = "optimizer/", rank_prefix = "rank/";
-// No weights, and not unexpected either: torch counts the batches that a BatchNorm has seen, and never reads the number at a
-// given momentum.
+// Whether a tensor is not a weight, and not unexpected either. torch counts the batches that a BatchNorm has seen, and never
+// reads the count if momentum is given.
 inline bool is_no_weight(std::string_view name) {
   return name.ends_with(".num_batches_tracked") || name.starts_with(optimizer_prefix) || name.starts_with(rank_prefix);
 }

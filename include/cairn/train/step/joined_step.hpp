@@ -24,7 +24,7 @@
 
 namespace cairn::detail {
 
-// The number that changes no other one by being added to it: to add 0 would make 0 of -0.
+// -0.0, the neutral element of addition: adding +0.0 would turn -0.0 into +0.0.
 struct nothing_to_add {
   template <class Number>
   CAIRN_HOST_DEVICE Number operator()(Number) const {
@@ -32,8 +32,8 @@ struct nothing_to_add {
   }
 };
 
-// The steps of other ranks, made by a rank that has no samples left: trainer::join(). It makes the calls of the communicator
-// that they make. What tells that it has no samples are its facts: no micro-batches. The end is found when no rank has some.
+// The steps of other ranks on a rank that has no samples left: trainer::join(). It makes the same calls of the communicator as
+// they do. Its step facts say 0 micro-batches. The loop ends when all ranks say so.
 template <class Training>
 class joined_walk {
   using types = typename Training::types;
@@ -44,8 +44,8 @@ class joined_walk {
 public:
   explicit joined_walk(Training& t) : t_(t), rest_(t) {}
 
-  // Whether the others make a step is found before more than the first bucket has left. If not, all are here: nothing is
-  // updated, and false comes back on all ranks.
+  // Runs one step. Whether the others make a step is known before more than the first bucket is sent. If not, all ranks have
+  // joined: nothing is updated, and it returns false on all ranks.
   bool run() {
     is_step_ = join_micro_batches();
     if constexpr (types::summed > 0)
@@ -82,8 +82,9 @@ private:
     return all;
   }
 
-  // Layers that sum over the ranks do so before there are gradients. The calls of the others' micro-batches up to the backward of
-  // the last; then true. False: no rank has samples, or there are no such layers.
+  // Makes the calls of layers that sum over the ranks, which come before there are gradients: those of the others'
+  // micro-batches up to the backward of the last, and then returns true. Returns false if no rank has samples, or if there are
+  // no such layers or no other ranks.
   bool join_micro_batches() {
     if constexpr (types::summed > 0) {
       if (t_.ranks.count() < 2) return false;
@@ -129,7 +130,7 @@ private:
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
-  // What all ranks say of this step, where the host can read it.
+  // The facts of all ranks about this step, where the host can read them.
   std::span<const sum> facts_now() {
     auto& gradients = t_.gradients.on_the_way();
     gradients.wait_for_facts(t_.compute());
@@ -142,15 +143,16 @@ private:
     elementwise(t_.compute(), gradients.size(), nothing_to_add{}, gradients.data(), static_cast<const sum*>(gradients.data()));
   }
 
-  // No rank has samples. Buffers that layers keep, as running means, count on rank 0; if it was finished before others, all
-  // ranks take those of the lowest rank of the last step, as torch's Join takes those of a rank that joined last.
+  // Ends the loop when no rank has samples. Buffers of layers, such as running means, count on rank 0. If some rank was
+  // finished before others, all ranks take those of the lowest rank that had samples in the last step, as torch's Join takes
+  // those of a rank that joined last.
   void end_of_all(std::span<const sum> all) {
-    t_.wait_for_all(); // for what the last step tells
+    t_.wait_for_all(); // for the facts of the last step
     auto& c = t_.counters;
     const ranks_with_samples last = c.last_samples;
     const bool stopped = c.stops;
     t_.learn(all);
-    c.stops = c.stops || stopped; // if the last step said it, it stays so
+    c.stops = c.stops || stopped; // a request in the last step remains
     c.tells_stop = false;
     c.last_samples = {};
     if (types::plan::state_block > 0 && last.count > 0 && last.count < t_.ranks.count())
@@ -159,12 +161,12 @@ private:
 
   Training& t_;
   step_rows<Training> rest_;
-  bool is_step_ = false;   // the others have samples, as their statistics tell
-  bool makes_step_ = true; // as their facts tell
+  bool is_step_ = false;   // the others have samples, as their statistics say
+  bool makes_step_ = true; // as their facts say
 };
 
-// A rank that has no samples takes part in a step of the others, with gradients that add nothing to theirs. If no rank has
-// samples this is no step, and false comes back on all ranks. It waits for the others on every device.
+// Takes part in a step of the other ranks on a rank without samples, with gradients that add nothing to theirs. If no rank has
+// samples there is no step, and it returns false on all ranks. It waits for the others on every device.
 template <class Training>
 bool take_part([[maybe_unused]] Training& t) {
   if constexpr (!Training::types::distribution::distributed) return false;
@@ -191,7 +193,7 @@ bool take_part([[maybe_unused]] Training& t) {
   }
 }
 
-// The steps of the others until all ranks are here; how many they were.
+// Takes part in the steps of the others until all ranks have joined. Returns how many steps there were.
 template <class Training>
 std::uint64_t join_others(Training& t) {
   if (t.counters.micro_batches > 0)

@@ -21,9 +21,9 @@
 #include <cairn/train/samples.hpp>
 #include <cairn/train/step/training_step.hpp>
 
-// What may judge the output of a step, as make_step() wants it (training_step.hpp): rows(inputs) checks all that is given and
-// says how many samples it is; operator() puts on the queue what writes the gradient of the output, and the loss if it tells one;
-// write(rows, bytes) copies targets to where ops can read them.
+// The judges of a step make a loss and a gradient of its output. make_step() (training_step.hpp) needs these members:
+// rows(inputs) checks all arguments and returns the number of samples. operator() puts ops on the queue that write the
+// gradient of the output, and the loss if the judge has one. write(rows, bytes) copies targets to where ops can read them.
 namespace cairn::detail {
 
 struct own_loss_message {
@@ -63,7 +63,7 @@ struct judged_by_first_message {
     return false;
   }
 };
-// A network that is trained by all outputs, and a step that knows the first alone.
+// A network that is trained by all outputs, with a step that uses the first only.
 template <class Model>
 struct judged_by_first : judged_by_first_message {};
 
@@ -78,7 +78,7 @@ struct judge {
   Training& t;
 
   auto& queue() const { return t.compute(); }
-  // Numbers of the host become the gradient of output k. They are read when the queue gets there.
+  // Copies numbers of the host to the gradient of output k. They are read when the queue gets there.
   void give(std::size_t count, T* gradient, const sum* given, std::size_t k = 0) const {
     if constexpr (is_narrow<T>) {
       sum* const there = t.replica.working().given_output(k);
@@ -115,7 +115,7 @@ private:
   using target = number_of<Targets>;
 };
 
-// A gradient that the program has made.
+// A gradient that the program has computed.
 template <class Training, class Gradient>
 struct given_gradient : judge<Training> {
   using base = judge<Training>;
@@ -136,7 +136,7 @@ struct given_gradient : judge<Training> {
     return rows;
   }
   void write(std::size_t, std::byte*) const {}
-  // The program's array may be gone when this returns, so a device whose work is done later is waited for.
+  // Waits for an asynchronous device, because the program's array may be gone when this returns.
   void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
     if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
     else base::give(rows * plan::output_shape.size(), gradient, first_number(given));
@@ -144,11 +144,11 @@ struct given_gradient : judge<Training> {
   }
 };
 
-// A function of the program, which sees the outputs and writes their gradients. On every device it runs on the host, in the
-// middle of the step; the device waits for it.
+// A function of the program, which reads the outputs and writes their gradients. It runs on the host, whatever the device, in
+// the middle of the step; the device waits for it.
 //
-// The gradients may have the memory of the outputs, which the function may read at any time: so it writes to memory of its own,
-// which goes to the device from there. The next use waits for that: it begins by waiting for outputs that are made later.
+// The gradients may share the memory of the outputs, which the function may read at any time. So it writes to memory of its
+// own, which is then copied to the device. The next use waits for that copy: it begins with a wait for later outputs.
 template <class Training, class F>
 struct judged_by_function : judge<Training> {
   using base = judge<Training>;
@@ -156,7 +156,7 @@ struct judged_by_function : judge<Training> {
   using shown = network_outputs<plan, T>;
   using read = typename shown::template given<tensor_view<const sum>>;
   using written = typename shown::template given<tensor_view<sum>>;
-  // The loss, the gradients, and where the host cannot read them the outputs.
+  // The layout of that memory: the loss, the gradients, and the outputs where the host cannot read the device's memory.
   static constexpr std::size_t gradients_at = alignment, outputs_at = gradients_at + shown::sums.size,
                                bytes = outputs_at + (types::is_apart ? shown::sums.size : 0);
   static constexpr bool is_right = requires(F& f, const read& outputs, const written& gradients) {
@@ -200,7 +200,7 @@ struct judged_by_function : judge<Training> {
   }
 };
 
-// trainer.step(inputs, targets) with something that watches it: see training_step.hpp.
+// trainer.step(inputs, targets) with a watcher: see training_step.hpp.
 template <class Training, step_inputs Inputs, numbers Targets, class Watch>
 auto step_watched(Training& t, const Inputs& inputs, const Targets& targets, Watch& watch) {
   return make_step<step_kind::step>(t, inputs, judged_by_loss<Training, Targets>{{t}, targets}, watch);

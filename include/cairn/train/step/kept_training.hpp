@@ -11,10 +11,10 @@
 
 namespace cairn::detail {
 
-// All that steps of a trainer change, kept in memory of the host: parameters, buffers, the optimizer's states, gradients and
-// counters. give_back() undoes what was made since, bit for bit, and so does the destructor, where an exception passes. Unlike a
-// saved state it has micro-batches that wait for their step, and what the program sees of the last step. What the program sets
-// itself is not in it, but for the learning rate.
+// A copy in host memory of everything that a trainer's steps change: parameters, buffers, the optimizer's states, gradients
+// and counters. give_back() undoes all steps since, bit for bit. So does the destructor, if an exception passes. Unlike a
+// saved state it contains micro-batches that wait for their step, and what the program sees of the last step. It does not
+// contain what the program sets itself, except the learning rate.
 template <class Training>
 class kept_training {
 public:
@@ -27,7 +27,7 @@ public:
   }
   kept_training(const kept_training&) = delete;
   kept_training& operator=(const kept_training&) = delete;
-  // Something else has gone wrong then, and is what the caller is told.
+  // Errors are dropped here: another exception is passing, and the caller gets that one.
   ~kept_training() {
     if (is_given_back_) return;
     try {
@@ -40,7 +40,7 @@ public:
     }
   }
 
-  // Waits for the steps that are still on their way, which would tell of themselves later.
+  // Waits first for the steps in flight, whose results would otherwise come later.
   void give_back() {
     t_.wait_for_all();
     is_given_back_ = true;

@@ -8,8 +8,8 @@
 
 namespace cairn::detail {
 
-// An object that one thread at a time may be inside of. A second thread is an error before it has touched anything; the same
-// thread may come in again, as a callback does. It costs one exchange of an atomic and a store.
+// Guards an object that one thread at a time may use. A second thread gets an input_error before it touches anything; the same
+// thread may enter again, as a callback does. It costs one exchange of an atomic and a store.
 class one_thread {
 public:
   // While it lives, this thread is inside.

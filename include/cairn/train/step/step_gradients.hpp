@@ -13,10 +13,10 @@
 
 namespace cairn::detail {
 
-// Where the gradients of a trainer's step lie, and how they get to the other ranks. They lie in one flat buffer, like the
-// parameters and behind the facts of each rank's step; with a fused update in windows of the arena, a bucket in each, and
-// here are then only zeros, as many as the padding behind a tensor may have. T is the type in which sums are kept, Buckets the
-// constant list of the buckets.
+// The gradients of a trainer's step: where they lie, and how they get to the other ranks. They lie in one flat buffer, in the
+// order of the parameters, after the facts of each rank's step. With a fused update they lie in windows of the arena, a bucket
+// in each; the buffer then has only zeros after the facts, as many as the padding after a tensor may have. T is the type in
+// which gradients are summed, Buckets the constant list of the buckets.
 template <class Plan, const auto& Buckets, class Communicator, class T, class Device>
 class step_gradients {
 public:
@@ -34,7 +34,7 @@ public:
     return at;
   }
 
-  // How many numbers the facts of so many ranks are, and how many bytes of the device all this takes.
+  // The number of elements in the facts of `ranks` ranks, and the bytes on the device that all this takes.
   static constexpr std::size_t facts_of(std::size_t ranks) { return ranks > 1 ? facts_of_ranks<T>::size(ranks) : 0; }
   static constexpr std::size_t bytes(std::size_t ranks) {
     return facts_of(ranks) * sizeof(T) + (fused ? alignment / Plan::to.sizes.real : Plan::parameter_block) * sizeof(T);
@@ -49,11 +49,11 @@ public:
   step_gradients(const step_gradients&) = delete;
   step_gradients& operator=(const step_gradients&) = delete;
 
-  // All gradients; not with a fused update.
+  // All gradients; not available with a fused update.
   std::span<T> all() const { return {first(), Plan::parameter_block}; }
   bool has_facts() const { return facts_ > 0; }
 
-  // Where the executor writes. A fused update moves on when it begins a bucket.
+  // The place where the executor writes. With a fused update it changes at the beginning of each bucket.
   gradient_place<T>& place() { return place_; }
   void go_to_bucket(std::size_t b) {
     if (b < Buckets.size()) place_ = {reduction_.span_of(b).data(), Buckets[b].begin, first()};
@@ -61,7 +61,7 @@ public:
   auto& on_the_way() { return reduction_; }
 
 private:
-  // The communicator's own memory, where the device is the host and all of the gradients are sent from there.
+  // Memory of the communicator, where the device is the host and all gradients are sent from there; else empty.
   static lent_memory lent(Communicator& comm, std::size_t facts) {
     if constexpr (!fused && queue_shares_memory<queue>) return ask_for_memory(comm, (facts + Plan::parameter_block) * sizeof(T));
     else return {};
@@ -73,7 +73,7 @@ private:
   lent_memory lent_;
   typename Device::memory memory_;
   places places_;
-  reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // after its memory, so it goes first
+  reduction<Communicator, T, queue, Plan::tensors + 1> reduction_; // declared after its memory, so destroyed first
   gradient_place<T> place_{};
 };
 

@@ -11,12 +11,13 @@
 
 namespace cairn::detail {
 
-// What becomes of a trainer after a step that failed. Where it came in the list of the step says what it leaves behind
-// (plan/step/left_behind.hpp); if no step may follow it, the first failure is kept, and every further step is refused with its
+// Decides how a trainer goes on after a step that failed. The op in which the exception came says what it leaves behind
+// (plan/step/left_behind.hpp). If no step may follow, the first failure is kept, and every further step is refused with its
 // text.
 class step_guard {
 public:
-  // Runs step `number`. left() says what an exception leaves behind; abandon() is called while one passes that left gradients.
+  // Runs step `number`. left() returns what an exception leaves behind. If that includes gradients, abandon() is called while
+  // the exception passes.
   template <class Step, class Left, class Abandon>
   auto run(std::uint64_t number, const Step& step, const Left& left, const Abandon& abandon) {
     const one_thread::visit here(thread_, "trainer: a step");
@@ -55,14 +56,14 @@ public:
   }
 
   void clear() { failure_.clear(); }
-  // What was found only after the step: the next one is refused with it.
+  // Keeps a failure that was found only after the step. The next step is refused with it.
   void fail(const std::string& text) { failure_ = text; }
 
-  // As an error's text begins.
+  // The beginning of an error's text.
   static std::string name_of(std::uint64_t number) { return "trainer, step " + std::to_string(number); }
 
 private:
-  // A pending may be destroyed unwaited only while an exception passes, so not by a handler.
+  // Abandons a step in a destructor, not in a handler: a pending may be destroyed unwaited only while an exception passes.
   template <class Left, class Abandon>
   struct on_the_way_out {
     const Left& left;

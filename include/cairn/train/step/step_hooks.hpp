@@ -17,12 +17,12 @@
 
 namespace cairn {
 
-// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. They are the program's to read
-// and, before they leave or are used, to change; every rank has to do it alike.
+// A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. The program may read them
+// and, before they are sent or used, change them. Every rank must change them in the same way.
 //
-// After a backward they are this rank's own of that stage, before the ranks have met and without the mean over them (of a fused
-// update there are none); before a reduce this rank's own of a bucket; after its wait, and around its update, the sums over all
-// ranks and micro-batches. At other ops there are none.
+// After a backward they are this rank's gradients of that stage, not yet summed or averaged over the ranks (none with a fused
+// update). Before a reduce they are this rank's gradients of a bucket. After its wait, and around its update, they are the
+// sums over all ranks and micro-batches. At other ops there are none.
 template <class Trainer>
 class step_moment {
 public:
@@ -41,11 +41,12 @@ public:
   }
 
   const step_op& op;
-  // They lie on the device: where the host cannot read its memory, put ops on queue() that do.
+  // In the device's memory. Where the host cannot read it, put ops on queue() that do.
   std::span<number> gradients{};
 
   auto& queue() const { return trainer_.inside().compute(); }
-  // f(named_parameter) of each parameter whose gradient is among them: its `numbers` are the gradient. Names take memory.
+  // Calls f(named_parameter) for each parameter whose gradient is among them: its `numbers` are the gradient. The names
+  // allocate memory.
   template <class F>
   void for_each_gradient(F&& f) const {
     if (gradients.empty()) return;
@@ -82,8 +83,8 @@ struct op_hook {
 //
 //   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
 //
-// It is a type, so that a step without hooks has no instruction for them. What it throws comes out of the step, as what fails
-// in a step does. A step or an evaluation of the trainer that it asks for is an input_error.
+// It is a type, so that a step without hooks has no instruction for them. An exception from a hook comes out of the step, like
+// any other failure in a step. A step or an evaluation of the trainer that a hook asks for is an input_error.
 template <step_op_kind Kind, class F>
 constexpr detail::op_hook<Kind, F> before_op(F f) {
   return {std::move(f), true};
@@ -102,7 +103,7 @@ concept step_hook = requires(const H& h) {
   { H::kind } -> std::convertible_to<step_op_kind>;
 };
 
-// What watches a step for its hooks.
+// The watcher that calls the hooks of a step.
 template <class Trainer, class... Hooks>
 class hooked_step : public unwatched_step {
 public:
@@ -125,7 +126,7 @@ private:
   Trainer& trainer_;
   std::tuple<const Hooks&...> hooks_;
 };
-// Without hooks nothing watches.
+// The watcher of a step without hooks: it does nothing.
 struct step_without_hooks : unwatched_step {
   template <class Trainer>
   explicit step_without_hooks(Trainer&) {}

@@ -17,7 +17,7 @@
 
 namespace cairn::detail {
 
-// What a trainer of Model does, as constant lists of ops: one for each kind of step. Model is whatever a trainer takes.
+// The steps of a trainer of Model as constant lists of ops, one for each kind. Model is any model that a trainer takes.
 template <class Model, std::size_t Batch, class T>
 class step_lists {
   using distribution = detail::distribution<Model>;
@@ -28,18 +28,18 @@ public:
   static constexpr bool fused = plan::fused;
   static constexpr bool overlaps = distribution::options::overlaps;
 
-  // The buckets of the gradients, in the order in which they leave: spans of the flat buffer, or of its order.
+  // The buckets of the gradients, in the order in which they are sent: spans of the flat buffer, or of its order.
   static constexpr std::size_t most_bucket_bytes = fused ? distribution::update::bytes : distribution::options::bytes;
   static constexpr const auto& buckets = plan::template buckets<most_bucket_bytes, fused>;
 
-  // The layers whose statistics are those of all ranks: with sync_batch_norm.
+  // The number of layers whose statistics are those of all ranks: with sync_batch_norm.
   static constexpr std::size_t summed = [] {
     if constexpr (!distribution::options::sums_statistics) return std::size_t{0};
     else if constexpr (summed_layers<plan>::all_can_be_summed) return summed_layers<plan>::count;
     else return std::size_t{statistics_apart<Model>::template right<statistics_apart<Model>>()};
   }();
 
-  // What a step with this schedule is made of: the compiled one, or one that was solved when the program ran.
+  // The parts of a step with this schedule, which is the compiled one or one that was solved at run time.
   static constexpr step_parts parts(std::span<const op> ops, std::size_t loss) {
     return {.ops = ops,
             .loss = loss,
@@ -59,7 +59,7 @@ public:
     return write_step<most_step_ops(of)>(of, Kind);
   }();
 
-  // What every rank of a job must share with the others, unless it takes a schedule that is solved when the program runs.
+  // The fingerprint that all ranks of a job must share, unless they take a schedule that is solved at run time.
   static constexpr fingerprint print = fingerprint_of<plan, T>(
       buckets.buckets(),
       [] {
@@ -68,7 +68,7 @@ public:
       }(),
       hash_of_calls(list<step_kind::step>.ops()));
 
-  // The same of a schedule that was solved when the program ran, by kind; an evaluation's is not solved.
+  // The lists of a schedule that was solved at run time, by kind. The evaluation has none: it is not solved.
   using of_solved = std::array<step_list<at_run_time>, step_kinds>;
   static of_solved solved(const schedule<at_run_time>& chosen) {
     of_solved out;

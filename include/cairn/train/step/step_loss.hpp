@@ -9,16 +9,16 @@
 
 namespace cairn {
 
-// The mean loss of a step that may still be going on, on a device whose work is done later. It becomes a double wherever one is
-// asked for, and only then the program waits for the step. It must not outlive its trainer, which keeps the losses of its last
-// 1024 micro-batches; one that is asked for later than that throws input_error.
+// The mean loss of a step on an asynchronous device, which may still be running. It converts to double, and only then the
+// program waits for the step. It must not outlive its trainer. The trainer keeps the losses of its last 1024 micro-batches; to
+// read an older one throws input_error.
 class step_loss {
 public:
   using reader = double (*)(void* owner, std::uint64_t call, bool wait, bool& is_there);
 
   step_loss(void* owner, std::uint64_t call, reader read) : owner_(owner), call_(call), read_(read) {}
 
-  // Throws what went wrong in the step, and deadline_error if it does not end.
+  // Waits for the step. Throws the error of a step that failed, and deadline_error if it does not end.
   operator double() const {
     bool there = false;
     return read_(owner_, call_, true, there);
@@ -38,7 +38,7 @@ private:
 
 namespace detail {
 
-// What step() returns: on a device whose memory the host shares the loss is there.
+// The result of step(): a double on a device whose memory the host shares, as the loss is known there.
 template <class Device>
 using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
 

@@ -20,12 +20,12 @@ struct step_numbers {
   double loss = 0;
   double squares = 0; // of all gradients, if they are clipped
   double factor = 1;  // by which they are multiplied: a mean over the ranks that have samples, and clipping
-  double mean = 1;    // the first of the two, of several ranks
+  double mean = 1;    // the mean alone, with several ranks
 };
 
-// What micro-batches tell when they are over. On a device whose work is done later two of them may be on their way: the one
-// that begins waits for the one before the last. What is settled is kept: the losses of the last 1024, or on a device whose
-// memory the host can read, where a loss is told as a number, the last one.
+// The results of micro-batches: loss, norm, facts. On an asynchronous device at most two are in flight: starting a third waits
+// for the oldest. The losses of the last 1024 are kept. Where the host can read the device's memory, and step() returns a
+// number, only the last one is kept.
 template <class T, class Device>
 class step_outcomes {
   static constexpr std::size_t numbers_bytes = 64;
@@ -49,7 +49,7 @@ public:
     bool has_facts = false; // of all ranks, which come back with it
 
     step_numbers* numbers() const { return reinterpret_cast<step_numbers*>(there.data()); }
-    // The same when they are back.
+    // The same after their copy to the host.
     step_numbers told() const {
       step_numbers all;
       std::memcpy(&all, here.data(), sizeof all);
@@ -58,7 +58,7 @@ public:
     double mean() const { return has_mean ? scale * told().mean : scale; }
   };
 
-  // Of so many numbers that the facts of all ranks are.
+  // `facts` is the number of elements in the facts of all ranks.
   step_outcomes(Device& device, std::size_t facts) : facts_(facts), losses_(kept) {
     constexpr step_numbers nothing{};
     for (outcome& o : all_) {
@@ -70,11 +70,11 @@ public:
   }
 
   outcome& latest() { return all_[(next_ - 1) % count]; }
-  // The facts of this rank on their way to the device, and those of all ranks when they are back.
+  // Host memory for the facts of this rank on their way to the device, and for those of all ranks that come back.
   std::span<T> own_facts(const outcome& o) const { return {reinterpret_cast<T*>(o.here.data() + numbers_bytes), facts_}; }
   std::span<T> facts(const outcome& o) const { return {own_facts(o).data() + facts_, facts_}; }
 
-  // Begins another. settle(outcome) is called of the one whose memory it takes: it waits for it and closes it.
+  // Begins another outcome. If the one whose memory it takes is open, calls settle(outcome), which waits for it and closes it.
   template <class Settle>
   outcome& begin(const Settle& settle) {
     outcome& o = all_[next_ % count];
@@ -84,7 +84,7 @@ public:
     o.updates = o.has_norm = o.has_mean = o.has_facts = false;
     return o;
   }
-  // Everything that it tells is on the queue, except what is fetched here.
+  // Ends an outcome: everything that writes it is on the queue. Fetches it to the host.
   template <class Queue>
   void end(Queue& queue, outcome& o, const T* facts) {
     fetch_numbers(queue, o);
@@ -104,7 +104,7 @@ public:
     o.is_open = false;
     losses_[o.call % kept] = o.told().loss;
   }
-  // Calls settle(outcome) of what is open, the oldest first, as long as may(outcome) says so.
+  // Calls settle(outcome) for the open outcomes, the oldest first, as long as may(outcome) is true.
   template <class May, class Settle>
   void settle(const May& may, const Settle& settle) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -115,7 +115,7 @@ public:
     }
   }
 
-  // What is open is not told any more.
+  // Drops the open outcomes.
   void forget() {
     for (outcome& o : all_) o.is_open = false;
   }

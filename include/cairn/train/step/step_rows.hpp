@@ -17,9 +17,9 @@
 
 namespace cairn::detail {
 
-// What a step does from its facts to its last update, as rows of its list (plan/step/): of a rank with samples, and of one that
-// has none. Every device is given all of it in the same way; where the host shares its memory, what ranks compare is looked at
-// before a parameter changes, and elsewhere when the step is over.
+// The rows of a step's list (plan/step/) from its facts to its last update, for ranks with and without samples. All devices
+// are given the same ops. Where the host shares the device's memory, the facts of the ranks are compared before a parameter
+// changes; elsewhere they are compared when the step is over.
 template <class Training>
 class step_rows {
   using types = typename Training::types;
@@ -30,7 +30,8 @@ class step_rows {
 public:
   explicit step_rows(Training& t) : t_(t) {}
 
-  // This rank has made so many micro-batches; 0: it has no samples, and learns from the facts how many the others made.
+  // Writes this rank's facts, with the number of its micro-batches. 0: it has no samples, and learns from the facts how many
+  // the others made.
   void facts(std::size_t micro_batches) {
     auto& c = t_.counters;
     auto& gradients = t_.gradients.on_the_way();
@@ -55,19 +56,19 @@ public:
     gradients.begin(t_.comm(), t_.compute());
     if constexpr (fused) t_.gradients.go_to_bucket(0);
   }
-  // A rank without samples has seen what the others make.
+  // Takes the number of micro-batches of the others, on a rank without samples.
   void take_micro_batches(std::uint64_t of_others) { micro_batches_ = static_cast<std::size_t>(of_others); }
 
-  // The next bucket leaves. Of a fused update the gradients of the one after it are written where that one lies.
+  // Sends the next bucket. With a fused update the executor then writes to the place of the one after it.
   void reduce(std::size_t b) {
     t_.gradients.on_the_way().send_next(t_.comm(), t_.compute());
     if constexpr (fused) t_.gradients.go_to_bucket(b + 1);
   }
   void wait(std::size_t b) { t_.gradients.on_the_way().wait(t_.compute(), b); }
 
-  // When nothing but the facts of the step is on its way, or all is back: what the ranks differ in they all see, and can set
-  // right. Then what makes a mean of the sums over micro-batches and ranks with samples: of several ranks the host may not know
-  // how many have some, so an op counts them in the facts.
+  // Compares the facts of the ranks. Either only these facts are in flight, or everything is back, so that all ranks see a
+  // difference and can set it right. Then finds the factor that makes a mean of the sums over micro-batches and ranks with
+  // samples. With several ranks the host may not know how many have samples, so an op counts them in the facts.
   void compare() {
     auto& gradients = t_.gradients.on_the_way();
     auto& o = t_.outcomes.latest();
@@ -75,7 +76,7 @@ public:
     if (!gradients.compares()) {
       o.scale = 1.0 / (static_cast<double>(micro_batches_) * static_cast<double>(t_.ranks.count()));
       mean_ = {o.scale};
-      t_.counters.stops = t_.counters.tells_stop; // no rank but this can ask
+      t_.counters.stops = t_.counters.tells_stop; // this is the only rank that can ask
       return;
     }
     gradients.wait_for_facts(t_.compute());
@@ -88,7 +89,7 @@ public:
     o.has_mean = true;
     mean_ = {1, &o.numbers()->mean};
   }
-  // They make the same step: it counts.
+  // Counts the step, after the ranks were found to make the same one.
   void count() {
     auto& c = t_.counters;
     c.learning_rate = t_.learning_rate_now();
@@ -119,8 +120,8 @@ public:
   }
 
 private:
-  // Every so many steps, and before the first of these at steps 1, 2, 4, …: ranks that round differently, as other builds of the
-  // program do, part soon.
+  // Whether this step compares parameters: every `check_every` steps, and before the first of these after steps 1, 2, 4, …, as
+  // ranks that round differently, as other builds of the program do, diverge soon.
   bool compares_parameters() const {
     const std::uint64_t every = t_.options.check_every, steps = t_.counters.steps;
     return every > 0 && (steps % every == 0 || (steps < every && std::has_single_bit(steps)));
@@ -133,7 +134,7 @@ private:
 
   Training& t_;
   std::size_t micro_batches_ = 1; // of each rank that has samples
-  applied_mean mean_{};           // of this step, clipped
+  applied_mean mean_{};           // of this step, with clipping
 };
 
 } // namespace cairn::detail

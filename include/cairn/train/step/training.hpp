@@ -83,9 +83,9 @@ struct training {
   }
   training(const training&) = delete;
   training& operator=(const training&) = delete;
-  // What is on the queues works with memory that is about to be freed. What went wrong is told where a step or a loss is asked
-  // for; here nothing can be done about it. Where gradients go through the host, no queue waits for other ranks, and those that
-  // a failed step left on their way are still read.
+  // Waits for the queues, whose ops use memory that this destructor frees. Errors are dropped here: steps and losses report
+  // them. Where gradients go through the host, no queue waits for other ranks, but gradients that a failed step left in flight
+  // are still read.
   ~training() {
     try {
       if constexpr (Types::ranks::through) {
@@ -101,7 +101,7 @@ struct training {
   queue& compute() { return replica.device().compute(); }
   auto& comm() { return ranks.comm(); }
   bool is_solved() const { return options.schedule.plan.training.count > 0; }
-  // The list of what is done: a constant, unless the schedule was solved when the program ran.
+  // The list of ops of this kind: a constant, unless the schedule was solved at run time.
   template <step_kind Kind>
   std::span<const step_op> list() const {
     if (Kind != step_kind::evaluation && is_solved()) return solved_lists[static_cast<std::size_t>(Kind)].ops();
@@ -113,7 +113,7 @@ struct training {
     if constexpr (Types::fused) return 0;
     else return options.clip.max_norm;
   }
-  // Of the next step, and of the step behind so many if the program sets no other.
+  // The learning rate of the next step, and that of the step after `steps` updates if the program sets no other.
   double learning_rate_now() const {
     return options.learning_rate && !counters.rate_was_set ? options.learning_rate.at(counters.steps) : counters.learning_rate;
   }
@@ -138,7 +138,7 @@ struct training {
     settings = current_settings();
   }
 
-  // What the trainer is besides parameters, buffers and the optimizer's state.
+  // The state of the trainer besides parameters, buffers and the optimizer's state.
   training_state state() {
     replica.expect_whole_step();
     const step_counters& c = counters;
@@ -166,26 +166,26 @@ struct training {
     return all;
   }
 
-  // What the forward pass of the next micro-batch works with. Random numbers differ between the micro-batches of a step, and N
-  // ranks draw those of N micro-batches.
+  // A frame for the forward pass of the next micro-batch, with its random key. Random numbers differ between the micro-batches
+  // of a step, and N ranks draw those of N micro-batches.
   frame<T> with_random(frame<T> lent) {
     const auto rank = static_cast<std::uint64_t>(comm().rank());
     lent.random = key_of_micro_batch(options.seed, counters.steps, counters.micro_batches * ranks.count() + rank);
     return lent;
   }
-  // Where ops find what judges the outputs of the inputs that were just lent, and write the loss.
+  // The places where ops read targets and constants for the inputs just taken, and where they write the loss.
   judged_at judged() {
     judged_at at{.loss = &outcomes.latest().numbers()->loss};
-    if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read where they are given
+    if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read in place
     if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
     return at;
   }
 
-  // A micro-batch or an evaluation begins.
+  // Begins a micro-batch or an evaluation.
   void begin_outcome() {
     outcomes.begin([this](outcome& before) { settle(before); }).step = counters.steps + 1;
   }
-  // For the program: the loss, or where it will be.
+  // Ends a micro-batch. Returns the loss for the program: a number, or a step_loss.
   loss_of_step<device_type> told() {
     outcome& o = outcomes.latest();
     outcomes.end(compute(), o, gradients.on_the_way().facts().data());
@@ -195,25 +195,25 @@ struct training {
       return outcomes.loss_of(o.call);
     }
   }
-  // The loss that the queue is about to write; waits for it.
+  // Waits for the loss that the queue is about to write, and returns it.
   double loss_now() {
     outcome& o = outcomes.latest();
     outcomes.fetch_numbers(compute(), o);
     waiting()(compute().record());
     return o.told().loss;
   }
-  // What all ranks say of their steps, where the host can read it. Throws input_error on all of them if they make different ones.
+  // Takes the facts of all ranks, where the host can read them. Throws input_error on all ranks if their steps differ.
   void learn(std::span<const sum> facts) {
     facts_type::compare(facts, ranks.count());
     counters.stops = facts_type::any_asks_to_stop(facts, ranks.count());
     counters.last_samples = facts_type::samples_of(facts, ranks.count());
     if (counters.stops) counters.wants_to_stop = false;
   }
-  // A micro-batch is over: its loss, the norm of its gradients, and whether the ranks made the same step.
+  // Waits for a micro-batch and takes its results: the loss, the norm of its gradients, and whether the ranks agree.
   void settle(outcome& o) {
     try {
       waiting()(o.done);
-    } catch (const device_error& failed) { // perhaps at what the queue was given since
+    } catch (const device_error& failed) { // perhaps in a later op of the queue
       const std::uint64_t last = outcomes.latest().step;
       throw failed.in_step(step_guard::name_of(o.step) + (last > o.step ? " or " + std::to_string(last) : ""));
     }
@@ -228,38 +228,38 @@ struct training {
       throw;
     }
   }
-  // Comes back when all that was asked for is done and known.
+  // Waits until all work is done and its results are known.
   void wait_for_all() {
     outcomes.settle([](outcome&) { return true; }, [this](outcome& o) { settle(o); });
     waiting()(compute().record());
   }
-  // Waits for the device, and asks meanwhile whether the other ranks are still there.
+  // Returns a function that waits for an event of the device, and checks meanwhile that the other ranks are still there.
   auto waiting() {
     return [this](const typename device_type::event& event) {
       wait_on_host(compute(), event, options.deadline, [this] { tell_check(comm()); });
     };
   }
 
-  // What an exception leaves behind that comes out of what is walked now.
+  // The effects of an exception that comes out of the current walk.
   left_behind left() const {
     constexpr bool distributed = Types::distribution::distributed;
     return left_behind_by(walk.list(), walk.begun(),
                           {.wait_for_step = distributed, .wait_for_statistics = Types::summed > 0 && ranks.count() > 1});
   }
-  // While an exception passes that left gradients.
+  // Called while an exception passes, if it left gradients.
   void abandon() {
     gradients.on_the_way().abandon();
     counters.give_up();
   }
 
-  // Gradients as the program sees them: sums over micro-batches and ranks, times what made a mean of them in the last step.
+  // Scales gradients for the program: the sums over micro-batches and ranks, times the factor of the last step.
   void take_mean(std::span<sum> all) {
     if (!std::exchange(counters.is_scaled, false)) return;
     wait_for_all();
     if (counters.scale == 1) return;
     for (sum& g : all) g *= static_cast<sum>(counters.scale);
   }
-  // Memory of the device that steps change, besides the arena. See kept_training.hpp.
+  // The memory of the device that steps change, besides the arena. See kept_training.hpp.
   std::vector<std::span<std::byte>> memory_of_steps() {
     std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
                                           std::as_writable_bytes(replica.buffers()),
@@ -294,20 +294,20 @@ struct training {
   typename Types::replica_type replica;
   typename Types::ranks ranks;
   program<T, queue> code = program_of<plan, T, queue>;
-  typename Types::lists::of_solved solved_lists{}; // of a schedule that was solved when the program ran
+  typename Types::lists::of_solved solved_lists{}; // of a schedule that was solved at run time
   typename Types::updates_type updates;
-  typename device_type::memory accumulation{};   // the gradients of one stage: not of a fused update
+  typename device_type::memory accumulation{};   // the gradients of one stage: not with a fused update
   typename device_type::memory input_gradient{}; // if the network gives it
   typename device_type::memory loss_constants{};
-  typename device_type::host_memory own_loss_memory{}; // what a loss of the program's own writes: from its first use on
+  typename device_type::host_memory own_loss_memory{}; // written by a loss of the program's own; from its first use on
   typename Types::gradients gradients;
   [[no_unique_address]] typename Types::sums sums;
   typename Types::outcomes outcomes;
   step_guard guard{};
-  step_walk walk{}; // of what is made now
+  step_walk walk{}; // of the current step
   step_counters counters{};
   std::uint64_t settings = 0;
-  std::size_t told_micro_batches = 0; // of every step but the last of an epoch, as fit() says; 0: nobody has said it
+  std::size_t told_micro_batches = 0; // of every step but the last of an epoch, set by fit(); 0: not set
   callback<std::byte*, std::size_t> discarded{};
 };
 

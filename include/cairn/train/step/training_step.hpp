@@ -20,14 +20,14 @@
 #include <cairn/train/step/step_rows.hpp>
 #include <cairn/train/step/training.hpp>
 
-// How a trainer makes its steps: forward, what judges the output, backward, reduction over the ranks, update. What a user may
-// ask for is in trainer.hpp.
+// The steps of a trainer: forward, loss, backward, reduction over the ranks, update. What a user can call is in trainer.hpp.
 namespace cairn::detail {
 
-// What watches a step is told before and after each of its ops, and may have the layers run by functions of its own. It is a
-// parameter of the function that makes a step, so that a program in which nothing is watched has no instruction for it.
+// The default watcher: runs each part of a step unchanged. A watcher is called before and after each op of a step, and may
+// have the layers run by functions of its own. It is a parameter of the function that makes a step, so that a program without
+// watchers has no instruction for them.
 struct unwatched_step {
-  struct at_work { // as long as the step is made
+  struct at_work { // lives while the step is made
     explicit at_work(const unwatched_step&) {}
   };
   template <class T, class Queue>
@@ -42,7 +42,7 @@ struct unwatched_step {
   void end(Communicator&, Queue&) const {}
 };
 
-// The ops of a micro-batch, each by the row of its kind: the last one of a step has all of them.
+// Runs the ops of a micro-batch, each by the row of its kind. The last micro-batch of a step has all rows.
 template <class Training, step_kind Kind, class Judge, class Watch>
 class micro_batch_walk {
   using types = typename Training::types;
@@ -65,7 +65,7 @@ public:
 
 private:
   using self = micro_batch_walk;
-  // A row, and what counts when it has been made and was not refused.
+  // A row. Count is called after Make, if that did not throw.
   template <void (self::*Make)(const step_op&), void (self::*Count)() = nullptr>
   static void row(void* me, const step_op& o) {
     auto& now = *static_cast<self*>(me);
@@ -98,7 +98,7 @@ private:
     return all;
   }
 
-  void nothing(const step_op&) {} // inputs were taken; a layer that sums over the ranks asks for it itself
+  void nothing(const step_op&) {} // inputs were taken; layers that sum over the ranks make these calls themselves
   void scheduled(const step_op& o) { layers_.run(o.index); }
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
@@ -108,7 +108,7 @@ private:
   }
   void count_micro_batch() {
     ++t_.counters.micro_batches;
-    t_.counters.is_scaled = false; // gradients are made anew
+    t_.counters.is_scaled = false; // the gradients are new
   }
   void facts(const step_op&) { rest_.facts(t_.counters.micro_batches); }
   void reduce(const step_op& o) { rest_.reduce(o.index); }
@@ -137,7 +137,7 @@ private:
   step_rows<Training> rest_;
 };
 
-// f(frame) with these inputs and everything that the network shares, and the layers' sums over the ranks.
+// Calls f(frame) with these inputs, everything that the network shares, and the layers' sums over the ranks.
 template <class Training, step_inputs Inputs, class Write, class F>
 void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, summed_run what, const Write& write, const F& f) {
   using types = typename Training::types;
@@ -148,10 +148,10 @@ void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, s
   });
 }
 
-// One step whose last micro-batch these inputs are, or one more micro-batch of the step that follows, as Kind says.
-// judge.rows(inputs) checks all that is given and says how many samples it is; judge(rows, output, gradient, at) puts on the
-// queue what writes the gradient of the output, and the loss. The two may be the same memory. judge.write(rows, bytes) is asked
-// for the targets where ops cannot read them from where they are.
+// Makes a step whose last micro-batch these inputs are, or one more micro-batch of the next step, as Kind says.
+// judge.rows(inputs) checks all arguments and returns the number of samples. judge(rows, output, gradient, at) puts ops on the
+// queue that write the gradient of the output, and the loss. Output and gradient may be the same memory. judge.write(rows,
+// bytes) copies the targets to where ops can read them, if ops cannot read the program's array.
 template <step_kind Kind, class Training, step_inputs Inputs, class Judge, class Watch>
 loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
   using types = typename Training::types;

@@ -25,7 +25,7 @@
 
 namespace cairn::detail {
 
-// The sums over the ranks of a network whose layers have none.
+// A stand-in for rank_sums where no layer sums over the ranks.
 struct no_rank_sums {
   static constexpr std::size_t bytes = 0, most_bytes = 0, calls = 0;
   no_rank_sums(const auto&...) {}
@@ -42,7 +42,7 @@ struct training_types {
   using element = T;
   using device = Device;
   using queue = typename Device::queue;
-  using sum = accumulated<T>; // of gradients, facts and what is learnt
+  using sum = accumulated<T>; // of gradients, facts and parameters
   static constexpr std::size_t batch = Batch::size;
   static constexpr bool is_apart = !shares_memory<Device>; // the host cannot read its numbers
 
@@ -55,7 +55,7 @@ struct training_types {
   static_assert(plan::trained::arena <= place::most_bytes,
                 "trainer: this network and batch need an arena of more than 256 GiB; take a smaller batch");
 
-  // Schedules that are solved when the program runs, from a budget of bytes: curve{}.within(3_MiB).
+  // Schedules that are solved at run time, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<network, batch, T, typename plan::update>;
   using solved = solved_step_of<network, batch, T, typename plan::update>;
   using options = training_options<Loss, solved, fused>;
@@ -71,23 +71,24 @@ struct training_types {
   using outcomes = step_outcomes<sum, Device>;
   using facts = facts_of_ranks<sum>;
 
-  // Behind the inputs of a slot: targets, of the widest numbers there are.
+  // The bytes for targets after the inputs of a slot, for the widest type of target.
   static constexpr std::size_t target_bytes =
       align_up(batch * Loss::targets_per_sample(plan::output_shape) * sizeof(std::uint64_t));
-  // The gradients of one stage, to which a micro-batch's are added.
+  // The gradients of one stage of a micro-batch, before they are added to those of earlier micro-batches.
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
   static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
   // The numbers of a loss that its ops read.
   static constexpr std::size_t constant_bytes = most_constants<Loss>(plan::output_shape) * sizeof(sum);
 
-  // Everything that a trainer of so many ranks, whose optimizer has so many states, allocates on its device.
+  // The bytes that a trainer of `number_of_ranks` ranks, whose optimizer has `states` states, allocates on its device.
   static constexpr std::size_t bytes(std::size_t states, std::size_t number_of_ranks) {
     return replica_type::bytes(plan::trained::memory.arena, target_bytes) + accumulation_bytes +
            gradients::bytes(number_of_ranks) + states * plan::parameter_block * sizeof(sum) + input_gradient_bytes +
            (number_of_ranks > 1 ? sums::bytes : 0) + constant_bytes + outcomes::bytes;
   }
 
-  // Of a communicator whose calls go through the host: those of a step, and what leaves in one that sends all that a rank has.
+  // For a communicator whose calls go through the host: the calls of a step, and the most bytes that are in flight at once, in
+  // a step or while all that a rank has is broadcast.
   static constexpr std::size_t calls_of_step = buckets.size() + 2 + sums::calls;
   static constexpr std::size_t most_bytes_on_the_way(std::size_t number_of_ranks) {
     const std::size_t step = (gradients::facts_of(number_of_ranks) + plan::parameter_block) * sizeof(sum) + sums::bytes;

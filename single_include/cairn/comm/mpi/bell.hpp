@@ -21,8 +21,8 @@ inline std::timespec time_after(clockid_t of, std::chrono::nanoseconds time) {
   return until;
 }
 
-// Comes back when the semaphore is posted, or after so long at most, or earlier for no reason. By the steady clock, where the C
-// library can: a clock that is set back would make a nap long.
+// Returns when the semaphore is posted, after `time` at most, or earlier for no reason. It uses the steady clock if the C library
+// can: a clock that is set back would make the sleep long.
 inline void sleep_until_rung(sem_t& bell, std::chrono::nanoseconds time) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 30)
   const auto until = time_after(CLOCK_MONOTONIC, time);

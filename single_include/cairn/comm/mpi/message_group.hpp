@@ -24,15 +24,15 @@ class message_group {
   static_assert(message_transport<Transport>);
 
 public:
-  // make() gives the transport, on the communication thread. Throws what it throws; and deadline_error if it takes longer
-  // than the long deadline: then the thread is left to itself, as nothing can end it.
+  // make() returns the transport, on the communication thread. Throws what make() throws, and deadline_error if it takes longer
+  // than the long deadline: then the thread is detached, as nothing can end it.
   template <class Make>
   message_group(const message_options& options, Make make) : shared_(std::make_shared<shared>(options)) {
     thread_ = std::thread([all = shared_, make = std::move(make)]() mutable { work(*all, make); });
     progress_engine& b = engine();
     long_wait begin(options.deadline, options.long_deadline);
     const std::string whose = std::string(Transport::name) + (options.told_place.empty() ? "" : ": " + options.told_place);
-    // What is told at the end was seen a little before it, as the first that gives up is gone.
+    // The last error text uses what was seen a little earlier, as the first process that gives up is gone by then.
     std::string who;
     bool has_looked = false;
     auto looked_at = long_wait::clock::now();
@@ -91,13 +91,13 @@ private:
           {std::string(Transport::name), transport.rank(), transport.size(), transport.local_rank(), transport.local_size()});
       thread.serve();
     } catch (const std::exception& fault) {
-      all.thrown = std::current_exception(); // seen when it is told that the thread has ended
+      all.thrown = std::current_exception(); // read only after ends() has been called
       face.fail(progress_engine::fault_kind::lost, fault.what());
     }
     face.ends();
   }
 
-  // The transport's destructor may wait for other processes.
+  // Ends the thread, or detaches it after the deadline: the transport's destructor may wait for other processes.
   void end() {
     if (engine().stop()) thread_.join();
     else thread_.detach();

@@ -18,15 +18,15 @@
 
 namespace cairn::detail {
 
-// A rank whose calls are messages: a communicator. It belongs to the thread that called run(), or to one that this hands it to:
-// one thread at a time uses it and its tickets. Sums are taken in the order of the ranks,
-// ((rank 0 + rank 1) + rank 2) + …: their bits depend on no timing, and not on how a span was cut into calls.
+// A rank whose calls are messages: a communicator. It belongs to the thread that called run(), or to one that it is handed to:
+// one thread at a time uses it and its tickets. Sums are taken in the order of the ranks, ((rank 0 + rank 1) + rank 2) + …: their
+// bits depend neither on timing nor on how a span was cut into calls.
 template <class Transport>
 class message_rank {
 public:
   static constexpr std::string_view name = Transport::name;
 
-  // When an exception destroys one unwaited, it waits until no other rank needs its span, at most until the deadline.
+  // A ticket that an exception destroys before wait waits until no other rank needs its span, at most until the deadline.
   using ticket = numbered_call<progress_engine>;
 
   explicit message_rank(progress_engine& engine) : engine_(engine) {}
@@ -36,10 +36,10 @@ public:
   int rank() const { return engine_.here().rank; }
   int size() const { return engine_.here().size; }
   int local_rank() const { return engine_.here().local_rank; }
-  // How many ranks, this one included, share its cores.
+  // The number of ranks, this one included, that share its cores.
   int local_size() const { return engine_.here().local_size; }
 
-  // The host shares the queue's memory: what has been put into a cpu's queue is done. Throws rank_lost when a rank has failed,
+  // The host shares the queue's memory: work put into a cpu's queue is already done. Throws rank_lost when a rank has failed,
   // deadline_error when one is late, and input_error when options::max_in_flight calls of this rank are not over.
   template <queue_shares_memory Queue>
   ticket all_reduce(Queue&, std::span<float> span) {
@@ -66,14 +66,15 @@ public:
   // Throws rank_lost when a rank has failed, deadline_error when a call of this rank is open for longer than the deadline.
   void check() { engine_.check(); }
 
-  // The purpose of the calls from here on, which errors name; returns the one before.
+  // Sets the purpose of the calls from here on, which errors name; returns the previous one.
   call_purpose purpose(const call_purpose& next) { return std::exchange(purpose_, next); }
 
-  // Allocates what the largest call needs for the sums that this rank makes: twice the bytes, at most.
+  // Allocates the memory for what other ranks add to this rank's part of the largest call: about twice the bytes if the call is
+  // large, and at most about 512 KiB for each other rank.
   void reserve(std::size_t bytes) { engine_.reserve(bytes); }
 
-  // Where all ranks share a machine: memory that each of them can reach. What is summed there is not copied from one to another.
-  // All ranks call it, with equally many bytes; it exchanges a few between them.
+  // Returns memory that every rank can access, if all ranks share a machine; else none. Spans in it are summed without being
+  // copied from one rank to another. All ranks call it, with equally many bytes; it exchanges a few between them.
   lent_memory allocate(std::size_t bytes) {
     if (size() == 1 || engine_.options().in_any_order) return {};
     std::erase_if(lent_, [](const auto& one) { return one.expired(); });

@@ -27,33 +27,33 @@
 
 namespace cairn::detail {
 
-// How the calls of a rank are served.
+// Options for serving the calls of a rank.
 struct message_options {
   std::chrono::milliseconds deadline{30'000};
   std::size_t max_in_flight = 4096;
   bool in_any_order = false;
-  std::chrono::milliseconds long_deadline{600'000}; // where a rank works alone, and for the beginning; no less than `deadline`
-  std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies; the same
+  std::chrono::milliseconds long_deadline{600'000};       // where a rank works alone, and at the beginning; at least `deadline`
+  std::chrono::milliseconds end_deadline{24 * 3'600'000}; // for the ends of the other bodies; at least `deadline`
   std::string told_place{};                               // "rank 2 of 4", if a launcher says so before the job has begun
-  std::function<std::string()> missing{}; // as long as it has not: the processes that are known to be missing, in words
+  std::function<std::string()> missing{};                 // before the job has begun: names the processes known to be missing
 };
 
-// What became of a run on all ranks.
+// The outcome of a run on all ranks.
 struct run_outcome {
   std::string late;               // the ranks whose body has not ended, empty if all have
   int first_to_throw = -1;        // the lowest rank whose exception no other rank caused, or else the lowest that threw
-  bool this_rank_follows = false; // its own exception has another rank's as its cause
+  bool this_rank_follows = false; // another rank's failure caused its own exception
   bool is_end_late = false;       // nothing failed, but the bodies of `late` have not ended within options::end_deadline
 };
 
-// What moves the calls of a rank on: they are shared by the rank's own thread and its communication thread, and so are the first
-// failure and what either asks of the other. It has a face for each of the two. That of the rank's thread, which starts calls and
-// waits for them, is the class itself; that of the communication thread is thread_face.
+// The state that a rank's own thread and its communication thread share: the calls, the first failure, and what either asks of
+// the other. It has an interface for each of the two. The class itself is that of the rank's thread, which starts calls and waits
+// for them; thread_face is that of the communication thread.
 class progress_engine {
 public:
   using clock = std::chrono::steady_clock;
   using fault_kind = detail::fault_kind;
-  // Which process of the job this is.
+  // This process's place in the job.
   struct place {
     std::string name{};
     int rank = 0, size = 1, local_rank = 0, local_size = 1;
@@ -71,7 +71,7 @@ public:
   const place& here() const { return here_; }
   std::string whose() const { return here_.name + ": rank " + std::to_string(here_.rank) + " of " + std::to_string(here_.size); }
   running_deadline<clock> deadline() const { return running_deadline<clock>(options_.deadline); }
-  // How long a wait for this call lasts, and one that others make late on purpose.
+  // How long a wait for this call lasts at most; longer for one in which a rank may rightly be late.
   std::chrono::milliseconds limit_of(std::uint64_t call) const {
     return entry_of(call).asked.purpose.may_take_long ? std::max(options_.deadline, options_.long_deadline) : options_.deadline;
   }
@@ -101,14 +101,14 @@ public:
   void wait(std::uint64_t call) {
     if (!over(call) && !await(call)) throw_reason(prefix(call, entry_of(call).asked) + "it was not done, because ");
   }
-  // The rank gives the memory of a call back to its owner without having waited for it, while an exception passes. Other
-  // ranks may still need what lies there: this returns when the call is over or given up, after the deadline at the latest.
+  // Gives the memory of a call back to its owner before wait(), while an exception passes. Other ranks may still need its
+  // contents: this returns when the call is over or abandoned, after the deadline at the latest.
   void drop(std::uint64_t call) noexcept {
     if (!over(call)) static_cast<void>(await(call));
   }
 
-  // Throws if a call has failed, or is still open when its deadline is over. Waits for nothing: the communication thread finds
-  // out what is late, and a later check() throws it.
+  // Throws if a call has failed, or is still open after its deadline. It does not wait: the communication thread finds out what
+  // is late, and a later check() throws it.
   void check() {
     while (oldest_open_ < started_.load() && over(oldest_open_)) ++oldest_open_;
     if (oldest_open_ < started_.load()) {
@@ -123,7 +123,7 @@ public:
     if (failed()) throw_reason(whose() + ": it cannot go on, because ");
   }
 
-  // No call has more bytes than these: its memory is allocated now.
+  // Allocates the memory for calls of at most this many bytes.
   void reserve(std::size_t bytes) {
     std::unique_lock lock(mutex_);
     if (here_.size == 1 || bytes <= asks_.reserved) return;
@@ -133,8 +133,8 @@ public:
       throw deadline_error(whose() + ": reserve: expected all calls of this rank to be over, found open ones");
   }
 
-  // This rank's body has ended, with this exception if there is a text. Returns when those of all others have, after
-  // options::end_deadline at the latest; if something has failed, after a while.
+  // Called when this rank's body has ended; `threw` is the text of its exception, or null. Returns when all other bodies have
+  // ended, after options::end_deadline at the latest; if something has failed, after a while.
   run_outcome leave(const std::string* threw) {
     std::unique_lock lock(mutex_);
     asks_.leaving = leaver{started_.load(), threw != nullptr, threw != nullptr && failed() && kind_ == fault_kind::lost,
@@ -159,7 +159,7 @@ public:
     std::_Exit(1);
   }
 
-  // Of both threads. The first failure wins.
+  // Called by both threads. The first failure wins.
   void fail(fault_kind kind, const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (failed()) return;
@@ -177,7 +177,8 @@ public:
     throw rank_lost(what + failure_);
   }
 
-  // Of whoever made the engine. Waits until the communication thread has begun or ended, or until that time: whether it has.
+  // Called by the owner of the engine. Waits until the communication thread has begun or ended, or until that time; returns
+  // whether it has.
   bool has_begun(clock::time_point until) {
     std::unique_lock lock(mutex_);
     return told_rank_.wait_until(lock, until, [&] { return is_ready_ || has_ended_; });
@@ -186,7 +187,7 @@ public:
     const std::lock_guard lock(mutex_);
     return is_ready_;
   }
-  // Asks the communication thread to end; whether it does within the deadline.
+  // Asks the communication thread to end; returns whether it does within the deadline.
   bool stop() {
     std::unique_lock lock(mutex_);
     asks_.to_stop = true;
@@ -195,14 +196,14 @@ public:
     return wait_within(give_up, told_rank_, lock, [&] { return has_ended_; });
   }
 
-  // What the rank's thread has left with.
+  // The way in which the rank's body has ended.
   struct leaver {
     std::uint64_t calls = 0;
     bool threw = false;
     bool follows = false;
     std::string text{};
   };
-  // What the rank asks for besides calls, and the answers.
+  // The rank's requests other than calls, and the answers.
   struct other_wishes {
     std::string abort{}; // to end all processes, with this text
     std::size_t memory = 0, reserved = 0;
@@ -211,7 +212,7 @@ public:
     bool to_stop = false;
   };
 
-  // The face of the communication thread.
+  // The interface of the communication thread.
   class thread_face {
   public:
     explicit thread_face(progress_engine& of) : e_(of) {}
@@ -221,7 +222,7 @@ public:
     bool failed() const { return e_.failed(); }
     void fail(fault_kind kind, const std::string& text) { e_.fail(kind, text); }
 
-    // It begins as this process of the job; and ends.
+    // Reports that the thread has begun, as this process of the job; and that it ends.
     void begins_as(const place& here) {
       {
         const std::lock_guard lock(e_.mutex_);
@@ -237,10 +238,10 @@ public:
       }
       e_.told_rank_.notify_all();
     }
-    // Comes round: while it does, the rank knows that it is not stuck.
+    // Counts a round of the thread's loop: while it does, the rank knows that the thread is not stuck.
     void comes_round() { e_.rounds_.fetch_add(1); }
 
-    // Calls that the rank has started, and what they ask for.
+    // The number of calls that the rank has started, and their arguments.
     std::uint64_t started() const { return e_.started_.load(); }
     const rank_call& asked(std::uint64_t call) const { return e_.entry_of(call).asked; }
     std::chrono::milliseconds limit_of(std::uint64_t call) const { return e_.limit_of(call); }
@@ -254,7 +255,7 @@ public:
     bool rank_waits_for(std::uint64_t call) const { return e_.waits_before_.load() > call; }
     clock::time_point rank_waits_since() const { return clock::time_point(clock::duration(e_.waits_since_.load())); }
     std::chrono::milliseconds limit_of_wait() const { return e_.limit_of(e_.waits_before_.load() - 1); }
-    // The rank, which does not wait, has seen that a call is late.
+    // Whether the rank, which does not wait, has found that a call is late.
     bool rank_finds_late() const { return e_.is_late_.load(); }
 
     // The first failure.
@@ -267,7 +268,7 @@ public:
       e_.failure_ = text;
       e_.kind_ = kind;
     }
-    // Behind it: no call uses its memory any more.
+    // Reports that no call uses its memory any more.
     void gives_memory_back() {
       {
         const std::lock_guard lock(e_.mutex_);
@@ -275,14 +276,15 @@ public:
       }
       e_.told_rank_.notify_all();
     }
-    // answer(wishes, failed_as) says whether something was answered.
+    // answer(wishes, failed_as) returns whether it has answered something.
     template <class Answer>
     void answer_rank(const Answer& answer) {
       const std::lock_guard lock(e_.mutex_);
       if (answer(e_.asks_, e_.kind_)) e_.told_rank_.notify_all();
     }
 
-    // Either this sees a call that was started after it has said that it sleeps, or who starts the call sees that, and rings.
+    // Either this thread sees a call that was started after it said that it sleeps, or the caller of start() sees that, and
+    // rings.
     void falls_asleep() { e_.asleep_.store(true); }
     void wakes() { e_.asleep_.store(false); }
     void sleep_for(std::chrono::nanoseconds time) { sleep_until_rung(e_.bell_, time); }
@@ -296,9 +298,9 @@ public:
   };
 
 private:
-  // So long a rank looks again and again before it sleeps: about what falling asleep and waking up costs.
+  // The time for which a waiting rank spins before it sleeps: about the cost of falling asleep and waking up.
   static constexpr std::chrono::microseconds spin{20};
-  // So much later than the communication thread it finds out itself that a call is late.
+  // Extra time after the deadline before the rank takes the communication thread for stuck.
   static constexpr std::chrono::milliseconds patience{1000};
 
   static constexpr const char* stuck_text = "the communication thread does not come back from a call of its library";
@@ -312,7 +314,7 @@ private:
   entry& entry_of(std::uint64_t call) const { return entries_[call % options_.max_in_flight]; }
   void ring() { ::sem_post(&bell_); }
 
-  // True when the call is over; false when it has failed and its memory is not used any more.
+  // Returns true when the call is over; false when it has failed and its memory is not used any more.
   bool await(std::uint64_t call) {
     waits_since_.store(clock::now().time_since_epoch().count());
     waits_before_.store(call + 1);
@@ -331,8 +333,8 @@ private:
     return over(call);
   }
 
-  // Waits for what the communication thread tells. It is that thread which finds out what is late, so that this is false only if
-  // the thread has not come round for longer than the deadline.
+  // Waits for a report of the communication thread. Late calls are found by that thread, so this returns false only if the thread
+  // has made no round for longer than the deadline.
   template <class Condition>
   bool await_thread(std::unique_lock<std::mutex>& lock, const Condition& holds) {
     const auto longer = bounded_wait(options_.deadline) + patience;
@@ -347,7 +349,7 @@ private:
     return true;
   }
 
-  // By the communication thread, after it has written an atomic that the rank looks at.
+  // Wakes the rank. Called by the communication thread after it has written an atomic that the rank looks at.
   void tell_rank() {
     {
       const std::lock_guard lock(mutex_);
@@ -358,8 +360,8 @@ private:
   message_options options_;
   place here_{}; // written before the rank can call anything
   std::unique_ptr<entry[]> entries_;
-  // Of the rank's thread: calls before the first are over, and since when check() has seen that one.
-  std::uint64_t oldest_open_ = 0, watched_ = 0; // 1 + its number
+  // Used by the rank's thread only: the oldest call that may be open, and the one that check() watches.
+  std::uint64_t oldest_open_ = 0, watched_ = 0; // 1 + the number of the watched call
   running_deadline<clock> watch_{std::chrono::milliseconds(0)};
   std::atomic<std::uint64_t> rounds_{0}; // of the communication thread's loop
   std::atomic<std::uint64_t> started_{0};
@@ -370,7 +372,7 @@ private:
   std::atomic<bool> asleep_{false}; // the communication thread is, or takes a nap
   sem_t bell_{};                    // wakes it
 
-  std::mutex mutex_; // of what follows
+  std::mutex mutex_; // guards what follows
   std::condition_variable told_rank_;
   std::string failure_;
   fault_kind kind_ = fault_kind::lost;

@@ -23,17 +23,17 @@
 
 namespace cairn {
 
-// What saved_states keeps, and when it saves as a callback of fit(). The names are those of Lightning's ModelCheckpoint where
-// there is one.
+// Options of saved_states: the states that it keeps, and when it saves as a callback of fit(). The names are those of Lightning's
+// ModelCheckpoint if it has one.
 struct saved_states_options {
-  std::size_t keep = 3;                          // the newest so many states; 0: all
+  std::size_t keep = 3;                          // how many of the newest states; 0: all
   std::string monitor{};                         // the best state by this metric is kept too, as best.safetensors [none]
   best_is mode = best_is::smallest;              // of that metric
   std::size_t every_n_epochs = 1;                // 0: not at the end of epochs
-  std::uint64_t every_n_train_steps = 0;         // 0: not between them
-  bool resume = true;                            // fit() goes on from the newest state that is there
-  state_options allowed{};                       // when it does
-  std::function<void(const std::string&)> say{}; // takes a line for people [stderr]; called on rank 0 only
+  std::uint64_t every_n_train_steps = 0;         // 0: not between the ends of epochs
+  bool resume = true;                            // fit() resumes from the newest state in the folder
+  state_options allowed{};                       // differences that a resume accepts
+  std::function<void(const std::string&)> say{}; // receives a line for people [stderr]; called on rank 0 only
 };
 
 // A folder of states: the newest few, and the best.
@@ -45,18 +45,18 @@ struct saved_states_options {
 //     if (train.steps() % 1000 == 0) states.save(train, batches);
 //   }
 //
-// It is a callback of fit() too: that goes on from the newest state, saves after every epoch, and after a SIGTERM or SIGINT.
-// With ddp every rank has one and makes the same calls; only rank 0 reads and writes. A folder belongs to one run: the next
-// start takes up the newest state in it. So where it has one that is ahead of what is to be saved, of another run or of a later
-// time of this one that was left, nothing is saved beside it: save() refuses, and fit() before its first step.
+// It is a callback of fit() too, which then resumes from the newest state, and saves after every epoch and after a SIGTERM or
+// SIGINT. With ddp every rank has one and makes the same calls; only rank 0 reads and writes. A folder belongs to one run: the
+// next start resumes from its newest state. If the folder has a state ahead of the one to be saved, of another run or of an
+// abandoned part of this one, nothing is saved beside it: save() throws, and so does fit() before its first step.
 class saved_states {
 public:
   explicit saved_states(std::string folder, saved_states_options chosen = {})
       : folder_(std::move(folder)), chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode}) {}
 
-  // Saves, then removes the states beyond the newest `keep` of those that were saved here or were there at load_latest(). Returns
-  // the path. Throws file_error on every rank if that fails, or if the folder has the states of another run; all that was there
-  // before is still there then.
+  // Saves a state, then removes those beyond the newest `keep` of the states that were saved here or found by load_latest().
+  // Returns the path. Throws file_error on every rank if saving fails, or if the folder has a state ahead of this one; all states
+  // that were there before are kept then.
   template <class Trainer, resumable_loader Loader>
   std::string save(Trainer& train, const Loader& batches, const state_notes& notes = {}) {
     const std::string path = path_of(train.steps());
@@ -72,9 +72,9 @@ public:
     return path;
   }
 
-  // Goes on from the newest state that is whole; nothing if there is none. Of one that is damaged a line says so, and the one
-  // before it is taken. One that is whole and of another network or other settings is an error, as in load_state(), and so is
-  // one that the system does not open or read: nobody knows that it is damaged.
+  // Resumes from the newest state that is whole; returns nullopt if there are no states. A damaged one is reported by a line, and
+  // the one before it is taken; if all are damaged it throws file_error. A whole state of another network or other settings is an
+  // error, as in load_state(), and so is one that the system cannot open or read: it may be whole.
   template <class Trainer, resumable_loader Loader>
   std::optional<saved_place> load_latest(Trainer& train, Loader& batches) {
     std::set<std::uint64_t> there, damaged;
@@ -89,14 +89,14 @@ public:
 
   const std::string& folder() const { return folder_; }
   std::string best() const { return folder_ + "/best.safetensors"; }
-  // The states by number of steps, from the newest to the oldest. Throws file_error where the folder cannot be read.
+  // The paths of the states, from the most steps to the fewest. Throws file_error if the folder cannot be read.
   std::vector<std::string> all() const {
     std::vector<std::string> out;
     for (const std::uint64_t steps : steps_of_all()) out.push_back(path_of(steps));
     return out;
   }
 
-  // As a callback of fit(): see fit.hpp.
+  // The members of a callback of fit(): see fit.hpp.
   template <class Run>
   void on_resume(Run& run) {
     if (!chosen_.resume) return detail::on_first_rank(run.train(), [&] { refuse_states_ahead_of(run.train().steps()); });
@@ -122,7 +122,7 @@ public:
       save_state(run.train(), run.batches(), best(), run.notes());
     }
     if (chosen_.every_n_epochs > 0 && (run.epoch() + 1) % chosen_.every_n_epochs == 0) save_once(run);
-    run.fail_when_saved(best_.missing_in(run, "saved_states")); // a name that never comes would never be best
+    run.fail_when_saved(best_.missing_in(run, "saved_states")); // a metric that never comes would never be best
   }
   template <class Run>
   void on_end(Run& run) {
@@ -146,7 +146,7 @@ private:
 
   static std::string name_of(std::uint64_t steps) {
     std::string number = std::to_string(steps);
-    number.insert(0, 12 - std::min<std::size_t>(12, number.size()), '0'); // by name as by number
+    number.insert(0, 12 - std::min<std::size_t>(12, number.size()), '0'); // names sort like numbers
     return std::string(before) + number + std::string(after);
   }
   std::string path_of(std::uint64_t steps) const { return folder_ + "/" + name_of(steps); }
@@ -160,7 +160,7 @@ private:
     else std::fprintf(stderr, "%s\n", line.c_str());
   }
 
-  // Downwards. A name that begins and ends as that of a state and has another number of digits is a user's own.
+  // The steps of all states in descending order. A file with another number of digits in its name is a user's own.
   std::vector<std::uint64_t> steps_of_all() const {
     std::vector<std::uint64_t> out;
     for (const std::string& name : detail::names_in(folder_)) {
@@ -183,8 +183,8 @@ private:
             "take up the other one; go on from it (load_latest(), or resume = true in fit()), choose another " +
             "folder, or move the states away");
   }
-  // One that cannot be removed takes room, and does no harm. Those of others stay, and so do damaged ones until this run is
-  // ahead of them.
+  // Removes old states. One that cannot be removed takes space but does no harm. States of other runs stay, and so do damaged
+  // ones until this run is ahead of them.
   void remove_old(std::uint64_t saved) {
     passed_over_.erase(saved);
     if (chosen_.keep == 0) return;
@@ -207,7 +207,7 @@ private:
         faults.append("; ").append(fault.what());
         damaged.insert(steps);
       }
-    // Beginning anew would soon remove what might still be saved by hand.
+    // Starting anew would soon remove states that might still be repaired by hand.
     if (!faults.empty())
       throw file_error("saved_states: no state in '" + folder_ + "' is whole" + faults + "; move them away to begin anew");
     return nullptr;
