@@ -34,30 +34,34 @@ public:
   template <class Why>
   bool wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, const Why& why) {
     long_wait end(deadline, limit);
-    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + late() + why(); };
+    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + running() + why(); };
     std::unique_lock lock(mutex_);
     while (!told_.wait_until(lock, end.next_look(), [&] { return open_ == 0; })) {
       try {
-        if (end.is_over(waits)) return false;
+        if (end.is_over(waits)) return late_ = running(), false;
       } catch (const std::exception&) {
       }
     }
     return true;
   }
 
-  // The ranks whose bodies have not ended. Called by the thread of wait(), during it or after it.
-  std::string late() const {
+  // The ranks whose bodies had not ended when wait() returned.
+  const std::string& late() const { return late_; }
+
+private:
+  // The ranks whose bodies have not ended, while the mutex is held.
+  std::string running() const {
     std::string names;
     for (std::size_t rank = 0; rank < has_ended_.size(); ++rank)
       if (has_ended_[rank] == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
     return names;
   }
 
-private:
   std::mutex mutex_;
   std::condition_variable told_;
   std::vector<char> has_ended_;
   int open_;
+  std::string late_;
 };
 
 } // namespace cairn::detail
