@@ -45,11 +45,10 @@ inline constexpr auto arranged = [] {
 template <class Plan, part Which, attempt How = attempt::slots>
 constexpr const auto& best_arranged() {
   constexpr const auto& one = arranged<Plan, Which, How>;
-  if constexpr (How == attempt::peak || one.extent <= goal<Plan, Which>()) {
+  if constexpr (How == last_attempt || one.extent <= goal<Plan, Which>()) {
     return one;
   } else {
-    constexpr auto next = static_cast<attempt>(static_cast<unsigned char>(How) + 1);
-    constexpr const auto& other = best_arranged<Plan, Which, next>();
+    constexpr const auto& other = best_arranged<Plan, Which, next(How)>();
     if constexpr (other.extent < one.extent) return other;
     else return one;
   }

@@ -9,11 +9,11 @@
 
 namespace cairn::detail {
 
-enum class importance : unsigned char { life, peak };
+enum class importance : unsigned char { life, peak, size };
 
 // Places buffers in an order of importance, each at the lowest place that is free for as long as it lives. The longest lives
-// come first, or those buffers that are alive when memory is fullest. Then it improves the order: while the extent is above the
-// bound, the highest buffer becomes the most important. Quadratic.
+// come first, or those buffers that are alive when memory is fullest, or the largest. Then it improves the order: while the extent
+// is above the bound, the highest buffer becomes the most important. Quadratic.
 template <std::size_t Capacity>
 class one_by_one {
 public:
@@ -45,15 +45,17 @@ private:
   }
 
   constexpr void order(importance by) {
-    plain_array<std::size_t, plus(Capacity, 1)> peak(count_ + 1);
-    if (by == importance::peak) find_peaks(peak.items);
+    plain_array<std::size_t, plus(Capacity, 1)> first(count_ + 1); // the larger, the more important
+    if (by == importance::peak) find_peaks(first.items);
+    if (by == importance::size)
+      for (std::size_t i = 0; i < count_; ++i) first.items[i] = buffers_[i].bytes;
     for (std::size_t i = 0; i < count_; ++i) {
       const std::size_t life = buffers_[i].death - buffers_[i].birth;
       std::size_t k = i;
       for (; k > 0; --k) {
         const buffer& other = buffers_[order_.items[k - 1]];
-        const std::size_t theirs = peak.items[order_.items[k - 1]];
-        if (theirs > peak.items[i] || (theirs == peak.items[i] && other.death - other.birth >= life)) break;
+        const std::size_t theirs = first.items[order_.items[k - 1]];
+        if (theirs > first.items[i] || (theirs == first.items[i] && other.death - other.birth >= life)) break;
         order_.items[k] = order_.items[k - 1];
       }
       order_.items[k] = i;

@@ -17,7 +17,7 @@
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
+constexpr std::size_t units_for(std::size_t stages) { return stages <= 48 ? stages + 1 : 12; }
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 // For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
