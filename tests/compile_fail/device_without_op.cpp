@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A device that has no op for Dropout yet.
-// expect: error: .*trainer: this device lacks an op of a layer: expected an overload for its queue of each
-// expect: device_ops<poor::(device::)?queue, float>
+// A device that has no product of matrices: a network without Linear can run there, this one cannot.
+// expect: error: .*layer: this device cannot run it with these elements, and a cpu can: the device lacks an op
+// expect: checked_calls<(cairn::)?Linear<784, 10(, true)?>, poor::(device::)?queue, float>
 #include <vector>
 
 #include <cairn/layer/linear.hpp>
@@ -17,7 +17,7 @@ struct queue : cpu::queue {
   using cpu::queue::queue;
 };
 #ifndef EXPECT_SUCCESS
-void dropout(queue&, auto...) = delete;
+void matmul(queue&, auto...) = delete;
 #endif
 
 struct device : cpu {

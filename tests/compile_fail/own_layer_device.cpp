@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A layer of one's own with loops for the queue of a cpu, in a network that is trained on another device.
-// expect: error: .*layer: forward and backward are written for the queue of a cpu, and this network runs on another device;
+// expect: error: .*layer: this device cannot run it with these elements, and a cpu can: .* written for the queue of a cpu;
 // expect: checked_calls<Twice, (recording::)?(queue|device::queue), float>
 #include <vector>
 

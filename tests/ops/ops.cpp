@@ -8,6 +8,8 @@
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 
+#include "every_op.hpp"
+
 // A device that moves elements, and does nothing else.
 namespace outside {
 
@@ -30,11 +32,13 @@ void add_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>, cairn::matrix<
 
 TEST_CASE("ops: a cpu has all of them, and a device with some of them has no more than those") {
   using namespace cairn;
-  static_assert(ops_for<cpu::queue, float> && ops_for<cpu::queue, double>);
-  static_assert(ops_for<cpu::queue, bfloat16> && ops_for<cpu::queue, float16>);
+  using testing::has_every_op, testing::has_dense_ops;
+  static_assert(has_every_op<cpu::queue, float> && has_every_op<cpu::queue, double>);
+  static_assert(has_every_op<cpu::queue, bfloat16> && has_every_op<cpu::queue, float16>);
+  static_assert(has_dense_ops<cpu::queue, float> && has_dense_ops<cpu::queue, double>);
+  static_assert(has_dense_ops<cpu::queue, bfloat16> && has_dense_ops<cpu::queue, float16>);
   static_assert(!ops_for<cpu, float>); // a device is no queue
   static_assert(detail::moves_elements<outside::queue, float>);
-  static_assert(!detail::computes_layers<outside::queue, float> && !ops_for<outside::queue, float>);
-  static_assert(!detail::computes_losses<outside::queue, float>);
-  static_assert(!detail::computes_updates<outside::queue, float>);
+  static_assert(!detail::applies_functions<outside::queue, float> && !ops_for<outside::queue, float>);
+  static_assert(!detail::prepares_updates<outside::queue, float>);
 }

@@ -11,6 +11,7 @@
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 
+#include "../ops/every_op.hpp"
 #include "apart.hpp"
 
 namespace apart {
@@ -155,6 +156,6 @@ void download(queue& q, std::size_t count, T* to, const T* from) {
   q.put([=](cairn::cpu::queue&) { std::memcpy(to, at(from), count * sizeof(T)); });
 }
 
-static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double> && cairn::ops_for<queue, cairn::bfloat16>);
+static_assert(cairn::testing::has_every_op<queue, float> && cairn::testing::has_every_op<queue, double> && cairn::testing::has_every_op<queue, cairn::bfloat16>);
 
 } // namespace apart

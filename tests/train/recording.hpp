@@ -20,6 +20,7 @@
 #include <cairn/ops/ops.hpp>
 #include <cairn/train/ranks/step_facts.hpp>
 
+#include "../ops/every_op.hpp"
 #include "recording_device.hpp"
 #include "recording_images.hpp"
 
@@ -235,7 +236,7 @@ void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const 
   cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
 }
 
-static_assert(cairn::ops_for<queue, float> && cairn::ops_for<queue, double>);
+static_assert(cairn::testing::has_every_op<queue, float> && cairn::testing::has_every_op<queue, double>);
 
 // One of two ranks of which the other has the same gradients; it works on a queue of its own. What it forgets is told by
 // the type, so that a test can show that the proof finds it.

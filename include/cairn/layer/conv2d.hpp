@@ -78,6 +78,7 @@ struct Conv2d : detail::conv2d_message {
   }
 
   template <class Queue, class T>
+    requires detail::conv2d_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t pixels = call.rows * how.over.outputs();
@@ -90,6 +91,7 @@ struct Conv2d : detail::conv2d_message {
   }
 
   template <class Queue, class T>
+    requires detail::conv2d_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;

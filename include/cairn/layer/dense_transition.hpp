@@ -55,6 +55,7 @@ struct DenseTransition {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
     const matrix<const T> x{call.inputs[0], rows, channels};
@@ -76,6 +77,7 @@ struct DenseTransition {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
     const matrix<const T> x{call.inputs[0], rows, channels};

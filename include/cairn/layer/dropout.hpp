@@ -43,6 +43,7 @@ struct Dropout : detail::dropout_message {
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
   template <class Queue, class T>
+    requires detail::dropout_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t count = call.rows * call.in(0).size();
     if (call.why == pass::evaluate) copy(queue, count, call.outputs[0], call.inputs[0]);
@@ -50,6 +51,7 @@ struct Dropout : detail::dropout_message {
   }
 
   template <class Queue, class T>
+    requires detail::dropout_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random, rate);

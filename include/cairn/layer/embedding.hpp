@@ -89,12 +89,14 @@ struct Embedding : detail::embedding_message {
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
 
   template <class Queue, class T>
+    requires detail::embedding_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     embedding_forward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.outputs[0], call.parameters[0],
                       call.inputs.integers(0));
   }
 
   template <class Queue, class T>
+    requires detail::embedding_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
     embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],

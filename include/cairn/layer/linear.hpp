@@ -46,6 +46,7 @@ struct Linear {
   }
 
   template <class Queue, class T>
+    requires detail::matmul_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
@@ -60,6 +61,7 @@ struct Linear {
   }
 
   template <class Queue, class T>
+    requires detail::matmul_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;

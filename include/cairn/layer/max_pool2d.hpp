@@ -56,11 +56,13 @@ struct MaxPool2d : detail::max_pool2d_message {
   }
 
   template <class Queue, class T>
+    requires detail::max_pool2d_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     max_pool2d_forward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
   template <class Queue, class T>
+    requires detail::max_pool2d_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     max_pool2d_backward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.input_gradients[0],

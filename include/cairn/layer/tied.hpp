@@ -42,6 +42,7 @@ struct Tied : Layer {
   }
 
   template <class Queue, class T>
+    requires requires(Queue& queue, const forward_call<T>& whole) { Layer::forward(queue, whole); }
   static void forward(Queue& queue, const forward_call<T>& call) {
     const offsets at = beside(call.tied, call.parameters);
     forward_call<T> whole = call;
@@ -50,6 +51,7 @@ struct Tied : Layer {
   }
 
   template <class Queue, class T>
+    requires requires(Queue& queue, const backward_call<T>& whole) { Layer::backward(queue, whole); }
   static void backward(Queue& queue, const backward_call<T>& call) {
     const offsets parameters_at = beside(call.tied, call.parameters);
     const offsets gradients_at = beside(call.tied_gradient, call.gradients);

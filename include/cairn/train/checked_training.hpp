@@ -54,12 +54,10 @@ struct device_ops_message {
   static constexpr bool right() {
     static_assert(Checked::missing != 1, "trainer: this device lacks an op that moves elements: expected an overload for its "
                                          "queue of each in detail::moves_elements (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 2, "trainer: this device lacks an op of a layer: expected an overload for its queue of "
-                                         "each in detail::computes_layers (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 3, "trainer: this device lacks an op of a loss: expected an overload for its queue of each "
-                                         "in detail::computes_losses (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 4, "trainer: this device lacks an op of an update: expected an overload for its queue of "
-                                         "each in detail::computes_updates (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 2, "trainer: this device lacks elementwise, which every network needs: expected an overload "
+                                         "for its queue (ops/elementwise/elementwise.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 3, "trainer: this device lacks an op that every update needs: expected an overload for its "
+                                         "queue of each in detail::prepares_updates (ops/ops.hpp); see device_ops<queue, number>");
     return Checked::missing == 0;
   }
 };
@@ -145,14 +143,13 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
-// The first group of ops that a device lacks; 0 if it has all. A cpu has all of them, which its own tests check.
+// The first group of ops for every network that a device lacks; 0 if it has all. A cpu has all of them, which its own tests check.
 template <class Queue, class T>
 constexpr int missing_ops() {
   if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
   else if constexpr (!moves_elements<Queue, T> || !converts_elements<Queue, T>) return 1;
-  else if constexpr (!computes_layers<Queue, T>) return 2;
-  else if constexpr (!computes_losses<Queue, T>) return 3;
-  else return computes_updates<Queue, accumulated<T>> ? 0 : 4;
+  else if constexpr (!applies_functions<Queue, T>) return 2;
+  else return prepares_updates<Queue, accumulated<T>> ? 0 : 3;
 }
 template <class Queue, class T>
 struct device_ops : device_ops_message {

@@ -36,3 +36,13 @@ void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* me
           const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept adam_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const adam_coefficients<T>& c) {
+  adam(queue, n, y, y, y, x, c);
+};
+
+} // namespace cairn::detail

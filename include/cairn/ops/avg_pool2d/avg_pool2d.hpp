@@ -55,3 +55,14 @@ void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean
                          std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept avg_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const window& over) {
+  avg_pool2d_forward(queue, over, mean_of::window, n, n, y, x);
+  avg_pool2d_backward(queue, over, mean_of::window, n, n, y, x);
+};
+
+} // namespace cairn::detail

@@ -20,3 +20,13 @@ void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_grad
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept bce_with_logits_runs_on = requires(Queue& queue, double* loss, std::size_t n, T* y, const T* x, const accumulated<T>* targets) {
+  bce_with_logits(queue, loss, y, n, x, targets, targets, n);
+};
+
+} // namespace cairn::detail

@@ -40,3 +40,14 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
 } // namespace detail
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept embedding_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const std::int32_t* indices) {
+  embedding_forward(queue, n, n, n, y, x, indices);
+  embedding_backward(queue, n, n, n, sum, x, indices);
+};
+
+} // namespace cairn::detail

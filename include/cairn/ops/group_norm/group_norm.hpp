@@ -35,3 +35,14 @@ void group_norm_backward(detail::queue_without_this_op, const channel_groups& of
                          const accumulated<T>* statistics, const T* weight) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept group_norm_runs_on = requires(Queue& queue, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
+};
+
+} // namespace cairn::detail

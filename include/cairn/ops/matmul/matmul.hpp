@@ -53,3 +53,14 @@ void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<cons
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept matmul_runs_on = requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
+  matmul(queue, y, x, x, transpose::second, then);
+  matmul(queue, sum, x, x, transpose::first, then);
+};
+
+} // namespace cairn::detail

@@ -22,3 +22,14 @@ void max_pool2d_backward(detail::queue_without_this_op, const window& over, std:
                          T* input_gradient, const T* output_gradient, const T* input) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept max_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const window& over) {
+  max_pool2d_forward(queue, over, n, n, y, x);
+  max_pool2d_backward(queue, over, n, n, y, x, x);
+};
+
+} // namespace cairn::detail

@@ -53,3 +53,14 @@ void normalized_conv2d_backward(detail::queue_without_this_op, const convolution
                                 std::type_identity_t<accumulated<T>>* partial) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from, accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
+  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, y, sum);
+  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, y, sum);
+};
+
+} // namespace cairn::detail

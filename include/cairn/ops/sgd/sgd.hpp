@@ -31,3 +31,13 @@ void sgd(detail::queue_without_this_op, std::size_t count, T* parameters, T* vel
          const std::type_identity_t<sgd_coefficients<T>>& coefficients) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept sgd_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const sgd_coefficients<T>& c) {
+  sgd(queue, n, y, y, x, c);
+};
+
+} // namespace cairn::detail

@@ -23,3 +23,13 @@ void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_g
                         const accumulated<T>* class_weights, double label_smoothing) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept soft_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const accumulated<T>* targets) {
+  soft_cross_entropy(queue, loss, y, x, targets, targets, 0.0);
+};
+
+} // namespace cairn::detail

@@ -71,6 +71,7 @@ struct BCEWithLogitsLoss {
   }
 
   template <class Queue, floating_element T>
+    requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
     if (pos_weight.size() == 0)

@@ -61,6 +61,7 @@ struct CrossEntropyLoss {
   }
 
   template <class Queue, class T, class Target>
+    requires detail::softmax_cross_entropy_runs_on<Queue, T, Target>
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);

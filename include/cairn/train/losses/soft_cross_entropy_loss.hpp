@@ -50,6 +50,7 @@ struct SoftCrossEntropyLoss {
   }
 
   template <class Queue, floating_element T>
+    requires detail::soft_cross_entropy_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     using sum = accumulated<T>;
     const std::size_t classes = call.output_shape->last();

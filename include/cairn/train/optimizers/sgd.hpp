@@ -35,6 +35,7 @@ struct SGD {
   }
 
   template <class Queue, class T>
+    requires detail::sgd_runs_on<Queue, T>
   void update(Queue& queue, const update_call<T>& call) const {
     const sgd_coefficients<T> c{.scale = call.scale,
                                 .learning_rate = static_cast<T>(call.learning_rate),

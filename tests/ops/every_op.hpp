@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// All ops that single layers, losses and optimizers of Cairn ask of a device, besides those of every network.
+#pragma once
+
+#include <cstdint>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/ops/adam/adam.hpp>
+#include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
+#include <cairn/ops/batch_norm/batch_norm.hpp>
+#include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
+#include <cairn/ops/channel_statistics/channel_statistics.hpp>
+#include <cairn/ops/conv2d/conv2d.hpp>
+#include <cairn/ops/dropout/dropout.hpp>
+#include <cairn/ops/embedding/embedding.hpp>
+#include <cairn/ops/group_norm/group_norm.hpp>
+#include <cairn/ops/layer_norm/layer_norm.hpp>
+#include <cairn/ops/matmul/matmul.hpp>
+#include <cairn/ops/max_pool2d/max_pool2d.hpp>
+#include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>
+#include <cairn/ops/normalized_product/normalized_product.hpp>
+#include <cairn/ops/ops.hpp>
+#include <cairn/ops/sgd/sgd.hpp>
+#include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
+#include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
+
+namespace cairn::testing {
+
+template <class Queue, class T>
+concept has_every_op =
+    ops_for<Queue, T> && detail::matmul_runs_on<Queue, T> && detail::dropout_runs_on<Queue, T> &&
+    detail::layer_norm_runs_on<Queue, T> && detail::batch_norm_runs_on<Queue, T> && detail::group_norm_runs_on<Queue, T> &&
+    detail::embedding_runs_on<Queue, T> && detail::conv2d_runs_on<Queue, T> && detail::max_pool2d_runs_on<Queue, T> &&
+    detail::avg_pool2d_runs_on<Queue, T> && detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> &&
+    detail::soft_cross_entropy_runs_on<Queue, T> && detail::bce_with_logits_runs_on<Queue, T> &&
+    detail::sgd_runs_on<Queue, accumulated<T>> && detail::adam_runs_on<Queue, accumulated<T>>;
+
+// The ops of DenseBlock.
+template <class Queue, class T>
+concept has_dense_ops = detail::channel_statistics_runs_on<Queue, T> && detail::normalized_product_runs_on<Queue, T> &&
+                        detail::normalized_conv2d_runs_on<Queue, T>;
+
+} // namespace cairn::testing
