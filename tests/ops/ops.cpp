@@ -8,7 +8,7 @@
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 
-// A device that moves elements, and does nothing else.
+// A device that can only move elements.
 namespace outside {
 
 struct queue {};
@@ -32,7 +32,7 @@ TEST_CASE("ops: a cpu has all of them, and a device with some of them has no mor
   using namespace cairn;
   static_assert(ops_for<cpu::queue, float> && ops_for<cpu::queue, double>);
   static_assert(ops_for<cpu::queue, bfloat16> && ops_for<cpu::queue, float16>);
-  static_assert(!ops_for<cpu, float>); // a device is no queue
+  static_assert(!ops_for<cpu, float>); // a device is not a queue
   static_assert(detail::moves_elements<outside::queue, float>);
   static_assert(!detail::computes_layers<outside::queue, float> && !ops_for<outside::queue, float>);
   static_assert(!detail::computes_losses<outside::queue, float>);
