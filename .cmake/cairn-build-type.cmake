@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Says once that a project which uses Cairn has no build type, so that its compiler optimises nothing. g++ optimises
-# Cairn's kernels nevertheless; with another compiler training is ten times slower and more.
+# Reports once that a project that uses Cairn has no build type, so its compiler optimises nothing. g++ optimises Cairn's kernels
+# nevertheless; with other compilers training is ten or more times slower.
 get_property(cairn_said_build_type GLOBAL PROPERTY cairn_said_build_type)
 if(NOT cairn_said_build_type AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES
    AND NOT CMAKE_CXX_FLAGS MATCHES "(^| )-O" AND NOT cairn_FIND_QUIETLY)

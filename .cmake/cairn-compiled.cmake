@@ -2,7 +2,7 @@
 # Cairn's kernels and its executor as a library: a program that links it does not compile them, and they are optimised whatever
 # the program is. The project that uses Cairn compiles the library, once, with its own compiler and flags.
 #
-#   cairn::compiled                                  has the headers alone, as cairn::cairn
+#   cairn::compiled                                  for programs that link cairn::cairn only
 #   cairn_compiled(NAME [blas] [onednn] [LINK ...])  the same for programs that also link cairn::blas or cairn::onednn, which
 #                                                    change what kernels compute; LINK: more targets to compile it with
 if(TARGET cairn::compiled)

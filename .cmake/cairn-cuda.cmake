@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Makes cairn::cuda, for <cairn/cairn_cuda.cuh>, from the CUDA Toolkit that CMake finds: CUDAToolkit_ROOT or the nvcc on the
-# path decide. Sources that include it are of the language CUDA, which brings the runtime; products need cuBLASLt besides.
+# Makes cairn::cuda, for <cairn/cairn_cuda.cuh>, from the CUDA Toolkit that CMake finds: CUDAToolkit_ROOT or the nvcc on the path
+# decide. Sources that include it use the language CUDA, which links the runtime; matrix products also need cuBLASLt.
 #
 # Sets cairn_cuda_found or cairn_cuda_missing, the second half of a sentence for people.
 if(TARGET cairn::cuda)

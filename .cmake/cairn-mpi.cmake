@@ -10,8 +10,8 @@ endif()
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI QUIET COMPONENTS CXX)
 unset(MPI_CXX_SKIP_MPICXX)
-# Targets say nothing here: FindMPI makes MPI::MPI_CXX also where it finds no MPI. A package manager's MPI may have the C interface
-# alone, which is enough.
+# The target does not show whether there is an MPI: FindMPI makes MPI::MPI_CXX even if it finds none. A package manager's MPI may
+# have only the C interface, which is enough.
 if(MPI_CXX_FOUND OR MPI_C_FOUND)
   add_library(cairn::mpi INTERFACE IMPORTED)
   target_link_libraries(cairn::mpi INTERFACE cairn::cairn MPI::MPI_$<IF:$<BOOL:${MPI_CXX_FOUND}>,CXX,C>)

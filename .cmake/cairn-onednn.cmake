@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Makes cairn::onednn, with which oneDNN makes those convolutions at which it is quicker than Cairn's own kernels. The header and
-# the library are looked for themselves: Debian's package for CMake ends the configuration where there is no OpenCL. The
-# package is asked where the library is static, as it then needs others. CMAKE_DISABLE_FIND_PACKAGE_dnnl=ON leaves it out.
+# Makes cairn::onednn, with which oneDNN computes the convolutions at which it is faster than Cairn's own kernels. The header and
+# the library are searched for directly, as Debian's CMake package ends the configuration if there is no OpenCL. The package is
+# used only for a static library, which needs other libraries. CMAKE_DISABLE_FIND_PACKAGE_dnnl=ON leaves it out.
 #
 # Sets cairn_onednn_found or cairn_onednn_missing, the second half of a sentence for people.
 if(TARGET cairn::onednn)
@@ -18,7 +18,7 @@ endif()
 if(CMAKE_DISABLE_FIND_PACKAGE_dnnl OR NOT CAIRN_ONEDNN_INCLUDE_DIR OR NOT CAIRN_ONEDNN_CONFIG_HEADER OR NOT CAIRN_ONEDNN_LIBRARY)
   set(cairn_onednn_missing "as oneDNN was not found: ${cairn_onednn_source}")
 else()
-  # Cairn cuts the work itself, and can keep OpenMP from doing so too, but not TBB or SYCL.
+  # Cairn divides the work among threads itself. It can keep OpenMP from doing so too, but not TBB or SYCL.
   file(STRINGS ${CAIRN_ONEDNN_CONFIG_HEADER} cairn_onednn_threads
        REGEX "^#define DNNL_CPU_THREADING_RUNTIME DNNL_RUNTIME_(OMP|SEQ|THREADPOOL)$")
   set(cairn_onednn_library ${CAIRN_ONEDNN_LIBRARY})

@@ -6,7 +6,7 @@ if(TARGET cairn::safetensors)
   return()
 endif()
 
-# A package is no proof of its headers. Where the target is that of a project's own nlohmann-json, so are they.
+# A package does not prove that its headers are there. If the target is that of a project's own nlohmann-json, so are they.
 set(cairn_safetensors_source "install nlohmann-json3-dev (Debian), or nlohmann_json by conan or vcpkg")
 find_package(nlohmann_json CONFIG QUIET)
 if(nlohmann_json_FOUND)

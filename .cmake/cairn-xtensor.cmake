@@ -6,7 +6,7 @@ if(TARGET cairn::xtensor)
   return()
 endif()
 
-# A package is no proof of its headers, nor of those of xtl, on which they stand.
+# A package does not prove that its headers are there, nor those of xtl, which they include.
 set(cairn_xtensor_source "install libxtensor-dev (Debian), or xtensor by conan or vcpkg")
 find_package(xtensor CONFIG QUIET)
 if(xtensor_FOUND)

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tests on a machine with a GPU of NVIDIA's: builds by nvcc the tests that are for it, the examples that can train there and the
-# benchmark, all at once; runs the tests, the examples, and the tests under compute-sanitizer; then it measures (tests/bench/gpu).
-# What fails does not keep the others from running; the end says what it was.
+# Tests on a machine with an NVIDIA GPU: builds the GPU tests, the examples that can train on a GPU and the benchmark with nvcc,
+# all at once; runs the tests, the examples, and the tests under compute-sanitizer; then measures (tests/bench/gpu). A failure
+# does not stop the other steps; the end lists the failures.
 #
 #   tests/gpu.sh [--build] [FOLDER]
 #
-# Everything that it makes is in FOLDER, build-gpu if left out: the programs, and what each run said. --build is for a machine
-# without a GPU: nothing is run.
+# Everything that it writes is in FOLDER, by default build-gpu: the programs, and the output of each run. --build is for a
+# machine without a GPU: nothing is run.
 #
-# It needs nvcc, cuBLASLt and the headers of doctest (Debian's doctest-dev, or a folder DOCTEST that has doctest/doctest.h), and
-# neither CMake nor xtensor nor anything else. With a python3 that has torch, or PYTHON, PyTorch is measured too. With CAIRN_DATA,
-# a folder with mnist/, the examples read MNIST, else generated digits. In the environment, besides: NVCC; ARCH (as nvcc's -arch,
-# native if left out); JOBS; STEPS, some of "build tests examples sanitizers bench", for a machine that is there for a short time:
-# without build the programs are those that FOLDER has; SANITIZER_SECONDS, after which a tool of compute-sanitizer is stopped.
+# It needs only nvcc, cuBLASLt and the headers of doctest (Debian's doctest-dev, or a folder DOCTEST that has doctest/doctest.h);
+# it does not need CMake or xtensor. If python3, or the program PYTHON, has torch, PyTorch is measured too. With CAIRN_DATA, a
+# folder with mnist/, the examples read MNIST, otherwise generated digits. Other environment variables: NVCC; ARCH, nvcc's -arch,
+# by default native, or sm_90 with --build; JOBS; STEPS, some of "build tests examples sanitizers bench", for a machine that is
+# available for a short time: without build, the programs in FOLDER are used; SANITIZER_SECONDS, after which a tool of
+# compute-sanitizer is stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,7 +50,7 @@ build() {
   export nvcc flags="-std=c++20 -O2 -arch=$arch -Iinclude -Itests ${DOCTEST:+-isystem $DOCTEST} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Wshadow"
   local examples=(depth ffnet mnist) programs=(tests gpu_bench) program source
   local -A sources=()
-  for program in "${examples[@]}"; do # they take longest, so they begin
+  for program in "${examples[@]}"; do # first, as they take longest
     sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
   done
   sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
@@ -61,7 +62,7 @@ build() {
     language=; if [[ $1 == examples/* ]]; then language="-x cu"; fi
     "$nvcc" $flags $language -c "$1" -o "$2" || { echo "$1: not built"; exit 1; }' _ 2>&1 | tee "$folder/build.log" || return
   say "nvcc links"
-  local libraries # the toolkit's, where programs do not always look for them
+  local libraries # the toolkit's, which programs do not always search
   libraries=$(dirname "$(readlink -f "$nvcc")")/../lib64
   for program in "${programs[@]}" "${examples[@]}"; do
     local objects=()
@@ -73,7 +74,7 @@ if [[ " $steps " == *" build "* ]]; then build || { echo "gpu.sh: it does not bu
 if [[ $runs == no ]]; then say "built, and not run"; exit 0; fi
 
 failed=()
-run() { # STEP WHAT COMMAND...: if it was asked for
+run() { # STEP WHAT COMMAND...: runs the command if the step was asked for
   if [[ " $steps " != *" $1 "* ]]; then return; fi
   say "$2"
   "${@:3}" || { failed+=("$2"); echo "gpu.sh: $2: failed"; }
@@ -81,7 +82,7 @@ run() { # STEP WHAT COMMAND...: if it was asked for
 
 tests() { CAIRN_FOUND="$folder/bounds.md" "$folder/tests" | tee "$folder/tests.log"; }
 
-example() { # NAME ARGUMENTS...: shows the table that it prints
+example() { # NAME ARGUMENTS...: runs it, and shows the table that it prints
   echo "$*"
   (cd "$folder" && program=./$1 && shift && "$program" "$@") >"$folder/example.out" 2>"$folder/example.err" || { cat "$folder/example.err"; return 1; }
   tee -a "$folder/examples.log" <"$folder/example.out" | awk '/^---/ && !table { table = 1; print before } table; { before = $0 } /^$/ { table = 0 }'
@@ -119,11 +120,11 @@ sanitizers() {
   return "$wrong"
 }
 
-bench() { # peer.py's exit status is 77 where there is no torch, and bash's 127 where there is no python3
+bench() { # peer.py's exit status is 77 without torch, bash's is 127 without python3
   "$folder/gpu_bench" | tee "$folder/RESULTS.md" || return
   "${PYTHON:-python3}" tests/bench/gpu/peer.py --bench "$folder/gpu_bench" | tee "$folder/peer.md" || [[ ${PIPESTATUS[0]} =~ ^(77|127)$ ]] || return
   cat "$folder/peer.md" >>"$folder/RESULTS.md"
-  if ! [[ -f $folder/bounds.md ]]; then return; fi # the tests make it
+  if ! [[ -f $folder/bounds.md ]]; then return; fi # the tests write it
   { printf '\n### How far ops are from the cpu in double\n\n'; cat "$folder/bounds.md"; } >>"$folder/RESULTS.md"
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Some tests are there for every combination of policies, networks and element types, and each combination is a network of
-// its own to the compiler. The build option CAIRN_LONG_TESTS has all of them; without it there are some of each kind.
+// Some tests exist for every combination of policies, networks and element types, and to the compiler each combination is a
+// network of its own. The build option CAIRN_LONG_TESTS builds all of them; without it there are some of each kind.
 #pragma once
 
 namespace testing {

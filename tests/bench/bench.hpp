@@ -15,7 +15,7 @@
 #include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
 
-// What the command line chose. The names are those of the peers' programs.
+// The choices of the command line, named as in the peers' programs.
 struct request {
   std::string workload;
   std::string mode = "naive";
@@ -28,7 +28,7 @@ struct request {
   std::size_t hl_size = 10;
   double bucket_mb = 25;
   std::string communicator = "threads";
-  // For `predict`: what was measured before.
+  // For `predict`: figures that were measured before.
   double step_ms = 20;
   double update_ms = 0;
   double latency_us = 10;
@@ -36,10 +36,10 @@ struct request {
   double taken = 0;
 };
 
-// One line of output. step_ms is the median over the steps, of the slowest rank; step_mib the most bytes that a step
-// needs beyond parameters, optimizer state and batch: gradients_mib for gradients in a buffer of their own and
-// activations_mib for the arena, where a fused update has those that are there at a time; scratch_mib is what products
-// have for packing besides, for all of the process; exposed_ms how long a step waits for communication.
+// One line of output. step_ms is the median over the steps, of the slowest rank. step_mib is the most bytes that a step needs
+// beyond parameters, optimizer state and batch: gradients_mib for gradients in a buffer of their own, and activations_mib for the
+// arena, which with a fused update also holds the gradients that are there at a time. scratch_mib is the room that products have
+// for packing besides, for the whole process. exposed_ms is how long a step waits for communication.
 struct figures {
   std::string mode;
   std::size_t batch = 0, depth = 0, parameters = 0, arena = 0;
@@ -47,7 +47,7 @@ struct figures {
   double flops = 0; // of one step of one rank
   std::vector<double> milliseconds{};
   std::vector<double> exposed{};
-  double predicted = 0; // milliseconds of a step, by the measured costs of its stages; 0 where nobody asked for it
+  double predicted = 0; // milliseconds of a step, by the measured costs of its stages; 0 if it was not asked for
   double first_loss = 0, last_loss = 0;
 };
 
@@ -76,7 +76,7 @@ inline void print(const request& asked, const figures& f) {
   std::fflush(stdout);
 }
 
-// Inputs and targets of one batch: normal numbers, and classes where the loss wants those.
+// Inputs and targets of one batch: normal numbers, or classes as targets where the loss takes those.
 template <class Loss, class Trainer>
 struct samples {
   using target = std::conditional_t<Loss::template takes<float, int>, int, float>;
@@ -96,7 +96,7 @@ struct samples {
   }
 };
 
-// Runs warm-up and steps on one trainer; `prepare` may change its parameters, `after` is called behind each step.
+// Runs warm-up and steps on one trainer; `after` is called after the warm-up and after each step.
 template <class Loss, class Trainer, class After>
 void run_steps(const request& asked, Trainer& train, std::size_t rows, std::uint64_t seed, figures& out, After after) {
   const samples<Loss, Trainer> batch(rows, seed);
@@ -127,7 +127,7 @@ figures describe_step(const char* mode, std::size_t depth) {
   return out;
 }
 
-// Steps of one process.
+// Measures the steps of one process; `prepare` may change the trainer's parameters first.
 template <class Model, class Loss, std::size_t Batch, class Prepare>
 void measure(const request& asked, const char* mode, std::size_t depth, cairn::SGD optimizer, Prepare prepare,
              double predicted = 0) {
@@ -140,7 +140,7 @@ void measure(const request& asked, const char* mode, std::size_t depth, cairn::S
   print(asked, out);
 }
 
-// Each returns false if it does not have what was asked for.
+// Each returns false if it does not have the requested variant.
 bool bench_ffnet(const request&);
 bool bench_mlp(const request&);
 bool bench_chain(const request&);

@@ -17,18 +17,18 @@ namespace {
 template <std::size_t Depth>
 using chain_net = Sequential<Repeat<Depth, Residual<Linear<256, 256>, ReLU, Linear<256, 256>>>, Linear<256, 10>>;
 
-// The most bytes of a step beyond parameters, optimizer state and batch. PyTorch has 202 MiB and, in segments, 67.
+// The most bytes that a step needs beyond parameters, optimizer state and batch. PyTorch needs 202 MiB, and 67 MiB in segments.
 using deep = chain_net<100>;
 static_assert(peak_activation_bytes<fused_update<deep>, 1024> <= 204_MiB);
 static_assert(peak_activation_bytes<fused_update<checkpoint<sqrt_n, deep>>, 1024> <= 34_MiB);
 
-// Two stages of three are element-wise or normalise: what recompute_cheap is for.
+// Two of three stages are element-wise or normalise: the case that recompute_cheap is for.
 using flat = Sequential<Repeat<30, Sequential<Linear<256, 256>, LayerNorm<256>, GELU>>, Linear<256, 10>>;
 
 template <class Model, std::size_t Depth>
 bool run(const request& asked, const char* mode) {
   if (asked.depth != Depth || asked.mode != mode) return false;
-  // The second product of each block begins small, so that the sum of many stays near the input.
+  // The second product of each block starts small, so that the sum of many stays near the input.
   const auto prepare = [](auto& train) {
     train.for_each([](const auto& p) {
       if (p.name.ends_with(".2.weight"))
@@ -47,7 +47,7 @@ bool regular(const request& asked) {
          run<fused_update<rooted>, Depth>(asked, "fused_sqrt");
 }
 
-// Schedules that the compiler solves for a budget, and one that makes cheap stages again.
+// Schedules that the compiler solves for a budget, and recompute_cheap on two networks.
 bool solved(const request& asked) {
   return run<fused_update<checkpoint<budget<51_MiB>, deep>>, 100>(asked, "budget_51") ||
          run<fused_update<checkpoint<budget<16_MiB>, deep>>, 100>(asked, "budget_16") ||

@@ -235,16 +235,17 @@ def main():
     l2 = max(f["gbytes_l2"] for f in floors)
     l3 = max(f["gbytes_l3"] for f in floors)
     out = ["# Measured\n",
-           f"{datetime.date.today().isoformat()}; {machine_lines()}. One thread a rank. Medians of {a.rounds} interleaved "
-           "rounds, made by `tests/bench/compare.py`.\n",
-           f"What one core reaches in the same minutes: {peak:.0f} GFLOP/s in multiply-adds; copying {memory:.0f} GB/s "
-           f"in memory, {l3:.0f} in the third-level cache, {l2:.0f} in the second (read and written bytes).\n",
-           "The floor of a step is its floating-point operations over the first figure; next to it the bytes that an update "
-           "with momentum moves, 20 for each parameter, over the bandwidth of the level that they fit in. `live` is the most "
-           "that a step needs beyond parameters, optimizer state and batch. Gradients count in it, as in the peer's: Cairn "
-           "has all of them for the whole step, or a layer's at a time if the update is fused; PyTorch makes them while it "
-           "frees activations, and keeps them. It has no fused update and is shown with its ordinary one. Cairn's packing scratch, "
-           "4 MiB a thread of which small products touch little, is left out, and so are the buffers inside the peer's products.\n",
+           f"{datetime.date.today().isoformat()}; {machine_lines()}. One thread per rank. Medians of {a.rounds} interleaved "
+           "rounds, measured by `tests/bench/compare.py`.\n",
+           f"One core reached in the same minutes: {peak:.0f} GFLOP/s in multiply-adds; copying {memory:.0f} GB/s "
+           f"in memory, {l3:.0f} in the third-level cache, {l2:.0f} in the second (bytes read and written).\n",
+           "The floor of a step is its floating-point operations divided by the first figure; next to it are the bytes that an "
+           "update with momentum moves, 20 for each parameter, divided by the bandwidth of the level that they fit in. `live` is "
+           "the most memory that a step needs beyond parameters, optimizer state and batch. Gradients are included, for PyTorch "
+           "too: Cairn holds all of them for the whole step, or a layer's at a time if the update is fused; PyTorch allocates "
+           "them while it frees activations, and keeps them. PyTorch has no fused update and is shown with its ordinary step. "
+           "Cairn's packing scratch, 4 MiB per thread of which small products use little, is not included, nor are the buffers "
+           "inside PyTorch's products.\n",
            "## One rank\n"]
     rows = []
     for name, _, target in chosen:
@@ -272,7 +273,7 @@ def main():
                      f"{predicted:.3f}", f"{time / predicted:.3f}", f"{most:.2f}" if most else "-"])
     if rows:
         out.append("Schedules against `store_all`, in the same rounds. With a fused update gradients count as long as they "
-                   "live. `predicted` is what the operations say.\n")
+                   "live. `predicted` is the ratio of the operations.\n")
         out.append(table(["schedule", "against", "live MiB", "its live MiB", "time ratio", "predicted", "time / predicted",
                           "at most"], rows))
     if programs:

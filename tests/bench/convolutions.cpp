@@ -19,7 +19,7 @@ constexpr layer_of_images layers[] = {
     {64, 32, 120, 48, 1, 1, 1}, {8, 56, 64, 64, 3, 1, 1},  {8, 28, 128, 128, 3, 1, 1},   {8, 14, 256, 256, 3, 1, 1},
     {8, 7, 512, 512, 3, 1, 1},  {8, 112, 3, 64, 7, 2, 1},  {8, 56, 128, 128, 3, 1, 128}, {8, 28, 256, 256, 3, 1, 32}};
 
-// The parts, and what makes them in this program.
+// The parts of a convolution, and the library that computes one of them in this program.
 constexpr const char* names[] = {"forward", "input gradient", "weight gradient"};
 const char* maker([[maybe_unused]] const convolution& how, [[maybe_unused]] std::size_t part) {
 #if CAIRN_WITH_ONEDNN
@@ -49,7 +49,7 @@ void measure(const request& asked, const layer_of_images& l, const convolution& 
 
 } // namespace
 
-// Each part of each layer. One line each; --steps turns. What lies beside the image counts as a product too.
+// Measures each part of each layer in `--steps` turns; prints a line for each. Products with padding count too.
 bool bench_convolutions(const request& asked) {
   cpu device({.threads = asked.threads});
   for (const layer_of_images& l : layers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Apart from the rest, as MPI's header is slow to read, and there may be none.
+// A file of its own, as MPI's header is slow to read and may be missing.
 #include "bench.hpp"
 
 #if CAIRN_WITH_MPI

@@ -27,7 +27,7 @@ namespace {
 template <std::size_t In>
 using transition = Sequential<DenseTransition<In / 2>, AvgPool2d<2>>;
 
-// DenseNet-BC of depth 100 and growth 12 for images of 32x32, as Huang et al. train it on CIFAR. First is the policy of the
+// DenseNet-BC of depth 100 and growth 12 for images of 32x32, as Huang et al. train it on CIFAR. `First` is the policy of the
 // first block, which has most of the memory.
 template <class Policy, class First = Policy>
 using densenet_100 = Sequential<Input<32, 32, 3>, Conv2d<3, 24, 3, padding<1>, no_bias>, DenseBlock<16, 12, First>,
@@ -37,7 +37,7 @@ using densenet_100 = Sequential<Input<32, 32, 3>, Conv2d<3, 24, 3, padding<1>, n
 constexpr std::size_t samples_of_rank = 64;
 constexpr SGD optimizer{.learning_rate = 1e-1, .momentum = 0.9};
 
-// `Stored` is the model without its outer policy: with what its stages cost, one by one, the time of any policy is predicted.
+// `Stored` is the model without its outer policy: the measured costs of its stages predict the time of any policy.
 template <class Model, class Stored = Model>
 bool run(const request& asked, const char* mode) {
   if (asked.mode != mode || asked.world != 1) return false;
@@ -59,7 +59,7 @@ bool run_ranks(const request& asked, const char* mode) {
 
 } // namespace
 
-// All bottlenecks stored, all but those of the first block, and none; none within a budget; and with only every √n-th stage stored.
+// Bottlenecks: all stored, all but the first block's, or none. Stages: all stored, within a budget, or only every √n-th one.
 bool bench_densenet(const request& asked) {
   using stored = densenet_100<store_all>;
   using efficient = densenet_100<recompute_all>;

@@ -40,11 +40,11 @@ def section(tools, found):
     if has_peer:
         own["PyTorch"] = time_of("PyTorch", THEIRS)
     out = [HEADING,
-           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD "
-           f"with momentum, one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most "
-           "that a step needs beyond parameters, optimizer state and batch; gradients count in it. `over naive` compares with the quickest "
-           "naive step of the same program, `PyTorch / this` with PyTorch's. `predicted` is the "
-           "sum of what measured_costs tells of the stages, for the ops of the schedule.\n"]
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; growth 12, images of 32 x 32, batch 64, SGD with "
+           f"momentum, one thread; medians of {rounds} interleaved rounds of `compare.py --part densenet`. `live` is the most "
+           "memory that a step needs beyond parameters, optimizer state and batch, gradients included. `over naive` compares "
+           "with the fastest naive step of the same program, `PyTorch / this` with PyTorch's. `predicted` is the sum of the "
+           "stages' costs from measured_costs, for the ops of the schedule.\n"]
     rows = []
     for program, modes in (("Cairn", OURS), ("PyTorch", THEIRS)):
         for mode, meaning in modes:
@@ -62,8 +62,8 @@ def section(tools, found):
     def of_ranks(two, one, meaning):
         step = tools.middle(tools.undisturbed(found["Cairn", two]), "step_ms")
         alone = tools.middle(tools.undisturbed(found["Cairn", one]), "step_ms")
-        return f"{tools.number(step, 4)} ms with {meaning}, {step / alone:.2f} of one rank's"
+        return f"{tools.number(step, 4)} ms with {meaning}, {step / alone:.2f} of one rank's step"
 
-    out.append("A step of two ranks as threads of one process, each with a thread and 64 pictures of its own: "
+    out.append("A step on two ranks, which are threads of one process with one thread and 64 images each: "
                + "; ".join(of_ranks(*r) for r in RANKS) + ".\n")
     return "\n".join(out)

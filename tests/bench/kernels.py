@@ -70,15 +70,15 @@ KINDS = {
     "products": Kind(
         "products", "## Products against MKL\n", "MKL", PRODUCT,
         [("form", lambda r: r["form"]), ("m x n x k", lambda r: f"{r['m']} x {r['n']} x {r['k']}")],
-        "float products (m x n x k). MKL is `torch.mm` of PyTorch. The best turn of each, its ratio, and the ratio of the medians. "
-        "`first` is a weight gradient, `second` a forward pass, `none` the gradient of an input."),
+        "float products (m x n x k). MKL is `torch.mm` of PyTorch. The table has the best turn of each, its ratio, and the ratio "
+        "of the medians. `first` is a weight gradient, `second` a forward pass, `none` the gradient of an input."),
     "convolutions": Kind(
         "convolutions", "## Convolutions against oneDNN\n", "oneDNN", CONVOLUTION,
         [("images", lambda r: f"{r['samples']} x {r['extent']}² x {r['in']}"),
          ("kernel", lambda r: f"{r['kernel']}² to {r['out']}" + (f", stride {r['stride']}" if r["stride"] > 1 else "") +
           (f", {r['groups']} groups" if r["groups"] > 1 else "")), ("part", lambda r: r["part"])],
-        "float convolutions, padded so that a stride of 1 keeps the size; what lies beside an image counts. oneDNN is what "
-        "PyTorch calls for images and weights that are `channels_last`. The best turn of each, its ratio, and the ratio of the "
+        "float convolutions, padded so that a stride of 1 keeps the size; products with padding count. PyTorch calls oneDNN for "
+        "images and weights that are `channels_last`. The table has the best turn of each, its ratio, and the ratio of the "
         "medians."),
 }
 FIGURES = ("gflops", "gflops_best", "threads", "peer", "workload", "by")
@@ -137,8 +137,9 @@ def section(tools, kind, found):
     names = [*(name for name, _ in kind.columns), "Cairn", kind.peer, "ratio", "of medians"]
     out.append(tools.table(names + (["with cairn::onednn", "over Cairn alone", "over PyTorch"] if more else []), rows))
     if more:
-        out.append("`-`: Cairn's own kernel with the component too, as ops/conv2d/quicker_by_onednn.hpp says. There oneDNN gets one "
-                   "image at a time, and a copy of the weight in its order at each call, which counts.\n")
+        out.append("`-`: Cairn's own kernel is used with the component too, as ops/conv2d/quicker_by_onednn.hpp decides. With "
+                   "the component oneDNN gets one image at a time, and the weight is copied into oneDNN's order at each call; "
+                   "the time includes this.\n")
         rows = []
         for name, _ in NETWORKS:
             alone, with_it = (statistics.median(r["step_ms"] for r in more[name, w]) for w in (False, True))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one core of this machine reaches: the floor under every other figure.
+// Measures what one core of this machine reaches, which bounds every other figure.
 #include <cairn/core/config.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cairn on the workloads that PyTorch is measured on. One JSON object a line.
+// Runs Cairn on the workloads that PyTorch is measured on. Prints one JSON object a line.
 //
 //   bench WORKLOAD [--mode M] [--threads N] [--steps N] [--warmup N] [--depth N] [--num-hl N] [--hl-size N]
 //         [--world N] [--bucket-mb N] [--communicator threads|mpi]

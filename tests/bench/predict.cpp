@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the model of a step says, for figures that were measured before: beside `ddp`, without any rank.
+// Predicts a step from figures that were measured before, for comparison with `ddp`. No rank runs.
 #include <cairn/comm/loopback.hpp>
 #include <cairn/train/predicted_step.hpp>
 

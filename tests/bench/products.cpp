@@ -8,7 +8,7 @@
 
 using namespace cairn;
 
-// Each form of a product on cubes and on the sizes of mlp and chain. One line each; --steps turns.
+// Measures each form of a product, on cubes and on the sizes of mlp and chain, in `--steps` turns; prints one line for each.
 bool bench_products(const request& asked) {
   constexpr std::size_t sizes[][3] = {{256, 256, 256},  {512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {1024, 256, 256},
                                       {256, 256, 1024}, {128, 512, 784}, {128, 512, 512},    {512, 784, 128},    {512, 512, 128}};
@@ -17,7 +17,7 @@ bool bench_products(const request& asked) {
     for (const auto& [m, n, k] : sizes) {
       const bool first = form[0] == 'f';
       const bool second = form[0] == 's';
-      // As a network has them, and as PyTorch does: at the beginning of a cache line.
+      // Each matrix begins at a cache line, as in a network and in PyTorch.
       auto a_memory = device.allocate(m * k * sizeof(float));
       auto b_memory = device.allocate(k * n * sizeof(float));
       auto c_memory = device.allocate(m * n * sizeof(float));

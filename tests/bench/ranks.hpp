@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What several ranks are measured with, whatever communicator joins them.
+// Measurements on several ranks, for any communicator.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ public:
   void reserve(std::size_t bytes) { rank_.reserve(bytes); }
   cairn::lent_memory allocate(std::size_t bytes) { return cairn::detail::ask_for_memory(rank_, bytes); }
 
-  double take_waited() { return std::exchange(waited_, 0.0); } // milliseconds since the last call
+  double take_waited() { return std::exchange(waited_, 0.0); } // milliseconds waited since the last call
 
 private:
   Rank& rank_;
@@ -70,7 +70,7 @@ using net_of_ranks =
     cairn::Sequential<cairn::Linear<784, 512>, cairn::ReLU,
                       cairn::Repeat<7, cairn::Sequential<cairn::Linear<512, 512>, cairn::ReLU>>, cairn::Linear<512, 10>>;
 
-// Calls visit with the model that was asked for; false if it is not compiled in.
+// Calls visit with the requested model; returns false if it is not compiled in.
 template <class Communicator, class Visit>
 bool with_buckets(const request& asked, Visit visit) {
   using namespace cairn;
@@ -90,8 +90,8 @@ bool with_buckets(const request& asked, Visit visit) {
   return true;
 }
 
-// What each rank has measured, beside each other: numbers[rank * count + i]. A sum in which every rank leaves zeros in the
-// places of the others.
+// Returns the measurements of all ranks, as numbers[rank * count + i]: a sum in which every rank leaves zeros in the places of
+// the others.
 template <class Rank>
 std::vector<double> gather(Rank& rank, const std::vector<double>& own) {
   std::vector<double> all(own.size() * static_cast<std::size_t>(rank.size()));
@@ -100,7 +100,7 @@ std::vector<double> gather(Rank& rank, const std::vector<double>& own) {
   rank.all_reduce(device.compute(), std::span<double>(all)).wait(device.compute());
   return all;
 }
-// Of each step that of the slowest rank.
+// Returns the slowest rank's time for each step.
 template <class Rank>
 std::vector<double> slowest(Rank& rank, const std::vector<double>& own) {
   const std::vector<double> all = gather(rank, own);
@@ -109,7 +109,7 @@ std::vector<double> slowest(Rank& rank, const std::vector<double>& own) {
   return out;
 }
 
-// Steps of a model of ddp<> whose ranks `group` joins, each on samples of its own; rank 0 prints.
+// Measures steps of a ddp<> model on the ranks that `group` joins, each on samples of its own; rank 0 prints.
 template <class Model, std::size_t Batch, class Group>
 void step_on_ranks(const request& asked, Group& group, const figures& of_model, cairn::SGD optimizer) {
   using namespace cairn;
@@ -131,7 +131,7 @@ void step_on_ranks(const request& asked, Group& group, const figures& of_model, 
     print(as_it_was, own);
   });
 }
-// The same of the network above, in the buckets that were asked for.
+// The same for the network above, in the requested buckets.
 template <class Group>
 bool step_on_ranks(const request& asked, Group group) {
   return with_buckets<timed<typename Group::rank>>(asked, [&]<class Model>() {
@@ -140,8 +140,8 @@ bool step_on_ranks(const request& asked, Group group) {
   });
 }
 
-// Sums of few and of many bytes, one at a time, on ranks that do nothing else: the latency and the bandwidth that
-// predicted_step asks for. Rank 0 prints.
+// Measures sums of few and of many bytes, one at a time, on ranks that do nothing else. They give the latency and the bandwidth
+// that predicted_step asks for. Rank 0 prints.
 template <class Group>
 bool ping_on_ranks(const request& asked, Group group) {
   using rank_type = typename Group::rank;
@@ -164,11 +164,11 @@ bool ping_on_ranks(const request& asked, Group group) {
       took.erase(took.begin(), took.begin() + 5);
       took = slowest(rank, took);
       std::sort(took.begin(), took.end());
-      micros[k] = took[took.size() / 4]; // what a network can do, and less of what else happens on the machine
+      micros[k] = took[took.size() / 4]; // the lower quartile: what the network can do, with less noise from other work
     }
     if (rank.rank() != 0) return;
     const double ranks = rank.size();
-    // On a disturbed machine few bytes may have taken as long as many; then half of the time is taken for that of the bytes.
+    // On a disturbed machine few bytes may have taken as long as many; then half of the time counts as that of the bytes.
     const double of_bytes = std::max(micros[2] - micros[0], micros[2] / 2);
     const double on_link = 2 * (ranks - 1) / ranks * static_cast<double>(bytes[2]); // of each rank, in each direction
     std::printf("{\"peer\": \"cairn\", \"workload\": \"ping\", \"communicator\": \"%s\", \"world\": %d, \"us_64\": %.2f, "

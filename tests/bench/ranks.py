@@ -82,13 +82,14 @@ def section(tools, bench, found):
         return statistics.median(r[key] for r in tools.undisturbed(runs))
     one_rank = middle(found.alone)
     cores = os.cpu_count()
-    lost = f"{statistics.mean(tools.lost):.2f} of the {cores} cores meanwhile, and at most {max(tools.lost):.2f} during one run"
+    lost = f"{statistics.mean(tools.lost):.2f} of the {cores} cores in that time, and at most {max(tools.lost):.2f}"
     out = [HEADING,
-           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, made "
-           "by `compare.py --part ranks`, of runs that other programs left alone where there are such. Ranks of `threads` are threads of one "
-           "process, those of `mpi` processes that `mpirun` started. The floor is the slowest of as many single ranks at the same "
-           f"time, in processes of their own that exchange nothing: what {cores} cores can do. `exposed` is how long a step of the "
-           f"slowest rank waits. The machine was shared: other programs had {lost}.\n"]
+           f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; medians of {len(found.alone)} interleaved rounds, "
+           "measured by `compare.py --part ranks`, of runs that other programs did not disturb where there are any. Ranks of "
+           "`threads` are threads of one process, those of `mpi` are processes that `mpirun` started. The floor is the slowest "
+           f"of equally many single ranks at the same time, in processes of their own that do not communicate: what {cores} "
+           "cores can do. `exposed` is how long a step of the slowest rank waits for communication. The machine was shared: "
+           f"other programs used {lost} during one run.\n"]
     rows = [["one rank", "-"] + [number(one_rank), "1", "-"] * len(found.communicators),
             ["floor: two at once", "-"] + [number(middle(found.together[2])), f"{middle(found.together[2]) / one_rank:.3f}", "-"] *
             len(found.communicators)]
@@ -111,11 +112,12 @@ def section(tools, bench, found):
                          f"buckets, {ratio:.2f} of one rank's")
         out.append(f"PyTorch DDP over gloo in the same rounds: {'; '.join(texts)}; {middle(one):.1f} ms on one.\n")
 
-    out.append("`predicted_step` against measured steps. Latency is half of a sum of 64 bytes, bandwidth that of a sum of 1 MiB, "
-               "the quicker quarter of them, both between ranks that do nothing else. The work of a step is that of the floor, as many "
-               f"single ranks at the same time. Each of the {cores} cores has a rank at work or more than one, and the same cores copy and sum: so work "
-               "stands still while a call fills the link (`taken` = 1). The last two columns are measured over predicted with "
-               f"cores to spare (`taken` = 0), and from one rank alone, whose work takes ranks over {cores} as long.\n")
+    out.append("`predicted_step` compared with measured steps. Latency is half of the time of a sum of 64 bytes, bandwidth is "
+               "that of a sum of 1 MiB; both are of the lower quartile of the times, between ranks that do nothing else. The "
+               f"work of a step is that of the floor, equally many single ranks at the same time. Each of the {cores} cores has "
+               "at least one rank at work, and the same cores copy and sum, so work stops while a call fills the link (`taken` = "
+               "1). The last two columns are the measured step divided by the predicted one, with cores to spare (`taken` = 0), "
+               f"and predicted from one rank alone, whose work takes ranks / {cores} times as long.\n")
     rows = []
     for key, runs in sorted(found.steps.items(), key=lambda item: (item[0][0] != "mpi", item[0][1])):
         c, ranks, mode, mb = key

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Every header compiles alone, without a warning: it includes what it uses.
 
-Each header becomes a part of one module of clang's, so that all of them are read once, and each of them sees only what it
-includes; of libc++'s headers too, which are modules themselves: what another header happened to include of <vector> is not
-there. That is stricter than a program for each header, and a tenth of its time. Headers for CUDA are read as what tests of the
-host read.
+Each header becomes a submodule of one clang module: all are read once, and each sees only what it includes. This holds for
+libc++'s headers too, which are modules themselves: a header does not see <vector> only because another header included it. This
+is stricter than one program for each header, and takes a tenth of the time. Headers for CUDA are read as in the tests that run
+on the host.
 """
 import pathlib
 import re
@@ -14,20 +14,20 @@ import tempfile
 
 from house import SPDX, WARNINGS, component, cuda_headers, headers, nvcc, run
 
-# Before C++17's literals are known to a module, clang 19 calls them an extension.
-# With the last of these, a part of a module sees of other parts what it includes. Were each header a module of its own, each
-# would be read back for every one that stands on it, and all of this would take twice as long.
+# While clang 19 builds a module, it warns that C++17's literals are an extension; one flag turns this off.
+# With the last flag, a submodule sees only those other submodules that it includes. Rejected: a module for each header, which
+# would be loaded again for each header that includes it, and would take twice as long.
 MODULES = ["-stdlib=libc++", "-fmodules", "-fimplicit-module-maps", "-Wno-c++17-extensions", "-ferror-limit=0", "-fsyntax-only",
            "-Xclang", "-fmodules-local-submodule-visibility"]
 
 
 def clang():
-    """The newest clang++ of those that read this library's headers with libc++, or None."""
+    """The newest clang++ that can read this library's headers with libc++, or None."""
     return next((path for name in ("clang++-19", "clang++") if (path := shutil.which(name))), None)
 
 
 def first_faults(said):
-    """What stands in headers, without the chains of modules that could not be built because of it."""
+    """The errors and warnings in headers, without those on modules that could not be built because of them."""
     lines = [line for line in said.splitlines() if re.search(r"(error|warning): ", line) and "could not build module" not in line]
     return lines or said.splitlines()[:12]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The API reference: Doxygen makes it of the headers without a word, and every public type with a comment has a page.
+"""The API reference: Doxygen builds it from the headers without a warning, and every public type with a comment has a page.
 
-.github/Doxyfile says how, and .github/api.awk has Doxygen read ordinary comments.
+.github/Doxyfile has the settings, and .github/api.awk makes Doxygen read ordinary comments.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ from house import SPDX, headers, run
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 FILES = (".github/Doxyfile", ".github/api.awk")
-# A type that begins a line below a comment is public: what is not lies in cairn::detail, which the namespace before it says.
+# A type at the start of a line below a comment is public if its namespace is cairn, and not cairn::detail.
 TYPE = re.compile(r"^// [^\n]*\n(?:template <[^\n]*>\n)?(?:struct|class) (?:\[\[nodiscard\]\] )?([A-Za-z]\w*)\b(?! *<)[^;\n]*\{", re.M)
 LEFT_OUT = 77
 

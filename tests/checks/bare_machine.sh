@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bare_machine.sh FOLDER COMMANDS: runs shell commands in a clone of this repository on a Debian 12 that holds its base alone. What
-# passes on a machine where everything is installed may still fail for a newcomer. It takes root.
+# bare_machine.sh FOLDER COMMANDS: runs shell commands in a clone of this repository on a Debian 12 with only its base packages.
+# A command that passes where everything is installed may still fail for a newcomer. Needs root.
 #
-# FOLDER/base.tar is made once, by mmdebstrap in 20 s. FOLDER/root is unpacked anew each time, so that nothing is there which an
-# earlier command installed. Mounts are private to this process and its children, and end with them.
+# FOLDER/base.tar is made once, by mmdebstrap in 20 s. FOLDER/root is unpacked anew each time, without anything that an earlier
+# command installed. Mounts are private to this process and its children, and end with them.
 set -euo pipefail
 folder=$(realpath -m "$1") commands=$2
 if [[ -z ${CAIRN_OWN_MOUNTS:-} ]]; then
@@ -25,7 +25,7 @@ root=$folder/root
 rm -rf --one-file-system "$root"
 mkdir "$root"
 tar -C "$root" -xf "$folder/base.tar"
-cp /etc/resolv.conf /etc/hosts "$root/etc/" # without its own name each mpirun waits ten seconds
+cp /etc/resolv.conf /etc/hosts "$root/etc/" # without the machine's own name each mpirun waits ten seconds
 git clone -q "$(dirname "$(realpath "$0")")/../.." "$root/project"
 for place in proc sys dev; do mount --rbind "/$place" "$root/$place"; done
 cd /

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""README.md's program trains over loopback, threads and mpi when one word is changed each time, and its body stays.
+"""README.md's program trains over threads, loopback and mpi with one word changed each time; its body stays the same.
 
-The first cpp block of README.md that has a main is built in three ways: as it is, but for the number of threads, which comes from
-outside, with loopback, and with mpi where that component was found, which adds its #include. They are functions of one program,
-for which the headers are read once. One thread has to print what loopback prints, and what the program prints as it is has to be
-printed once by as many processes of mpirun.
+The first cpp block of README.md with a main is built in three ways: with threads, whose number comes from the environment; with
+loopback; and, if that component was found, with mpi and its #include. The three are functions of one program, so that the
+headers are read once. One thread must print what loopback prints. As many processes of mpirun as the program has threads must
+print, once, what the threads print.
 """
 import os
 import pathlib
@@ -21,7 +21,7 @@ RANKS = re.compile(r"\bthreads\{(\d+)\}")
 
 
 def over(program, maker):
-    """The program with another word for what makes the ranks: `maker` is `mpi{}`, its ranks are mpi::rank."""
+    """The program with `maker`, such as `mpi{}`, in place of threads{N}, and mpi::rank in place of threads::rank."""
     word = maker.partition("{")[0]
     changed = re.sub(r"\bthreads::", f"{word}::", RANKS.sub(maker, program))
     include = "#include <cairn/cairn.hpp>\n"
@@ -29,7 +29,7 @@ def over(program, maker):
 
 
 def together(programs):
-    """One program of several: its first argument says which. Each is a namespace of its own behind what they all include."""
+    """Several programs as one, each in a namespace of its own after all their #includes; the first argument selects one."""
     includes, parts, chosen = {}, "", ""
     for name, program in programs.items():
         includes |= dict.fromkeys(re.findall(r"^#include .*$", program, re.M))
@@ -42,7 +42,7 @@ def together(programs):
 
 
 def mpirun(processes):
-    """The command, or None; as root in a container with few cores."""
+    """The command that starts this many processes, or None without mpirun."""
     program = shutil.which("mpirun")
     return [program, "-n", str(processes)] if program else None
 
@@ -74,7 +74,7 @@ def faults(root, options):
             made = subprocess.run(command, capture_output=True, text=True)
             return made.returncode == 0, "\n".join(made.stderr.splitlines()[:12])
 
-        if not built(wanted)[0]:  # which of them it is
+        if not built(wanted)[0]:  # find those that fail
             alone = {name: built({name: program}) for name, program in wanted.items()}
             return [f"README.md: over {name} the program does not build:\n{says}"
                     for name, (builds, says) in alone.items() if not builds] or ["README.md: the programs do not build together"]
@@ -98,7 +98,7 @@ def more(parser):
     parser.add_argument("--link", action="append", default=[], help="a library to link with")
 
 
-# A small house whose threads and loopback do nothing but call the body; a job of the first has two ranks, if it is so.
+# A small house whose threads and loopback only call the body once, with a rank that holds the number of ranks.
 RANK = "struct NAME {\n  struct rank {\n    int of;\n  };\n  int size = 1;\n  template <class Body>\n  void run(Body body) {\n" \
        "    rank self{size};\n    body(self);\n  }\n};\n"
 LIBRARY = SPDX + "#pragma once\n\nnamespace cairn {\n" + RANK.replace("NAME", "threads") + RANK.replace("NAME", "loopback") + "}\n"

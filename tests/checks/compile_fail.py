@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A wrong program gives one error, and it is ours: tests/compile_fail/*.cpp.
+"""A wrong program gives exactly one error, which is Cairn's own: tests/compile_fail/*.cpp.
 
-Each file is one mistake, with lines `// expect: REGEX` for what its error says, and beside it the corrected program
-between #ifdef EXPECT_SUCCESS and #else. With each compiler, at default flags, the corrected one compiles without a
-warning, and the wrong one gives exactly one error, a static_assert of ours, in at most 30 lines; every regex matches in
-the first lines: the error's own, and those that say for which types it was compiled.
+Each file has one mistake, lines `// expect: REGEX` for its error, and the corrected program between #ifdef EXPECT_SUCCESS and
+#else. With each compiler, at default flags, the corrected program compiles without a warning, and the wrong one gives exactly
+one error, a static_assert of Cairn's, in at most 30 lines. Every regex matches in the first lines: those of the error, and those
+that name the types it was compiled for.
 
-What either costs is the headers that they share, so many programs are one to the compiler, each in a namespace of its own, and
-what it says is taken apart; a program that does not pass so is compiled as it is, and that counts. --case does so with one. (What
-goes unseen so is a second error that is said of no program, or was said of another one with the same types.)
+Most of the time goes to headers that the programs share, so many programs are compiled as one text, each in a namespace of its
+own, and the output is split by program. A program that does not pass this way is compiled alone, and that result counts. --case
+checks one program. (One kind of second error goes unseen: one that names no program, or that the compiler has already reported
+for another program with the same types.)
 """
 import os
 import pathlib
@@ -19,8 +20,8 @@ import tempfile
 from house import SPDX, run, spread
 
 MOST_LINES = 30
-INCLUDED_FROM = 8  # so many of them at most say who includes whom
-TOGETHER = 48      # programs that are one to the compiler
+INCLUDED_FROM = 8  # at most this many of them say which file includes which
+TOGETHER = 48      # programs that are compiled as one text
 
 # The front end of nvcc reads the program as CUDA, for the host and for a device.
 CUDA = ["-x", "cu", "-ptx", "-o", os.devnull]
@@ -31,7 +32,7 @@ def is_cuda(compiler):
 
 
 def compiled(compiler, options, path, *more):
-    """(exit status, all that the compiler says)"""
+    """(exit status, all output of the compiler)"""
     how = CUDA if is_cuda(compiler) else ["-fsyntax-only"]
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run([compiler, "-std=c++20", *options.flags, *how, *more, str(path.resolve())],
@@ -40,7 +41,7 @@ def compiled(compiler, options, path, *more):
 
 
 def compiled_together(compiler, options, paths, *more):
-    """The same of one text that has each program in a namespace, behind all the headers that they include."""
+    """The same for one text: all headers that the programs include, then each program in a namespace."""
     lines = sorted({line for path in paths for line in re.findall(r"^#include <.*>", path.read_text(), re.M)})
     lines += [f'namespace case_{path.stem} {{\n#include "{path.resolve()}"\n}}' for path in paths]
     with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +51,7 @@ def compiled_together(compiler, options, paths, *more):
 
 
 def stands_alone(path):
-    """A program that cannot stand in a namespace."""
+    """Whether a program cannot be put into a namespace."""
     return re.search(r'^(namespace|template <>|#define|#include ")', path.read_text(), re.M)
 
 
@@ -68,7 +69,7 @@ def substituted(line):
 
 
 def typed(text):
-    """Types as people type them: no namespace, no suffix of numbers, no default that nobody types."""
+    """Types as people type them: without namespaces, suffixes of numbers, and defaults that nobody types."""
     text = "\n".join(map(substituted, text.splitlines()))
     text = re.sub(r"\bcairn::(detail::)?", "", text)
     text = re.sub(r"\b(\d+)[uU]?[lL]+\b", r"\1", text)
@@ -76,14 +77,14 @@ def typed(text):
 
 
 def first_lines(said):
-    """What a reader sees first: up to the error g++ says where it is, after it clang and nvcc do."""
+    """The lines that a reader sees first. g++ says where the error is before it, clang and nvcc after it."""
     lines = said.splitlines()
     at = next(i for i, line in enumerate(lines) if re.search(r"\berror\b", line))
     return typed("\n".join(lines[:at + 7]))
 
 
 def each(said):
-    """What the compiler says, an error at a time: before an error g++ says where it is, after it clang and nvcc do."""
+    """Yields the compiler's output, one error at a time. g++ says where an error is before it, clang and nvcc after it."""
     one, has_error = [], False
     for line in said.splitlines():
         is_error = re.search(r"\berror\b.*: ", line)
@@ -97,7 +98,7 @@ def each(said):
 
 
 def as_if_alone(one):
-    """Without the namespaces, and without who includes whom, which depends on what others include."""
+    """The message without namespaces and without the chain of includes, which depends on the other programs."""
     lines = [line for line in one.splitlines() if not re.match(r"In file included from|\s+from \S+[:,]$", line)]
     return re.sub(r"\bcase_\w+::", "", "\n".join(lines))
 
@@ -107,7 +108,7 @@ def at(compiler, path):
 
 
 def corrected(compiler, options, paths):
-    """Together; alone where that fails, to name the one at fault."""
+    """Compiles the corrected programs together, and one by one if that fails, to name the one at fault."""
     alone = [path for path in paths if stands_alone(path)]
     status, said = compiled_together(compiler, options, [path for path in paths if path not in alone], "-DEXPECT_SUCCESS")
     found = []
@@ -119,7 +120,7 @@ def corrected(compiler, options, paths):
 
 
 def wrong(compiler, options, paths):
-    """Together; alone, where what is said of a program would be a fault of it, or is not clearly said of one."""
+    """Compiles the wrong programs together, and then alone those that have no error there, or an unexpected one."""
     alone = [path for path in paths if stands_alone(path)]
     together = [path for path in paths if path not in alone]
     said_of = {path.stem: [] for path in together}
@@ -139,7 +140,7 @@ def wrong(compiler, options, paths):
 
 
 def judged(compiler, path, said, most):
-    """What is at fault with what a compiler says of a wrong program."""
+    """The faults in a compiler's output for a wrong program."""
     expected = re.findall(r"^// expect: *(.*)$", path.read_text(), re.M)
     if not expected:
         return [f"{path.name}: has no line `// expect: REGEX`"]

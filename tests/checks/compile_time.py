@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What a network costs its compiler stays small: tests/checks/compile_time/*.cpp against limits.json beside them.
+"""Networks stay cheap to compile: tests/checks/compile_time/*.cpp against limits.json beside them.
 
-For each case and compiler, at default limits of constant expressions or below, as limits.json says:
+For each case and compiler, at the default limits of constant expressions or at the lower ones in limits.json:
 
-  times_reference  the most user time, as a multiple of that of reference.cpp, compiled in turns with it; least of several
+  times_reference  the most user time, as a multiple of reference.cpp's, which is compiled in turns with it; least of several
   mebibytes        the most memory of the compiler
-  instantiations   templates of Cairn that are instantiated: functions and classes with clang (-ftime-trace), classes with
-                   g++ (-fdump-lang-class). A number that a loaded machine does not change: it may be passed by 5 %
+  instantiations   the number of Cairn's templates that are instantiated: functions and classes with clang (-ftime-trace),
+                   classes with g++ (-fdump-lang-class). The machine's load does not change it; 5 % more are allowed
   evaluation       the most work of one constant expression (-fconstexpr-ops-limit, -fconstexpr-steps)
 
-and `doubling`: what the second of two cases may cost, as a multiple of the first, both without the headers' time. Numbers
-hold for one version of a compiler; with another only `any` counts. .ci/run compares --counts, where other checks run beside this.
-After a change that is meant to cost more:
+`doubling` is what the second of two cases may cost, as a multiple of the first, both without the headers' time. Limits hold for
+one version of a compiler; for other versions only those under `any` count. .ci/run compares --counts, as other checks run at the
+same time. After a change that is meant to cost more:
 
   python3 tests/checks/compile_time.py --compiler g++ --compiler clang++ --renew   counts and work anew; times never
   python3 tests/checks/compile_time.py --compiler g++ --compiler clang++ --table   the section of tests/bench/RESULTS.md
@@ -27,9 +27,9 @@ from house import SPDX, headers, run
 
 FOLDER = "tests/checks/compile_time"
 LIMITS = FOLDER + "/limits.json"
-OVER = 1.05     # of a committed count
+OVER = 1.05     # times a committed count
 ROUNDS = (1, 1, 2, 4) # of measuring; more only if the first is above a limit
-IN_TURNS = (1, 1, 2, 4, 8)  # rounds of three cases whose differences are compared: a machine that others use is not even
+IN_TURNS = (1, 1, 2, 4, 8)  # rounds of three cases whose differences are compared; the load of a shared machine varies
 DEFAULT_WORK = {"g++": 1 << 25, "clang": 1 << 20}
 WORK_FLAG = {"g++": "-fconstexpr-ops-limit=", "clang": "-fconstexpr-steps="}
 CUDA = ["-x", "cu", "-ptx", "-o", os.devnull]  # as compile_fail.py calls it
@@ -43,7 +43,7 @@ def family(compiler):
 
 
 def sources(root, case):
-    """The file of a case, or the headers of a folder in one text."""
+    """The text of a case: its file, or #includes of all headers in some folders."""
     if "headers" in case:
         return "".join(f"#include <{name}>\n" for name in headers(root) if name.startswith(tuple(case["headers"])))
     return (root / case.get("folder", FOLDER) / case["file"]).read_text()
@@ -66,7 +66,7 @@ def compiled(words, path):
 
 
 def told(words, path):
-    """`compiled` for the self-tests, where a row costs 100 ms and 1 MiB and the reference 1 s: they look at no clock."""
+    """Replaces `compiled` in the self-tests, without a clock: a row costs 100 ms and 1 MiB, the reference 1 s."""
     rows = next((int(word.removeprefix("-DROW=")) for word in words if word.startswith("-DROW=")), 10)
     return rows / 10, float(rows), compiled(words, path)[2]
 
@@ -86,7 +86,7 @@ def instantiations(words, kind, path, folder):
 
 
 def evaluation(words, kind, path):
-    """The least limit, to 8 %, under which it compiles."""
+    """The lowest limit, to within 8 %, with which it compiles."""
     low, high = 4096, DEFAULT_WORK[kind]
     while high > low * 1.08:
         middle = int((low * high) ** 0.5)
@@ -98,7 +98,7 @@ def evaluation(words, kind, path):
 
 
 class bench:
-    """Cases of one compiler, each measured once as often as asked, in turns with the reference."""
+    """Measures cases with one compiler, as often as asked, in turns with the reference, and keeps the least values."""
 
     def __init__(self, root, compiler, options, folder):
         self.root, self.compiler, self.options, self.folder = root, compiler, options, folder
@@ -137,7 +137,7 @@ def faults_of(root, compiler, options, given, folder):
     found = []
     for case in given["cases"]:
         at = f"{FOLDER}: {case['name']} with {pathlib.PurePath(compiler).name}"
-        if b.kind == "nvcc":  # what it may cost is its own affair; it has to finish at default limits
+        if b.kind == "nvcc":  # no limits for nvcc: it only has to finish at its default limits
             wrong = compiled(b.words(case), b.path(case))[2] if case.get("nvcc") else None
             found += [f"{at}: does not compile:\n{wrong}"] if wrong else []
             continue
@@ -238,7 +238,7 @@ def small_limits(most=2.1, **changed):
                        "doubling": [{"none": "none", "once": "row", "twice": "twice", "most": most}]})
 
 
-# What the self-tests compile: a chain of ROW classes, and a loop of ten thousand steps in one constant expression.
+# The source of the self-tests: a chain of ROW classes, and a loop of ten thousand steps in one constant expression.
 ROW = (SPDX + "namespace cairn {\ntemplate <int N>\nstruct item : item<N - 1> {};\ntemplate <>\nstruct item<0> {};\n"
        "constexpr int loop() {\n  int sum = 0;\n  for (int i = 0; i < 10000; ++i) sum += i % 2;\n  return sum;\n}\n"
        "static_assert(sizeof(item<ROW>) == 1 && loop() == 5000);\n} // namespace cairn\n")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""All headers together compile without a warning with every compiler that Cairn supports and this machine has, as C++20 and as
-C++23; and the examples do, as C++20, or where other builds do that the first of them as C++23."""
+"""All headers together compile without a warning, as C++20 and as C++23, with every compiler that Cairn supports and this
+machine has. The examples compile as C++20; with a compiler that builds them elsewhere, only the first one does so, as C++23."""
 import itertools
 import shutil
 
 from house import SPDX, compile_text, run, spread
 
 SUPPORTED = ("g++-11", "g++-12", "g++-14", "clang++-14", "clang++-19")
-LANGUAGES = ("c++20", "c++2b")  # by the name that the oldest of them knows C++23 by
+LANGUAGES = ("c++20", "c++2b")  # C++23 by the name that the oldest compiler knows
 IN_OTHER_BUILDS = ("g++-12",)
-EXAMPLES = ("mnist/main", "own_communicator", "own_layer")  # between them they use every room
+EXAMPLES = ("mnist/main", "own_communicator", "own_layer")  # together they use every room
 
 
 def faults(root, options):

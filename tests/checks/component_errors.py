@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A header that needs a library and is compiled without it says so first, and what to do with CMake and without.
+"""A header that needs a library, compiled without it, first says so, and what to do with and without CMake.
 
-Each such header is compiled with none of its component's flags. The first error is to be its own #error, which names the CMake
-target and the flag.
+Each such header is compiled without its component's flags. The first error must be its own #error, which names the CMake target
+and the flag.
 """
 import argparse
 import pathlib
@@ -16,7 +16,7 @@ GUARD = re.compile(r"^#if !CAIRN_WITH_([A-Z]+)$", re.M)
 
 
 def faults_of(name, component, said):
-    """What is wrong with what the compiler says of a header that lacks its component."""
+    """The faults in the compiler's output for a header without its component."""
     errors = [line for line in said.splitlines() if re.search(r"\berror\b", line)]
     if not errors:
         return [f"{name}: compiles without cairn::{component.lower()}"]

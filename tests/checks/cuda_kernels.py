@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Kernels become code of every kind of GPU without a warning, and none keeps anything in local memory: no spills, no stack.
+"""Kernels compile for every GPU architecture without a warning, and none uses local memory: no spills, no stack.
 
-tests/checks/cuda/ops.cu has all of them. How many registers each takes is in tests/checks/cuda/registers.txt. Beside it,
-occupancy.txt tells how full that leaves a multiprocessor, how many loads and stores of 16 bytes there are in a kernel, and how
-many operations on doubles in one for floats; no kernel for floats may leave it emptier than LEAST. --write writes both anew; another version
-of nvcc may take other registers, so that they are compared with its own only. Without nvcc this is left out, and says so with
-exit status 77.
+tests/checks/cuda/ops.cu has all kernels. registers.txt, in the same folder, lists the registers of each. occupancy.txt lists
+their occupancy of a multiprocessor, their loads and stores of 16 bytes, and the operations on doubles in kernels for floats. The
+occupancy of a kernel for floats must be at least LEAST. --write writes both files anew. Another version of nvcc may need other
+numbers of registers, so the files are compared only with the version that wrote them. Without nvcc the check is left out: exit
+status 77.
 """
 import pathlib
 import re
@@ -18,7 +18,7 @@ from occupancy import occupancy
 
 LEFT_OUT = 77
 SOURCE, TABLE, FILLED = "tests/checks/cuda/ops.cu", "tests/checks/cuda/registers.txt", "tests/checks/cuda/occupancy.txt"
-LEAST = 37  # percent: three blocks of 256 threads with 80 registers each, of what holds eight; see device/cuda/launch.cuh
+LEAST = 37  # percent: three blocks of 256 threads with 80 registers each, of the eight that would fit; see device/cuda/launch.cuh
 ARCHITECTURES = (75, 80, 86, 90, 100, 120)
 FLAGS = ["-std=c++20", "-O3", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wconversion,-Wshadow,-Werror", "-Xptxas", "-v"]
 KERNEL = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'\n.*\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, "
@@ -26,7 +26,7 @@ KERNEL = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'\n.*\n\s*(\
 ENTRY = re.compile(r"\.entry (\w+)\((.*?)\n}\n", re.S)
 WIDE = r"\b{}\.global[.\w]*\.(?:v4\.[fbus]32|v2\.[fbus]64)"
 OF_DOUBLE = re.compile(r"^\s+(?:add|sub|mul|fma|div|sqrt|rcp|cvt)[.\w]*\.f64", re.M)
-# Names of no interest, of types and of values.
+# Makes names shorter: without parameter lists, namespaces and suffixes of numbers.
 SHORTER = ((r"\(.*", ""), (r"^void ", ""), (r"cairn::(detail::)?", ""), (r"\b(\d+)u?l?\b", r"\1"), (r" >", ">"))
 
 
@@ -55,7 +55,7 @@ def compiled(root, flags, architectures):
 
 
 def read(root, flags):
-    """{kernel: (threads of a block, loads of 16 bytes, stores of them, operations on doubles)}, as nvcc's assembly says it"""
+    """{kernel: (threads of a block, loads of 16 bytes, stores of them, operations on doubles)}, from nvcc's assembly"""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([nvcc(), "-std=c++20", "-O3", f"-arch=compute_{ARCHITECTURES[3]}", *flags, "-ptx", root / SOURCE,
                         "-o", f"{folder}/made"], capture_output=True)

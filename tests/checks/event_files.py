@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""TensorBoard reads the event files that Cairn writes: the same tags, steps and values, in the order in which they came.
+"""TensorBoard reads the event files that Cairn writes: the same tags, steps and values, in the order in which they were written.
 
-A program is compiled that logs three runs: one from its start to its end, one that is stopped and resumed, and one whose file
-loses its end. Needs tensorboard from PyPI. Checksums count: of a file with one wrong bit nothing behind it is read.
+A compiled program logs two runs: one from start to end, and one that is stopped and resumed. Of two damaged copies of the first
+file, one has a wrong bit and one lacks its end. Checksums count: TensorBoard reads nothing after a wrong bit. Needs tensorboard
+from PyPI.
 """
 import argparse
 import pathlib
@@ -52,7 +53,7 @@ def scalars(path):
     read = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0}).Reload()
     tags = read.Tags()
     found = {tag: [(event.step, event.value) for event in read.Scalars(tag)] for tag in tags["scalars"]}
-    for tag in tags["tensors"]:  # what newer versions make of simple values
+    for tag in tags["tensors"]:  # newer versions turn simple values into tensors
         found[tag] = [(event.step, event.tensor_proto.float_val[0]) for event in read.Tensors(tag)]
     return found
 
@@ -83,7 +84,8 @@ def faults(options):
         if any(later.wall_time < earlier.wall_time for earlier, later in zip(events, events[1:])):
             found.append("the times of the events go back")
 
-        # Would TensorBoard see a wrong checksum, and so a wrong sum of ours? And what of a file without its end?
+        # TensorBoard must notice a wrong checksum, so that it would also notice a wrong one of Cairn's, and must read a file
+        # without its end.
         whole_file = path.read_bytes()
         flipped = bytearray(whole_file)
         flipped[len(flipped) // 2] ^= 1

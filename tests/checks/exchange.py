@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Files go from Cairn to Python's safetensors library and to numpy and back, and are the same, byte for byte.
 
-A program is compiled that trains a small network, writes its weights, reads a file that Python wrote, and writes that again.
-Needs numpy and safetensors from PyPI. With --torch, which needs PyTorch, the network is also trained there from the same
-weights, and the losses are compared.
+A compiled program trains a small network, writes its weights, reads a file that Python wrote, and writes that again. Needs numpy
+and safetensors from PyPI. With --torch, which needs PyTorch, the network is also trained there from the same weights, and the
+losses are compared.
 """
 import argparse
 import json
@@ -71,7 +71,7 @@ def compiled(folder, options):
 
 
 def rewritten(path, folder):
-    """What Python writes of what it reads there."""
+    """The bytes that Python writes after it has read this file."""
     with safe_open(path, framework="numpy") as file:
         metadata = file.metadata()
     save_file(load_file(path), folder / "again", metadata=metadata)
@@ -113,7 +113,7 @@ def faults(options):
         names = ["b", "a", "0.weight", "ü \"quoted\" \\ \n", "empty", "scalar"]
         shapes = [(3, 4), (5,), (2, 1, 3), (7,), (2, 0), ()]
         any_tensors = {name: random.standard_normal(shape).astype(numpy.float32) for name, shape in zip(names, shapes)}
-        save_file(any_tensors, folder / "any", metadata={"text": "\u00e4 \t\u0001"})  # one text: Python writes several in any order
+        save_file(any_tensors, folder / "any", metadata={"text": "\u00e4 \t\u0001"})  # one: Python writes several in any order
         arrays = [random.standard_normal(shape) for shape in ((), (7,), (2, 3), (0, 4), (2, 3, 4, 5), (1234, 3))]
         arrays += [numpy.asfortranarray(arrays[4]), arrays[4].astype(">f8")]
         for i, array in enumerate(arrays):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every file says its licence and is small; every header is guarded and not wide; no name says nothing; no path of one machine."""
+"""Sources begin with the SPDX line; headers have #pragma once and are neither long nor wide; no file has a vague name or a path
+of one machine."""
 import re
 
 from house import SMALL_HOUSE, SPDX, run
@@ -7,10 +8,10 @@ from house import SMALL_HOUSE, SPDX, run
 TOP = ("include", "tests", "examples", "single_include", ".ci", ".cmake", ".github", "CMakeLists.txt", "README.md",
        ".clang-format", ".clang-tidy", ".gitignore")
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".cmake"}
-LONGEST, LONGEST_LAYER = 400, 120  # a layer; layer.hpp is the concept, gradient_check/ a tool
-WIDEST = 130  # of a header, comments too; as .clang-format has it for code
+LONGEST, LONGEST_LAYER = 400, 120  # lines; layer.hpp is the concept and gradient_check/ a tool, not layers
+WIDEST = 130  # columns of a header, comments too; the limit of .clang-format for code
 EMPTY_WORDS = re.compile(r"(^|_)(utils?|common|misc|helpers?|fast|optimized|manager)(_|$)")
-# The root of a checkout, of a home or of a scratch folder; system folders that every Debian has are no fault.
+# Roots of checkouts, homes and scratch folders. System folders that every Debian has are allowed.
 MACHINE_PATHS = re.compile(r"(?<![\w.}])/(work|farm|home|root|Users|tmp)/[\w.]")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rooms include only rooms of lower floors; core/ and plan/ include light headers only; one header includes xtensor, one JSON.
 
-What needs nvcc is a .cuh, and no .hpp includes one, nor a header of CUDA."""
+Headers that need nvcc are .cuh files. No .hpp includes one of them, or a header of CUDA."""
 import re
 
 from house import CUDA_HEADER, FLOORS, SPDX, cuda_headers, headers, includes, room, run
@@ -14,8 +14,8 @@ LIGHT = {
 LIGHT_ROOMS = {"core", "plan"}
 ROOFS = ("cairn/cairn.hpp", "cairn/cairn_cuda.cuh")
 OF_CUDA = re.compile(r"(.*\.cuh|cuda\w*|cublas\w*|nccl)(\.h)?$|(cub|thrust|cuda)/.*")
-# What plans at run time throws and grows lists, and normal numbers need a logarithm; what plans a constant includes none
-# of these.
+# Planning at run time throws and grows lists, and normally distributed numbers need a logarithm. Headers that plan at compile
+# time include none of these.
 HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp", "string"),
                    ("cairn/core/random_normal.hpp", "cmath"),
                    ("cairn/plan/solve/pareto_front.hpp", "vector"), ("cairn/plan/solve/solver.hpp", "vector"),

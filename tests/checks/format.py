@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Every C++ file is laid out as .clang-format says, and the library has none of the mistakes that .clang-tidy lists.
 
-Needs clang-format 18 or newer, and clang-tidy; both are on PyPI. `--write` lays the files out. What is written by a script is
-left out. clang-tidy reads the headers through a few programs that use most of them.
+Needs clang-format 18 or newer, and clang-tidy; both are on PyPI. `--write` lays the files out. Files written by a
+script are left out. clang-tidy reads the headers through a few programs that use most of them.
 """
 import argparse
 import pathlib

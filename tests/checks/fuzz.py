@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Each reader of files either reads bytes or refuses them by a file_error that names the file, whatever the bytes are, and what
-it reads comes back when it is written. launch, which reads an environment and a command line, refuses them by an input_error.
+"""Each reader of files either reads arbitrary bytes or throws a file_error that names the file, and writing what it has read
+gives it back unchanged. launch, which reads an environment and a command line, throws an input_error instead.
 
-Builds every program of tests/fuzz/ with clang's libFuzzer and sanitizers, and runs each from its own seeds. Bytes that
-have shown a fault are kept and named. --runs 1000000 is what a new reader has to stand once.
+Builds every program of tests/fuzz/ with clang's libFuzzer and sanitizers, and runs each from its own seeds. Bytes that show a
+fault are kept, and their file is named. A new reader must once pass --runs 1000000.
 """
 import argparse
 import pathlib
@@ -16,7 +16,7 @@ from house import SANITIZED, SPDX, WARNINGS, report, spread
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-g1", "-O1", "-fsanitize=fuzzer", *SANITIZED]
 
-# Of the self-test: a reader that reads one byte too far if the first two are right.
+# For the self-test: a reader that reads one byte too far if the first two are right.
 WRONG = SPDX + """#include <vector>
 #include "fuzz.hpp"
 void fuzzing::look_at(const std::string&, std::span<const std::uint8_t> bytes) {
@@ -30,7 +30,7 @@ void fuzzing::write_seeds(const std::string& folder) { write_seed(folder + "one"
 
 
 def fault_of(source, options):
-    """What is wrong with one fuzzer, or nothing."""
+    """The fault that one fuzzer finds, or an empty text."""
     with tempfile.TemporaryDirectory() as folder:
         program, seeds = pathlib.Path(folder, source.stem), pathlib.Path(folder, "seeds")
         seeds.mkdir()

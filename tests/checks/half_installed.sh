@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Each component of Cairn is there exactly where a program can use it: not where its library is absent, not where half of it is
-# there (headers without the library, the library without headers), and where all of it is. For bare_machine.sh: it installs, hides
-# and brings back files of the system.
+# A component of Cairn is there exactly if a program can use it: if all of its library is installed, but not if the library is
+# absent or half of it is there (headers without the library, the library without headers). For bare_machine.sh: it installs,
+# hides and restores files of the system.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 place=$(mktemp -d)
@@ -11,11 +11,11 @@ faults=0
 apt-get install -y -qq g++ make cmake > "$place/apt.log" 2>&1 || { cat "$place/apt.log"; exit 1; }
 cmake -S . -B "$place/cairn" -DCAIRN_BUILD_TESTS=OFF -DCAIRN_BUILD_EXAMPLES=OFF > /dev/null
 cmake --install "$place/cairn" --prefix "$place/prefix" > /dev/null
-# Cairn's own components, each with what Debian calls the packages of it.
+# The components, each with its Debian packages.
 declare -A packages=([blas]=libopenblas-dev [mpi]="openmpi-bin libopenmpi-dev" [onednn]=libdnnl-dev
                      [safetensors]=nlohmann-json3-dev [xtensor]=libxtensor-dev [cuda]="")
 
-# found COMPONENT: whether find_package() has it. What it says is in $place/said.
+# found COMPONENT: whether find_package() finds it. Its output is in $place/said.
 found() {
   rm -rf "$place/build"
   cmake -S tests/package/missing -B "$place/build" -DCMAKE_PREFIX_PATH="$place/prefix" "-DCOMPONENTS=$1" > "$place/said" 2>&1 || {
@@ -23,7 +23,7 @@ found() {
     return 2
   }
   grep -q -- "-- $1: 1, " "$place/said" && return 0
-  # What is missing is one sentence, which says what to install.
+  # A missing component gives one sentence, which says what to install.
   grep -q -- "-- $1: 0, No cairn::$1, as .*: install " "$place/said" && return 1
   cat "$place/said"
   return 2
@@ -52,7 +52,7 @@ half() {
   while read -r path; do mv "$place/kept$path" "$path"; done < "$place/hidden"
 }
 
-# The first thing that is tried is the check itself: what is there must not pass as missing.
+# The check itself comes first: it must report a fault if a missing component is expected to be there.
 for component in "${!packages[@]}"; do expect "$component" "nothing installed" missing; done
 if (expect mpi "nothing installed, and expected to be there" there; exit $faults) > /dev/null; then
   echo "half_installed.sh: it cannot fail"
@@ -85,7 +85,7 @@ half xtensor "headers without their package" '*/cmake/xtensor'
 half xtensor "the package without headers" '*/include/xtensor'
 half xtensor "without xtl, on which it stands" '*/include/xtl'
 
-# A CUDA Toolkit, as much of it as CMake looks at; no program is compiled with it.
+# A stand-in for a CUDA Toolkit, with the files that CMake looks at; no program is compiled with it.
 toolkit=/usr/local/cuda
 mkdir -p $toolkit/bin $toolkit/include $toolkit/lib64
 printf '#!/bin/sh\necho "#\\$ TOP=%s"\necho "Cuda compilation tools, release 13.0, V13.0.0" >&2\n' $toolkit > $toolkit/bin/nvcc

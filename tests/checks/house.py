@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the checks know of the house, and the frame they share.
+"""The rules that the checks share, and the main function of a check.
 
-A check is a function from a folder to a list of faults, each one a sentence that starts with a path. `run` applies
-it to the project; with --self-test it applies it to a small right house, which must have no fault, and to that house
-with one thing broken at a time, which must have the fault that is named: a check that cannot fail checks nothing.
+A check is a function from a folder to a list of faults, each one a sentence that starts with a path. `run` applies it to the
+project. With --self-test it applies it to a small correct project, the small house, which must have no fault, and to the small
+house with one thing broken at a time, which must have the named fault: a check that cannot fail checks nothing.
 """
 import argparse
 import concurrent.futures
@@ -25,23 +25,23 @@ FLOORS = {
     "report": 6,
 }
 
-# Headers with these names need a library: they are no part of the roof, and are compiled only where it is found.
+# Headers with these names need a library: cairn.hpp does not include them, and they are compiled only where it is found.
 COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
-# Headers that stand on a component's, besides those in a folder of its name.
+# Headers that include a component's, besides those in a folder of its name.
 COMPONENT_OF = {name: "safetensors" for name in ("buffers_of_others", "loader_words", "saved_state", "saved_states", "state_file")}
 COMPONENT_OF["passes_by_onednn"] = "onednn"
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
-# As in .ci/run: sums of pointers that overflow, which cost a compiler most, are seen where the address is used.
+# As in .ci/run: overflow of pointers is not checked, as that takes a compiler longest; the address is checked where it is used.
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize=pointer-overflow", "-fno-sanitize-recover=all"]
 
 SPDX = "// SPDX-License-Identifier: MIT\n"
 
-# A right header for nvcc, of the self-tests that need one.
+# A correct header for nvcc, for self-tests that need one.
 CUDA_HEADER = SPDX + ("#pragma once\n\n#include <cairn/core/size.hpp>\n\nnamespace cairn {\n"
                       "__device__ inline int twice(int x) { return 2 * x; }\n} // namespace cairn\n")
 
-# The right house of the self-tests.
+# The small house of the self-tests.
 SMALL_HOUSE = {
     "include/cairn/cairn.hpp": SPDX + "#pragma once\n\n#include <cairn/core/config.hpp> // macros\n"
                                "#include <cairn/core/size.hpp> // how many\n#include <cairn/net/pair.hpp> // two\n",
@@ -77,7 +77,7 @@ def nvcc():
 
 
 def room(header):
-    """The room of cairn/ROOM/..., or None for a header that stands in no room."""
+    """The room of cairn/ROOM/..., or None for a header that is in no room."""
     parts = header.split("/")
     return parts[1] if len(parts) > 2 else None
 
@@ -89,37 +89,37 @@ def component(header):
 
 
 def includes(path):
-    """(line number, what is included with its brackets) for each #include of a file, but not core/config.hpp's sentences."""
+    """Yields (line number, name with its brackets) for each #include of a file, except the sentences of core/config.hpp."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if found := re.match(r'\s*#\s*include\s*([<"][^>"\s]*[>"])', line):
             yield number, found[1]
 
 
 def spread(function, items, workers=2):
-    """function(item) for every item, on a few processes' worth of compilers at a time; results in order."""
+    """function(item) for every item, `workers` of them at a time; results in order."""
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
 
 
 def compile_text(compiler, options, text, *arguments, minutes=1):
-    """What the compiler says first about a C++ text; empty when it is content."""
+    """The first lines of a compiler's output for a C++ text; empty if it compiles without a warning."""
     command = [compiler, *WARNINGS, *options.flags, *arguments, "-x", "c++", "-"]
     try:
         result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60 * minutes)
-    except subprocess.TimeoutExpired:  # g++ 12 can lose itself in faulty templates
+    except subprocess.TimeoutExpired:  # g++ 12 may never finish with faulty templates
         return f"the compiler was not done after {60 * minutes} seconds"
     return "" if result.returncode == 0 else "\n".join(result.stderr.splitlines()[:12]) or "the compiler failed"
 
 
 def cuda_flags(options):
-    """The flags as nvcc takes them: a folder of system headers is a word of its own; oneDNN's header it cannot read."""
+    """The flags as nvcc takes them: -isystem and its folder are two words; oneDNN's flags, which it cannot use, are left out."""
     flags = [flag for flag in options.flags if "ONEDNN" not in flag and not flag.startswith("-idirafter")]
     return [word for flag in flags
             for word in (["-isystem", flag.removeprefix("-isystem")] if flag.startswith("-isystem") else [flag])]
 
 
 def compile_cuda(options, text, *arguments):
-    """What nvcc says first about a text of CUDA, its warnings and those of its host compiler too; empty when it is content."""
+    """The first lines of nvcc's output for a CUDA text, warnings of its host compiler included; empty if there is none."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "text.cu"
         source.write_text(text)
@@ -130,8 +130,8 @@ def compile_cuda(options, text, *arguments):
 
 
 def run(faults, broken, more=None, small=None):
-    """The main function of a check. `broken` is a list of (change to the small house, regex of the fault); `small` is
-    what this check needs the small house to have beside the usual."""
+    """The main function of a check. `broken` is a list of (change to the small house, regex of the fault); `small` has
+    the files that this check adds to the small house."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--self-test", action="store_true", help="show that the check can fail")

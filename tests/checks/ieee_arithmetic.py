@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""-ffast-math and its parts change no number: a compiler that says which it was given gets one sentence and nothing after it,
-and one that does not say makes kernels of the same bits as without.
+"""-ffast-math and its parts change no number. If the compiler reports the flag by a macro, the program is refused in one
+sentence and nothing after it; if not, the kernels have the same bits as without the flag.
 
-g++ tells of every part, and clang of those by which NaN is nothing; of the others the pragma of CAIRN_KERNELS_BEGIN takes care.
+g++ reports every part, clang only those that rule out NaN; the pragma of CAIRN_KERNELS_BEGIN takes care of the others.
 """
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ ASSOCIATIVE = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math")
 TOLD_BY_ALL = (("-ffast-math",), ("-Ofast",), ("-ffinite-math-only",), ("-Ofast", "-fno-signed-zeros"))
 TOLD_BY_GCC = (ASSOCIATIVE, ("-funsafe-math-optimizations",), ("-freciprocal-math",), ("-ffast-math", "-fno-finite-math-only"))
 TAKEN_BACK = ("-ffast-math", "-fno-fast-math")
-CONTRACTS = ("-ffast-math", "-fno-finite-math-only")  # which fused steps there are is another flag's matter, in this one too
+CONTRACTS = ("-ffast-math", "-fno-finite-math-only")  # also chooses fused multiply-adds, which is another flag's matter
 
 PROGRAM = """#include <bit>
 #include <cstdint>
@@ -72,7 +72,7 @@ def faults(root, options):
             command = [compiler, "-std=c++20", "-O2", *options.flags, *flags, "-c", source, "-o", folder / "numbers.o"]
             return subprocess.run(command, capture_output=True, text=True)
 
-        # Linked without the flags, which would have the processor take numbers that are not normal for zeros.
+        # Links without the flags: with them the processor would treat subnormal numbers as zeros.
         def printed(compiler, flags):
             result = compiled(compiler, flags)
             if result.returncode:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every op on a cpu compiles without a warning, at the strictest that the compilers have, for float and double.
+"""Every op on a cpu compiles for float and double without a warning, at the strictest settings of the compilers.
 
-With all compilers that Cairn supports and this machine has, in C++20 and C++23. tests/checks/alone.py reads each header
-by itself, but looks into no kernel that is a template.
+It does so with all compilers that Cairn supports and this machine has, as C++20 and as C++23. tests/checks/alone.py reads each
+header by itself, but instantiates no kernel that is a template.
 """
 import shutil
 import subprocess

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A compiler that is told of C++17 or C++14, or is too old, says one sentence about it and nothing after it.
+"""C++17, C++14 and compilers that are too old are refused in one sentence, with nothing after it.
 
-Whichever header is included first: each one of the library either means nothing that C++17 does not know, or gives one
-error, which is ours; so says the first compiler of each header, the others of the roof. An older compiler is played by one that says so of itself. nvcc, where it is, reads what is for CUDA.
+This holds whichever header is included first: each header of the library either compiles as C++17 or gives one error, Cairn's
+own. The first compiler reads every header, the others cairn.hpp. Macros make a compiler pose as an older one. nvcc, where it is
+found, reads the headers for CUDA.
 """
 import os
 import pathlib
@@ -14,12 +15,12 @@ from house import CUDA_HEADER, SPDX, component, cuda_flags, cuda_headers, header
 
 OLDER = {"g++": ["-U__GNUC__", "-D__GNUC__=10"], "clang": ["-U__clang_major__", "-D__clang_major__=13"]}
 
-# g++ shows the place, the line and that compilation ended, clang what was included from where as well.
+# g++ shows the place, the line and that compilation ended; clang also shows the chain of includes.
 MOST_LINES = 12
 
 
 def says(compiler, options, header, *how):
-    """Errors of a program with this header, and all lines."""
+    """(errors, all lines) of a program with this header."""
     text = f"#include <{header}>\n"
     if compiler == nvcc():
         with tempfile.TemporaryDirectory() as folder:
@@ -27,7 +28,7 @@ def says(compiler, options, header, *how):
             source.write_text(text)
             result = subprocess.run([compiler, *cuda_flags(options), *how, "-ptx", "-o", os.devnull, source],
                                     capture_output=True, text=True)
-        # What the host's preprocessor says it says for the device, and where there is no error for the host.
+        # nvcc preprocesses for the device and, where there is no error, for the host: equal lines count once.
         lines = list(dict.fromkeys((result.stderr + result.stdout).splitlines()))
         return [line for line in lines if re.search(r"\berror: ", line)], lines
     result = subprocess.run([compiler, *options.flags, *how, "-fsyntax-only", "-x", "c++", "-"],

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""launch finds what real launchers say, and refuses what contradicts.
+"""launch reads what real launchers pass to processes, and refuses contradictions.
 
-A program that prints what launch found is run alone and under each launcher: each process is to find its own rank. What this
-machine lacks is left out, and says so with exit status 77. The self-test has launchers of its own, a right one and wrong ones.
+A program that prints what launch found is run alone and under each launcher; each process must find its own rank. Launchers that
+this machine lacks are left out; if none is left, the exit status is 77. The self-test has launchers of its own, a right one and
+wrong ones.
 """
 import argparse
 import contextlib
@@ -45,14 +46,14 @@ int main(int count, char** words) {
 }
 """
 
-# A script that becomes the program, for PyTorch's older launcher, which starts Python only.
+# A script that replaces itself by the program, for PyTorch's older launcher, which starts Python only.
 FORWARD = "import os, sys\nos.execv(os.path.join(os.path.dirname(sys.argv[0]), 'program'), ['program', *sys.argv[1:]])\n"
 
 OF_LAUNCHERS = re.compile(r"RANK$|WORLD_SIZE$|^(MASTER|OMPI|PMI|PMIX|MPI|SLURM|TORCHELASTIC)_")
 
 
 class Missing(Exception):
-    """A launcher that this machine has not."""
+    """A launcher that this machine lacks, or something that it needs."""
 
 
 class Machine:
@@ -73,10 +74,10 @@ class Machine:
         return found
 
     def lines(self, *command, fails=False):
-        """What the processes printed, in order of their ranks."""
+        """The lines that the processes printed, in order of their ranks."""
         for _ in range(3):
             ran = subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=180)
-            if ran.returncode != -signal.SIGPIPE:  # Hydra itself, on a busy machine: its proxy was gone before it had read all
+            if ran.returncode != -signal.SIGPIPE:  # Hydra's own, on a busy machine: its proxy ended before all was read
                 break
         if (ran.returncode != 0) != fails:
             return [f"ended with status {ran.returncode}: {(ran.stdout + ran.stderr)[-1500:]}"]
@@ -111,7 +112,7 @@ def open_mpi(machine):
     return (compared("mpirun -np 3", machine.lines(*machine.mpirun(3, machine.program)), ranks(3, 3, r":\?", "Open MPI"))
             + compared("mpirun -np 3 --ranks 3", machine.lines(*machine.mpirun(3, machine.program, "--ranks", "3")),
                        ranks(3, 3, r":\?", "Open MPI"))
-            # The first that ends with an error has mpirun stop the others, which may then have printed nothing.
+            # When the first process ends with an error, mpirun stops the others, which may have printed nothing by then.
             + compared("mpirun -np 4 --ranks 2",
                        machine.lines(*machine.mpirun(4, machine.program, "--ranks", "2"), fails=True)[:1],
                        [r"launch: the program was told to train with 2 ranks, but Open MPI says that 4 processes were started.* "
@@ -166,7 +167,7 @@ PartitionName=all Nodes=ALL Default=YES
 
 @contextlib.contextmanager
 def cluster(machine):
-    """A Slurm of one node, this machine, which asks for no password: the environment that its programs need."""
+    """Starts a Slurm of one node, this machine, without authentication. Yields the environment that its programs need."""
     controller, node, steps = (machine.tool(name) for name in ("slurmctld", "slurmd", "slurmstepd"))
     if os.geteuid() != 0:
         raise Missing("right to start a Slurm, which root has")
@@ -225,7 +226,7 @@ def free_port():
         return asked.getsockname()[1]
 
 
-# Of the self-test: an mpirun that starts processes one after another. They get VARIABLES, and the status is the worst one.
+# For the self-test: an mpirun that starts processes one after another with VARIABLES, and ends with the worst status.
 FAKE = """#!/usr/bin/env python3
 import os, subprocess, sys
 if "--version" in sys.argv:

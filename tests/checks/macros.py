@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The roof brings no macro but CAIRN_* ones, all of them from core/config.hpp; and so does the single header."""
+"""cairn.hpp and the single header define only macros named CAIRN_*, all of them from core/config.hpp."""
 import pathlib
 import re
 import subprocess

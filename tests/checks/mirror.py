@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tests mirror headers: include/cairn/ROOM/x.hpp has tests/ROOM/x.cpp, x.cuh has x.cu, and the other way round.
 
-A folder below a room (one operation and its backends) is mirrored as a whole: by tests/ROOM/FOLDER/*.cpp
-or, for what needs nvcc, *.cu. The kernels of all ops for GPUs are tested side by side, in tests/ops/cuda/*.cu, which
-have to call each of them. A header in which no function does anything needs no test: what it declares shows in the tests of those who use it, and what its
-static_asserts say in tests/compile_fail/.
+A folder below a room (one operation and its backends) is mirrored as a whole: by tests/ROOM/FOLDER/*.cpp or, for what needs
+nvcc, *.cu. The GPU kernels of all ops are tested side by side, in tests/ops/cuda/*.cu, which must call each of them. A header
+without function bodies needs no test: the tests of its users cover its declarations, and tests/compile_fail/ its static_asserts.
 """
 import pathlib
 import re
@@ -16,7 +15,7 @@ EXEMPT = {}
 
 
 def mirror(path):
-    """ROOM/x or, below a room, ROOM/FOLDER; of what nvcc compiles with the suffix .cu, and ops/cuda.cu for all ops."""
+    """The key of a header or test: ROOM/x or ROOM/FOLDER, with the suffix .cu if nvcc compiles it; ops/cuda.cu for all ops."""
     path = pathlib.PurePosixPath(path)
     if path.suffix in (".cu", ".cuh") and path.parts[0] == "ops":
         return "ops/cuda.cu"
@@ -24,7 +23,7 @@ def mirror(path):
 
 
 def only_declares(text):
-    """No function with a body, but requires-expressions and functions that hold a static_assert."""
+    """Whether no function has a body. Requires-expressions and functions that hold a static_assert do not count."""
     code = re.sub(r'//[^\n]*|^\s*#[^\n]*|"(?:[^"\\]|\\.)*"', "", text, flags=re.M)
     code = re.sub(r"\{\s*\}", ";", code)
     code = re.sub(r"\{[^{}]*\bstatic_assert\b[^{}]*\}", ";", code)
@@ -69,7 +68,7 @@ def faults(root, _options=None):
     return found
 
 
-# Of the self-tests: functions that do something, and what a header may have without a test.
+# For the self-tests: a function that does something, and what a header may have without a test.
 BUSY = "template <class T>\nvoid twice(T& t) noexcept {\n  t += t;\n}\n"
 IDLE = ("template <int N> // {size() {\nstruct Row { int n = N; };\nstruct row_error : error {\n  row_error() : error{} {}\n"
         "  static constexpr bool right() {\n    static_assert(true, \"f() {\");\n    return true;\n  }\n};\n"

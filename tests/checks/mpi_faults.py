@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong on one process of a job ends the whole job, soon and with a message that says what it was.
+"""A fault on one process of a job ends the whole job, soon and with a message that says what it was.
 
-A program that trains is run by mpirun with 2 and with 4 processes, each time with another fault on one of them. Every process is to end
-with an error within the deadline of the communicator and two seconds, and what the job prints is to name the rank, the call,
-the bucket and the step, once. Without mpirun there is nothing to run: exit status 77.
+mpirun runs a program that trains with 2 and with 4 processes, each time with another fault on one of them. Every process must
+end with an error within the deadline of the communicator and two seconds, and the job must print the rank, the call, the bucket
+and the step, once. Without mpirun there is nothing to run: exit status 77.
 """
 import argparse
 import os
@@ -21,8 +21,8 @@ from house import report, spread
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEFT_OUT = 77
-DEADLINE, START = 3.0, 3.0  # seconds: of the communicator, and what mpirun and MPI_Init may take on a busy machine
-LAUNCHER = 5.0  # seconds that mpirun gets when all its processes have ended; Open MPI 4.1's waits for ever once in some 200 times
+DEADLINE, START = 3.0, 3.0  # seconds: the communicator's, and what mpirun and MPI_Init may take on a busy machine
+LAUNCHER = 5.0  # seconds that mpirun gets after all its processes have ended; Open MPI 4.1's never ends in 1 of some 200 runs
 
 PROGRAM = r"""#include <csignal>
 #include <cstdio>
@@ -124,11 +124,11 @@ int main(int, char** words) {
 
 STEP = r"trainer, step \d+: bucket \d+ of \d+: mpi: rank \d of {n}, call \d+, all_reduce of \d+ float: "
 NOT_BEGUN = r"the job has not begun within 3000 ms: expected every process that was started to join it, "
-# Of each fault: what the job prints, and how often; {n} is the number of processes.
+# For each fault: what the job prints, and how often; {n} is the number of processes, {last} the last rank.
 FAULTS = {
     "throw": [(r"error: mpi: rank 1 of {n} threw: the cup is broken", 1), (r"because rank 1 threw", "others"),
               (r"the cup is broken", 1)],
-    # Who is told by mpirun says so itself, or another rank says it of it, whichever comes first.
+    # A rank that mpirun stops says so itself, or another rank says it about that one, whichever comes first.
     "kill": [(STEP + r"it (?:was not done|cannot start), because (?:rank \d failed: )?it was told to end \(SIGTERM\) "
               r"while call \d+ still waited for rank 1", "any"),
              (r"process rank 1 .*signal 9", 1)],
@@ -148,7 +148,7 @@ FAULTS = {
 
 
 def run(program, fault, processes):
-    """The seconds, the exit status and what was printed."""
+    """(seconds, exit status, all output) of one job."""
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
                OMPI_MCA_hwloc_base_binding_policy="none")
     command = ["mpirun", "-np", str(processes), str(program), fault]
@@ -165,7 +165,7 @@ def run(program, fault, processes):
     said = []
     reader = threading.Thread(target=lambda: said.append(job.stdout.read()))
     reader.start()
-    alone_since = None  # when all its processes had ended and mpirun had not
+    alone_since = None  # since when all processes have ended and mpirun has not
     while job.poll() is None and time.monotonic() < (before + 60 if alone_since is None else alone_since + LAUNCHER):
         time.sleep(0.02)
         if time.monotonic() - before < START or is_at_work(job.pid):
@@ -184,7 +184,7 @@ def run(program, fault, processes):
 
 
 def children(pid):
-    """(state, exit code) of each process that this one has started and not yet asked for."""
+    """Yields (state, exit code) of each process that `pid` has started and not yet waited for."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text().rpartition(")")[2].split()
@@ -199,12 +199,12 @@ def is_at_work(pid):
 
 
 def exit_codes(pid):
-    """As a shell tells them, of those that have ended and that mpirun has not asked for."""
+    """The exit codes, as a shell reports them, of processes that have ended and that mpirun has not waited for."""
     return [code >> 8 if code & 127 == 0 else 128 + (code & 127) for state, code in children(pid) if state == "Z"]
 
 
 def faults_of(fault, processes, seconds, status, text):
-    """What is wrong with how a job ended."""
+    """The faults in how a job ended."""
     name = f"{fault} with {processes} processes"
     found = []
     if fault == "none":

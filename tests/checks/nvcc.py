@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Programs that nvcc makes do what those of g++ do, and kernels call what host and device share.
+"""Programs compiled by nvcc do what those compiled by g++ do, and kernels call code that host and device share.
 
-README.md's program, with fewer digits and its weights printed, and tests/checks/nvcc/*.cpp are compiled and linked by both,
-by nvcc without a word at all warnings, and print the same with every instruction set. tests/checks/nvcc/*.cu become code of a
-device. Without nvcc this is left out, and says so with exit status 77.
+README.md's program, with fewer digits and its checksum printed, and tests/checks/nvcc/*.cpp are built by both compilers, by nvcc
+with all warnings and without output, and print the same with every instruction set. tests/checks/nvcc/*.cu are compiled to
+device code. Without nvcc the check is left out: exit status 77.
 """
 import os
 import pathlib
@@ -20,7 +20,7 @@ HOST_WARNINGS = "-Wall,-Wextra,-Wconversion,-Wshadow"
 INSTRUCTION_SETS = ("", "avx2", "plain")  # the first is the widest that the machine has
 ARCHITECTURE = "-arch=sm_90"
 
-# Of README.md's program: what it trains on, and where it is done.
+# Replacements in README.md's program: fewer digits, and the checksum printed after training.
 SHORTER = {"generated_digits()": "generated_digits({.train = 256, .test = 64})",
            "const double right = ": 'if (rank.rank() == 0) std::printf("%s\\n", format_checksum(train.checksum()).c_str());\n    const double right = '}
 
@@ -39,7 +39,7 @@ def of_readme(root):
 
 
 def said_by(*command, env=None):
-    """(exit status, all that it says)"""
+    """(exit status, all output) of a command."""
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
     return result.returncode, result.stdout + result.stderr
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How much of a multiprocessor a kernel can fill, from what it takes of it; no check of its own.
+"""The occupancy of a multiprocessor that a kernel reaches with the resources it takes. A module, not a check.
 
 The limits are those of the CUDA C++ Programming Guide (Compute Capabilities: Technical Specifications), the rounding is that of
-NVIDIA's occupancy calculator: registers are given to a warp 256 at a time, warps to the four schedulers evenly, shared memory to
-a block 128 bytes at a time and 1 KiB for the system.
+NVIDIA's occupancy calculator: a warp gets registers in units of 256, the four schedulers get equally many warps, and a block
+gets shared memory in units of 128 bytes, and 1 KiB for the system.
 """
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ def up(number, unit):
 
 
 def occupancy(architecture, threads, registers, shared):
-    """The warps that are resident at most, as percent of those that the multiprocessor has room for."""
+    """The most warps that can be resident, in percent of those that the multiprocessor has room for."""
     limits = LIMITS[architecture]
     warps = -(-threads // WARP)
     by_registers = REGISTERS // up(registers * WARP, REGISTER_UNIT) // SCHEDULERS * SCHEDULERS // warps

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Two translation units that include everything link into one program: nothing is defined twice.
 
-They include it in opposite orders, so that no header can count on another having been there before. What is for CUDA joins
-them in two units of nvcc, where it is.
+They include it in opposite orders, so that no header can count on an earlier one. Headers for CUDA are linked in the same way by
+nvcc, if it is found, as a program of their own.
 """
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ def units(names, suffix):
 
 
 def linked(units, compile_unit, link):
-    """The faults of a program made of the units by two commands."""
+    """The faults of a program that is built from the units: one command compiles, the other links."""
     with tempfile.TemporaryDirectory() as folder:
         def call(command):
             result = subprocess.run(command, cwd=folder, capture_output=True, text=True)

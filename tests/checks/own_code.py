@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a user has to write to extend Cairn stays short: in each example between `// own code` and `// end of own code`
-there are at most 20 lines of code, and examples/own_layer.md shows those of the two layers word for word."""
+"""Extending Cairn takes little code: each example has at most 20 lines of code between `// own code` and `// end of own code`,
+and examples/own_layer.md shows those of the two layers word for word."""
 import re
 
 from house import SPDX, run
 
 MOST_LINES = 20
-ON_THE_PAGE = 2  # so many of the first
+ON_THE_PAGE = 2  # the first two of the examples
 EXAMPLES = ("own_layer", "own_activation", "own_policy", "own_communicator", "own_loss", "own_optimizer")
 OWN = re.compile(r"^// own code[^\n]*\n(.*?)^// end of own code$", re.M | re.S)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Other people's projects use Cairn, whichever way it comes to them, and Cairn changes nothing in them.
+"""Other people's projects can use Cairn, whichever way they get it, and Cairn changes nothing in them.
 
-The projects are in tests/package/. Each is configured and built from scratch in a temporary folder, and what it built is
-run. A way that this machine lacks the tools for is left out, and says so with exit status 77.
+The projects are in tests/package/. Each is configured and built from scratch in a temporary folder, and its programs are run. A
+way for which this machine lacks the tools is left out: exit status 77.
 """
 import concurrent.futures
 import json
@@ -20,10 +20,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PROJECTS = "tests/package"
 LEFT_OUT = 77
 
-# Flags in the environment are the builder's; a user has none, so that whatever appears comes from Cairn.
+# The environment without its *FLAGS, which a user does not have: any flag that appears comes from Cairn.
 QUIET = {name: value for name, value in os.environ.items() if not name.endswith("FLAGS")}
 
-# Cairn and nothing else: what a machine happens to have is looked for by the components only.
+# Cairn without other libraries, even if the machine has them: only the ways with components look for those.
 ALONE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("BLAS", "CUDAToolkit", "MPI", "dnnl", "nlohmann_json", "xtensor")]
 NO_PROGRAMS = [f"-DCAIRN_BUILD_{what}=OFF" for what in ("TESTS", "EXAMPLES", "BENCH")]
 
@@ -37,7 +37,7 @@ class LeftOut(Exception):
 
 
 class Machine:
-    """A temporary folder, the sources of Cairn, and commands that have to succeed."""
+    """A temporary folder, the sources of Cairn, and commands that must succeed."""
 
     def __init__(self, folder, root, options):
         self.folder, self.root, self.options = folder, root, options
@@ -55,7 +55,7 @@ class Machine:
         return self.call("cmake", "-S", source, "-B", build, f"-DCMAKE_CXX_COMPILER={self.compiler}", *more)
 
     def use(self, name, *more, programs=("train",)):
-        """A project of tests/package/, from nothing to what its programs say."""
+        """Builds a project of tests/package/ from scratch, and runs its programs."""
         build = self.folder / f"{name}-build"
         self.configure(self.root / PROJECTS / name, build, *more)
         self.call("cmake", "--build", build, "--parallel", "2")
@@ -76,7 +76,7 @@ class Machine:
             raise Fault(f"the project's own install puts there {', '.join(there[:8])}")
 
     def says_no_build_type(self, cairn, *more):
-        """Without a build type one line says so, however often Cairn is asked for; with one, none."""
+        """Without a build type one line says so, even if Cairn is found several times; with a build type, none does."""
         source = self.folder / "told"
         source.mkdir()
         (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.24)\nproject(told LANGUAGES CXX)\n{cairn}\n")
@@ -86,7 +86,7 @@ class Machine:
                 raise Fault(f"with the build type '{build_type}' it does not say {lines} times that there is none:\n{said}")
 
     def one_line(self, *arguments, compiler=None, link=("-pthread",)):
-        """The whole program in one line of a compiler."""
+        """Builds the whole program with one compiler command, and runs it."""
         self.call(compiler or self.compiler, *arguments, f"-I{self.root / 'include'}", "-o", "program", *link)
         self.call(self.folder / "program")
 
@@ -118,7 +118,7 @@ def components(machine):
 
 
 def compiled(machine):
-    """A program that has its kernels from a library has the same bits, and no kernel in its own object."""
+    """A program that gets its kernels from a library has the same bits, and no kernel in its own object file."""
     build = machine.use("compiled", machine.install(), programs=("precompiled",))
     headers, compiled = (machine.call(build / way) for way in ("headers", "compiled"))
     if headers != compiled:
@@ -134,7 +134,7 @@ def compiled(machine):
 
 
 def missing(machine):
-    """A component that is not there, or that there is not, says what to do."""
+    """If a component's library is missing, or there is no such component, the message says what to do."""
     expected = {name: "install lib.* by conan or vcpkg" for name in COMPONENTS}
     expected |= {"cuda": "install one from NVIDIA", "onednn": "install libdnnl-dev.* by vcpkg",
                  "safetensors": "install nlohmann.* by conan or vcpkg"}
@@ -189,7 +189,7 @@ def gcc_14(machine):
 
 
 def cuda(machine):
-    """A project of CUDA in C++20, with whatever CMake the machine has."""
+    """A CUDA project in C++20, with the CMake that the machine has."""
     compiler = nvcc()
     if compiler is None:
         raise LeftOut("there is no nvcc on this machine")
@@ -210,7 +210,7 @@ xtensor/0.24.3
 
 
 def conan(machine):
-    """The package is made and used without a network: what components need is the machine's own."""
+    """The package is made and used without a network; the libraries of components are the machine's own."""
     program = tool("conan")
     home = {"CONAN_HOME": str(machine.folder / "conan")}
     recipe = machine.source("conan")
@@ -232,7 +232,7 @@ def conan(machine):
 
 
 def vcpkg(machine):
-    """vcpkg's own scripts make the port into a package, without the program vcpkg, which would come by a network."""
+    """vcpkg's own scripts make a package of the port, without the program vcpkg, which would need a network."""
     port = machine.source("vcpkg/cairn")
     manifest = json.loads((port / "vcpkg.json").read_text())
     config = (machine.root / "include/cairn/core/config.hpp").read_text()
@@ -286,7 +286,7 @@ def more(parser):
     parser.add_argument("--way", choices=list(WAYS), help="this one only")
 
 
-# The self-test has Cairn's own build files around the headers of the small house, and ways that need no more than those.
+# The self-test has Cairn's own build files around the headers of the small house, and the ways that need only those.
 SELF_TESTED = ["installed", "missing", "subfolder"]
 BUILD_FILES = [PROJECT / "CMakeLists.txt", *(PROJECT / ".cmake").glob("*.cmake"), *(PROJECT / ".cmake").glob("*/*.cpp"),
                *(PROJECT / PROJECTS).glob("*.cmake"), *(PROJECT / PROJECTS).glob("*/CMakeLists.txt")]

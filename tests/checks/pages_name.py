@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Every name that a user may type stands on a page: in code on README.md or on a page of examples/.
+"""Every name that a user may type is on a page: in code in README.md or on a page of examples/.
 
-A name is a type, a function, a variable or a concept of the namespace cairn. Of structs in the rooms that people tell things,
-their fields are names too, as `{.seed = 7}` types them; and so are the members of what a program holds, HELD. What lives in
-cairn::detail is no user's. Headers for nvcc are not looked at. And what stands beside PyTorch's names on SIDE_BY_SIDE is there:
-it is a word of a header, outside of comments and texts.
+A name is a type, a function, a variable or a concept of the namespace cairn. The fields of structs in the rooms TOLD are names
+too, as in `{.seed = 7}`, and so are the members of the types HELD. cairn::detail is not for users. Headers for nvcc need no
+page. Every word beside PyTorch's names on SIDE_BY_SIDE must be in a header, outside of comments and texts.
 """
 import re
 
@@ -15,7 +14,7 @@ TOLD = ("comm", "data", "train", "report")
 # Types whose members a program calls.
 HELD = ("trainer", "session", "loader", "fit_run", "fit_result", "progress", "memory_curve", "safetensors_file", "loaded_weights",
         "table", "network_summary", "step_prediction", "stop_signals")
-# Names that are no user's, and cannot be moved away.
+# Names that are not for users, and cannot move to cairn::detail.
 EXCEPTIONS = {
     "fit_run::trainer_type": "for callbacks that are templates", "fit_run::loader_type": "the same",
     "loader::value_type": "as containers have it", "loader::iterator": "as containers have it",
@@ -43,7 +42,7 @@ def tokens_of(text):
 
 
 def statements(tokens, at, end):
-    """(the words of a declaration, where its braces begin and end) one after another; of one without braces two None."""
+    """Yields (words of a declaration, where its braces begin, where they end); without braces the last two are None."""
     head, depth = [], 0
     while at < end:
         token = tokens[at]
@@ -67,7 +66,7 @@ def statements(tokens, at, end):
 
 
 def opens_template(head):
-    """Whether the words end inside of a list of template parameters, whose defaults may have braces."""
+    """Whether the words end inside a list of template parameters, whose defaults may have braces."""
     depth = 0
     for at, token in enumerate(head[1:] if head[:1] == ["template"] else []):
         depth += (token == "<") - (token == ">")
@@ -128,7 +127,7 @@ def declared(head):
 
 
 def name_before(head, at):
-    """What is declared before this place: the last name outside of brackets."""
+    """The name that is declared before this place: the last one outside of brackets."""
     depth = 0
     for token in reversed(head[:at]):
         depth += (token == "]") - (token == "[")
@@ -138,7 +137,7 @@ def name_before(head, at):
 
 
 def members(tokens, begin, end, whose, is_public):
-    """(kind, name) of the public members, but constructors."""
+    """Yields (kind, name) of the public members, without constructors."""
     for head, _, _ in statements(tokens, begin, end):
         while len(head) >= 2 and head[0] in ("public", "private", "protected") and head[1] == ":":
             is_public, head = head[0] == "public", head[2:]
@@ -157,7 +156,7 @@ def members(tokens, begin, end, whose, is_public):
 
 
 def names_of(text, place):
-    """The names that a header gives to users; those of fields and members as told::first."""
+    """Yields the names that a header has for users; fields and members as told::first."""
     tokens = tokens_of(text)
 
     def walk(begin, end, space):
@@ -197,7 +196,7 @@ def words_of_pages(root):
 
 
 def beside(root):
-    """The words of the second column of the page from PyTorch, each with its line."""
+    """Yields (line, word) for the code in the second column of SIDE_BY_SIDE."""
     page = root / SIDE_BY_SIDE
     for number, line in enumerate(page.read_text().splitlines() if page.exists() else [], 1):
         cells = re.split(r" \| |^\| | \|$", line)
@@ -219,7 +218,7 @@ def faults(root, _options=None):
     for header in cuda_headers(root):
         known.update(tokens_of((root / "include" / header).read_text()))
     found += [f"{SIDE_BY_SIDE}:{line}: {word} is in no header" for line, word in beside(root) if word not in known]
-    if len(seen) > 100:  # a house that is large enough to have them
+    if len(seen) > 100:  # not in the small house, which has none of them
         found += [f"tests/checks/pages_name.py: {name} is an exception, and is not there"
                   for name in EXCEPTIONS if name not in seen]
     return found

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Random networks as types, under random policies, have the bits of the plain oracle in tests/net/plain.hpp.
+"""Random networks as types, under random policies, have the same bits as the plain oracle in tests/net/plain.hpp.
 
-Network I of seed S is always the same type: layers, layers of several tensors, and blocks in one another, with
-checkpoints up to three deep. A source holds some networks, each a test case, and includes tests/net/random_network.hpp
-alone; it is compiled with sanitizers and run. With --self-test it is shown that networks fail that are compared with the
-oracle of another network, that are given too small an arena, or that do not compile.
+Network I of seed S is always the same type: layers, layers of several tensors, and nested blocks, with checkpoints up to three
+deep. A source holds several networks, each a test case, and includes only tests/net/random_network.hpp; it is compiled with
+sanitizers and run. --self-test shows that a network fails if it is compared with the oracle of another network, is given too
+small an arena, or does not compile.
 
-With --lists N instead: what a device that records it sees of the training steps of N such networks, under random options of a
-trainer, is the list of the step, op for op.
+With --lists N instead: in the training steps of N such networks, under random options of a trainer, a recording device sees
+exactly the list of the step, op for op.
 
-With --budgets N instead: the budgets of N random networks of 9 to 20 stages, solved by the compiler, are kept, and cost
-hardly more than the best schedule that the exact solver finds when the program runs.
+With --budgets N instead: for N random networks of 9 to 20 stages, the schedules that the compiler solves keep their budgets, and
+cost hardly more than the best schedule that the exact solver finds at run time.
 """
 import argparse
 import pathlib
@@ -29,9 +29,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-O0", *SANITIZED]
 
 MOST_TENSORS = 4      # in one value, as in core/tensor.hpp
-MOST_CHECKPOINTS = 3  # inside one another
-MOST_BLOCKS = 5       # inside one another
-MOST_SEVERAL = 3      # stages around a layer of several tensors: each makes the compiler's work about five times as much
+MOST_CHECKPOINTS = 3  # nested
+MOST_BLOCKS = 5       # nested
+MOST_SEVERAL = 3      # stages around a layer of several tensors: each multiplies the compiler's work by about five
 
 
 def each(output, made_of):
@@ -42,7 +42,7 @@ def every(_output, _made_of):
     return True
 
 
-# How many tensors a layer takes, the widths of those that it makes of them, and which input an output depends on.
+# The number of tensors that a layer takes, the widths of those that it makes, and whether an output depends on an input.
 ONE = (1, lambda widths: widths, every)
 SEVERAL = {
     "Split": (1, lambda widths: widths * 2, every),
@@ -54,7 +54,7 @@ SEVERAL = {
 
 
 class Layer:
-    """A layer of several tensors has a `rule`, as above. Another works on the first, and may change its width."""
+    """A layer of several tensors has a `rule`, as above. Any other works on the first tensor, and may change its width."""
     stages = 1
 
     def __init__(self, name, width=None, rule=None):
@@ -78,7 +78,7 @@ class Layer:
 
 
 class Block:
-    """Sequential, Repeat, Residual or checkpoint, around a list. The first two are no stage of their own."""
+    """Sequential, Repeat, Residual or checkpoint, around a list of elements. The first two are not stages themselves."""
 
     def __init__(self, kind, inside, argument=None):
         self.kind, self.inside, self.argument = kind, inside, argument
@@ -106,15 +106,15 @@ class Block:
 
 
 def through(elements, widths):
-    """The widths behind some elements."""
+    """The widths after some elements."""
     for element in elements:
         widths = element.gives(widths)
     return widths
 
 
 def uses(elements, widths, used):
-    """Which tensors before some elements have a gradient, if those in `used` behind them have one. None, if an element
-    works for nothing: Cairn refuses such a network."""
+    """The tensors before some elements that have a gradient, if those in `used` after them have one. None if an element does
+    work that is not used: Cairn refuses such a network."""
     arriving = [through(elements[:i], widths) for i in range(len(elements))]
     for element, arrives in zip(reversed(elements), reversed(arriving)):
         used = element.uses(arrives, used)
@@ -124,7 +124,7 @@ def uses(elements, widths, used):
 
 
 class Misfit(Exception):
-    """What has been drawn is no network; another is drawn."""
+    """The draw is not a valid network; another one is drawn."""
 
 
 class Writer:
@@ -178,7 +178,8 @@ class Writer:
         inside = getattr(element, "inside", [])
         return max(map(self.depth, inside), default=0) + (getattr(element, "kind", "") == "checkpoint")
 
-    # The elements of a chain that takes these widths, inside so many blocks, of which some are stages and checkpoints.
+    # At most `most` elements of a chain that takes `widths`, inside `blocks` blocks: `around` of these are stages, `checkpoints`
+    # are checkpoints.
     def body(self, widths, blocks, around, checkpoints, several, most):
         elements = []
         for _ in range(self.random.randint(1, most)):
@@ -232,7 +233,7 @@ class Writer:
         name = self.choose(fits)
         return Layer(name, rule=SEVERAL.get(name, ONE))
 
-    # Layers that make tensors of these widths of what there is.
+    # Layers that turn tensors of `widths` into tensors of the widths `wanted`.
     def reach(self, widths, wanted):
         elements = []
 
@@ -289,12 +290,12 @@ class Long(Writer):
 
 
 class BudgetCase:
-    """One network whose budgets are looked at."""
+    """One network whose budgets are checked."""
 
     def __init__(self, name, model):
         self.name, self.model = name, model
 
-    def text(self, number):  # so many LINES
+    def text(self, number):  # of LINES lines
         return (f"using model_{number} = {self.model};\n\n"
                 f'TEST_CASE("{self.name}") {{\n  testing::check_random_budgets<model_{number}>();\n}}\n')
 
@@ -315,19 +316,19 @@ class ListCase:
                 options.append("after_backward")
             self.model = f"ddp<{self.model}, testing::two, {', '.join(options)}>"
 
-    def text(self, number):  # so many LINES
+    def text(self, number):  # of LINES lines
         clips = "true" if self.clips and not self.fused else "false"
         return (f"using model_{number} = {self.model};\n\n"
                 f'TEST_CASE("{self.name}") {{\n  testing::check_random_lists<model_{number}, {self.communicator}>({clips});\n}}\n')
 
 
 class Case:
-    """One network, and what it is compared with: itself, unless this test is tested."""
+    """One network, and the one whose oracle it is compared with: itself, except in the self-test."""
 
     def __init__(self, name, model, oracle=None, arguments=""):
         self.name, self.model, self.oracle, self.arguments = name, model, oracle or model, arguments
 
-    def text(self, number):  # so many LINES
+    def text(self, number):  # of LINES lines
         return (f"using model_{number} = {self.model};\nusing oracle_{number} = {self.oracle};\n"
                 f'TEST_CASE("{self.name}") {{\n'
                 f"  testing::check_random_network<model_{number}, oracle_{number}>({self.arguments});\n}}\n")
@@ -340,7 +341,7 @@ def drawn(seed, indices):
 LINES = Case("", "").text(0).count("\n")
 HEAD = SPDX + "#include <HEADER>\n\nusing namespace cairn;\n" + "".join(
     f"using testing::{name};\n" for name in (*SEVERAL, "Masked", "on_the_way", "Positioned", "Scale", "Witness"))
-# What all sources share, compiled once: the program's main, and what cairn::compiled has for float and double.
+# Shared by all sources and compiled once: the program's main, and the sources of cairn::compiled that float and double need.
 SHARED = {"main": SPDX + "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n"}
 SHARED |= {source: (ROOT / f".cmake/compiled/{source}.cpp").read_text() for source in ("float", "double", "rest")}
 
@@ -366,7 +367,7 @@ class Machine:
         return said or "the compiler failed" if status else ""
 
     def unit(self, unit):
-        """Compiles what all share, or a source with its cases. Gives the cases that compile, and faults."""
+        """Compiles a shared source, or a source with its cases. Returns (cases that compile, faults)."""
         name, cases = unit
         if name in SHARED:
             said = self.compile(name, SHARED[name])
@@ -376,7 +377,7 @@ class Machine:
             said = self.compile(name, self.head + "".join(case.text(number) for number, case in enumerate(cases)))
             if not said:
                 break
-            # The compiler names the lines of the source that ask for what is wrong.
+            # The compiler names the lines of the source that use what is wrong.
             lines = {int(line) - self.head.count("\n") - 1 for line in re.findall(rf"{name}\.cpp:(\d+)", said)}
             wrong = {line // LINES for line in lines if 0 <= line < LINES * len(cases)} or set(range(len(cases)))
             errors = "\n".join([line[:600] for line in said.splitlines() if "error" in line][:8]) or said[:600]
@@ -385,7 +386,7 @@ class Machine:
         return cases, found
 
     def run(self, unit):
-        """Links and runs what unit() has compiled. Gives faults."""
+        """Links and runs what unit() has compiled. Returns faults."""
         name, cases = unit
         status, said = self.call(self.compiler, *self.flags, "-pthread", f"{name}.o", *(f"{part}.o" for part in SHARED), "-o", name)
         if status:
@@ -393,7 +394,7 @@ class Machine:
         if passes(self.call(f"./{name}"), len(cases)):
             return []
         found = []
-        for case in cases:  # the first may have ended the program
+        for case in cases:  # one that failed may have ended the program
             result = self.call(f"./{name}", f"--test-case={case.name}")
             if not passes(result, 1):
                 found.append(f"{case.name} fails: {case.model}\n{result[1][:3000]}")
@@ -406,10 +407,10 @@ def passes(result, count):
 
 
 def faults(cases, options):
-    """What is wrong with the networks."""
+    """The faults of the networks."""
     cases = list(cases)
     sources = -(-len(cases) // options.together)
-    units = [(f"unit_{i}", cases[i::sources]) for i in range(sources)]  # about equally much work
+    units = [(f"unit_{i}", cases[i::sources]) for i in range(sources)]  # about the same work for each
     with tempfile.TemporaryDirectory() as folder:
         machine = Machine(folder, options)
         shared = spread(machine.unit, [(name, []) for name in SHARED], options.jobs)
@@ -422,13 +423,13 @@ def faults(cases, options):
 
 
 def other(model):
-    """A network that computes something else, of layers with the same parameters; None if there is no activation."""
+    """A network with the same parameters that computes something else; None if it has no activation to exchange."""
     changed = re.sub(r"\b(ReLU|GELU|Tanh|Sigmoid)\b", lambda found: "Tanh" if found[1] != "Tanh" else "Sigmoid", model, 1)
     return changed if changed != model else None
 
 
 def self_test(options):
-    """Networks that are right pass; each that is wrong in one way fails, and says its name."""
+    """Right networks pass; each network that is wrong in one way fails, and is named."""
     right = drawn("self-test", range(12))
     wrong = [Case(f"oracle {case.name}", case.model, other(case.model)) for case in right if other(case.model)]
     wrong += [Case(f"arena {case.name}", case.model, arguments="64") for case in right[:6]]

@@ -2,10 +2,10 @@
 """README.md and the pages in examples/: every cpp block compiles, every program they name exists and is run by a test, and
 every link leads somewhere.
 
-The first two fenced blocks of README.md are the two commands; it has at most 200 lines, a link to each of its sections and
-one to each page. A cpp block with an #include is a file, which may include what the example programs share; one without is
-a piece of a function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`. A block that
-runs its ranks as threads also compiles with one rank, when that word is changed to loopback.
+The first two fenced blocks of README.md are the two commands; it has at most 200 lines, a link to each of its sections and one
+to each page. A cpp block with an #include is a file, and may include headers that the example programs share. A block without
+one is a piece of a function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`. A block that
+uses threads also compiles with loopback in their place.
 """
 import re
 
@@ -14,7 +14,7 @@ from house import COMPONENTS, SMALL_HOUSE, SPDX, compile_text, run, spread
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MOST_LINES = 200
-TOGETHER = 20  # blocks that are one to the compiler: what they cost is the headers
+TOGETHER = 20  # blocks that are compiled as one text, as most of their time goes to headers
 
 
 def as_file(block):
@@ -24,7 +24,7 @@ def as_file(block):
 
 
 def as_one_file(bodies):
-    """One block as it is; several behind what they include, each in a namespace of its own."""
+    """One block as it is; several after all their #includes, each in a namespace of its own."""
     texts = [as_file(body) for body in bodies]
     if len(texts) == 1:
         return texts[0]
@@ -35,7 +35,7 @@ def as_one_file(bodies):
 
 
 def over_loopback(block):
-    """The same block with loopback in place of threads; None if it has none. How many ranks there are goes with the word."""
+    """The block with loopback{} in place of threads{N}; None if it has none."""
     changed = re.sub(r"\bthreads\{\d+\}", "loopback{}", block)
     return re.sub(r"\bthreads::", "loopback::", changed) if changed != block else None
 
@@ -51,7 +51,7 @@ def sections(text):
 
 
 def wrong_commands(text):
-    """README.md's alone: .ci/run takes the second block from it."""
+    """Those of README.md only: .ci/run takes both blocks from it."""
     blocks = FENCED.findall(text)
     if [kind for kind, _ in blocks[:2]] != ["sh", "sh"]:
         yield "README.md: the first two fenced blocks are sh: build and run the main example, build and test"
@@ -103,7 +103,7 @@ def faults(root, options):
                 blocks.append((f"{at}, over loopback", block[1], changed))
 
     def attempt(some):
-        """Several blocks that include the same of Cairn, each in a namespace of its own; alone, where that fails."""
+        """Compiles blocks with the same #includes of Cairn as one text, and one by one if that fails."""
         says = compile_text(options.compilers[0], options, as_one_file([body for _, body in some]), "-fsyntax-only", "-Wno-unused",
                             f"-I{root / 'examples'}", minutes=5)
         if not says:

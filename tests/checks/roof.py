@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""cairn/cairn.hpp brings every header that needs no component, in floor order, each with a comment.
+"""cairn/cairn.hpp includes every header that needs no component, in floor order, each with a comment.
 
-Of a folder below a room it names the header with the folder's name and the one for the cpu; the rest of the folder is
-named only if those two do not include it. And cairn/ops/cpu.hpp, where there is one, brings every op on a cpu.
-cairn/report/charts.hpp is a roof of its own, for what most programs do without: what it names stands there and not in cairn.hpp.
-cairn/cairn_cuda.cuh is the same for the .cuh that need nvcc, after cairn.hpp itself; there is none as long as there are no such.
+In a folder below a room it includes the header with the folder's name and the one for the cpu; it includes others only if those
+two do not. cairn/ops/cpu.hpp, where there is one, includes every op on a cpu. cairn/report/charts.hpp is a roof of its own, for
+what most programs do without: cairn.hpp includes none of its headers. cairn/cairn_cuda.cuh includes cairn.hpp and then the .cuh
+headers, which need nvcc; it exists only if there are any.
 """
 import pathlib
 import re
@@ -34,7 +34,7 @@ def reached(root, names):
 
 
 def of_charts(root):
-    """The roof of charts, and what it names."""
+    """The roof of charts, and the headers that it includes."""
     path = root / "include" / CHARTS
     return {CHARTS, *(target[1:-1] for _, target in includes(path))} if path.exists() else set()
 
@@ -53,7 +53,7 @@ def lines(root, roof):
 
 
 def left_out(root, there, ops):
-    """Ops that the header of all ops of a device does not bring."""
+    """Ops that the header of all ops of a device does not include."""
     if ops not in there:
         return []
     brought = {target[1:-1] for _, target in includes(root / "include" / ops)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""single_include/ is what its script writes of include/, and a program with it takes one line of a compiler.
+"""single_include/ is what its script writes from include/, and one compiler command builds a program with it.
 
-Its other headers compile with it, those of a component together, where the library that they need is found; a compiler that is told of C++17 says one
-sentence about it, and so does one that gets both folders. The tests run with it in .ci/run (CAIRN_TEST_SINGLE_HEADER).
+Its other headers compile with it, those of a component together, if the component's library is found. C++17 is refused in one
+sentence, and so is a program that includes both folders. .ci/run also runs the tests with it (CAIRN_TEST_SINGLE_HEADER).
 """
 import pathlib
 import subprocess
@@ -53,7 +53,7 @@ def faults(root, options):
 
 
 def amalgamated(house):
-    """The files of a house, and the single header of them."""
+    """The files of a house, and their single header."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in house.items():
             path = pathlib.Path(folder) / name

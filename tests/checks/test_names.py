@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CTest can run every test case by its name: it is a name that CMake can carry, and the only one in its room."""
+"""CTest can run every test case by its name: CMake can pass the name on, and it is unique in its room."""
 import re
 
 from house import FLOORS, SPDX, run

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A training step of a program that g++ does not optimise takes at most three times as long as with -O2.
 
-Kernels are optimised all the same; without that a step takes ten to two hundred times as long. Other compilers cannot do
-this and are left out.
+Kernels are optimised even with -O0; otherwise a step would take ten to two hundred times as long. Other compilers cannot do this
+and are left out.
 """
 import pathlib
 import subprocess

@@ -12,7 +12,7 @@ namespace communicator_tests {
 
 namespace {
 
-// The least that a user has to write.
+// The least that a user has to write for a communicator.
 struct own_pending {
   template <class Queue>
   void wait(Queue&) {}
@@ -32,7 +32,7 @@ struct own_communicator {
   }
 };
 
-// One that serves the queues of one device only.
+// A communicator that serves the queues of one device only.
 struct device_queue {};
 struct device_pending {
   void wait(device_queue&) {}

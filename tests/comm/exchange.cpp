@@ -29,7 +29,7 @@ struct far_queue {
   static constexpr bool shares_memory = false;
 };
 
-// What must be there of a communicator, and nothing that may be.
+// A communicator with all required members and no optional ones.
 struct plain_rank {
   static constexpr std::string_view name = "plain";
   threads::rank& inner;
@@ -51,13 +51,13 @@ static_assert(communicator<plain_rank, near_queue> && !detail::exchanges_bytes<p
 static_assert(detail::exchanges_bytes<threads::rank> && detail::exchanges_bytes<loopback::rank>);
 static_assert(detail::checks_calls<threads::rank> && detail::reserves_bytes<threads::rank>);
 static_assert(!detail::exchanges_bytes<fault_injecting<plain_rank>>);
-// The sums of threads are made where the spans lie.
+// threads sums spans in place, so its queues must share the host's memory.
 static_assert(communicator<threads::rank, near_queue> && !communicator<threads::rank, far_queue>);
 static_assert(communicator<loopback::rank, far_queue> && !communicator<fault_injecting<threads::rank>, far_queue>);
 
 std::byte byte_of(int rank, std::size_t i) { return static_cast<std::byte>(37 * rank + 11 * static_cast<int>(i % 97) + 1); }
 
-// Whether every rank has all bytes of all ranks.
+// Whether this rank receives the bytes of all ranks.
 template <class Queue, class C>
 bool all_arrive(C& comm, std::size_t count) {
   Queue queue;
@@ -78,7 +78,7 @@ bool a_text_arrives(C& comm, std::size_t count, int root) {
   return text == std::string(count, static_cast<char>('a' + root));
 }
 
-// One that is alone and makes no call.
+// A communicator of one rank, which must not make a call.
 struct never_called {
   int rank() const { return 0; }
   int size() const { return 1; }

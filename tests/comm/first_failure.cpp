@@ -26,7 +26,7 @@ TEST_CASE("first_failure: the first exception is kept, and nested in what is thr
   first_failure failure;
   const auto whose = [](int rank) { return "rank " + std::to_string(rank); };
   CHECK_FALSE(failure.has_exception());
-  failure.rethrow(whose); // there is none
+  failure.rethrow(whose); // there is none to rethrow
   failure.keep(2, std::make_exception_ptr(std::out_of_range("seven")));
   failure.keep(1, std::make_exception_ptr(3));
   CHECK(failure.has_exception());

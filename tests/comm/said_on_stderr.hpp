@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What this process prints on stderr meanwhile: a test that has ranks wait takes the lines that tell of it, and looks at them.
+// Captures what this process prints on stderr: tests whose ranks wait check the lines that report it.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ public:
     if (taken_ != nullptr) std::fclose(taken_);
   }
 
-  // Everything so far, and stderr is what it was before.
+  // Returns everything printed so far and restores stderr.
   std::string text() {
     give_back();
     std::string all;
@@ -48,7 +48,7 @@ private:
   std::FILE* taken_;
 };
 
-// Does every line have this in it? There may be no line, where the machine was quick or slow.
+// Whether every line contains `part`. There may be no line at all, depending on the machine's speed.
 inline bool lines_have(std::string_view text, std::string_view part) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

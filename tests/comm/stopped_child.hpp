@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work in a process of its own, which may be stopped in its middle, may die, and whose stderr is read.
+// Runs work in a process of its own, which may be stopped midway and may die. Its stderr is read.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@
 namespace testing {
 
 struct ended_child {
-  int status = -1;      // what it gave to exit, or 128 + the signal that ended it
+  int status = -1;      // exit status, or 128 + the signal that ended it
   std::string errors{}; // what it printed on stderr
 };
 
-// Runs body(ready) in a child, whose exit status is what the body returns. If it calls ready(), the child is stopped for that
-// time, from this moment on.
+// Runs body(ready) in a child, whose exit status is what the body returns. If the body calls ready(), the child is stopped from
+// then on for the time `stopped`.
 template <class Body>
 ended_child run_in_child(std::chrono::milliseconds stopped, const Body& body) {
   std::array<int, 2> told{}, printed{};
@@ -31,7 +31,7 @@ ended_child run_in_child(std::chrono::milliseconds stopped, const Body& body) {
   std::fflush(nullptr);
   const ::pid_t child = ::fork();
   if (child == 0) {
-    std::signal(SIGABRT, SIG_DFL); // not that of the test's own program
+    std::signal(SIGABRT, SIG_DFL); // instead of the test program's own handler
     ::dup2(printed[1], 2);
     ::close(printed[0]);
     ::close(told[0]);
@@ -64,7 +64,7 @@ ended_child run_in_child(std::chrono::milliseconds stopped, const Body& body) {
   return end;
 }
 
-// Work that takes so long while the process runs: time in which it is stopped does not count.
+// Works for this time while the process runs; time in which it is stopped does not count.
 inline void work_for(std::chrono::milliseconds time) {
   for (; time.count() > 0; time -= std::chrono::milliseconds(10)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }

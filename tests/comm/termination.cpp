@@ -23,7 +23,7 @@ TEST_CASE("SIGTERM is noted and rings the bell, and the default comes back") {
     std::raise(SIGTERM);
     CHECK(detail::termination_notice::arrived());
     CHECK(::sem_trywait(&bell) == 0);
-    CHECK(testing::default_signals::is_default(SIGTERM)); // the next one ends the process
+    CHECK(testing::default_signals::is_default(SIGTERM)); // the next signal ends the process
   }
   CHECK(testing::default_signals::is_default(SIGTERM));
   detail::termination::of_process().arrived = false;

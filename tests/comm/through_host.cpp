@@ -22,7 +22,7 @@ using namespace cairn;
 
 namespace {
 
-// A device whose one queue does a piece of its work whenever it is asked.
+// A device with one queue, which does one piece of its work each time that it is asked whether an event is reached.
 struct late {
   using memory = cpu::memory;
   using host_memory = cpu::memory;
@@ -89,7 +89,7 @@ TEST_CASE("through_host: calls that are on their way at a time, waited for in an
       third.wait(far.compute());
       first.wait(far.compute());
       right = right && first.over();
-      first.wait(far.compute()); // an empty one
+      first.wait(far.compute()); // an empty ticket
       far.compute().finish();
       right = right && a == sums && c == std::vector<std::byte>(70, std::byte{2});
       for (std::size_t i = 0; i < b.size(); ++i) right = right && b[i] == 3 * static_cast<double>(i) + 3;

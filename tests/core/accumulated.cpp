@@ -9,7 +9,7 @@ namespace accumulated_tests {
 
 using namespace cairn;
 
-// As somebody would add a type of few bits.
+// A low-precision type as a user would add it.
 struct narrow {
   using sum_type = float;
   unsigned short bits;

@@ -17,7 +17,7 @@ TEST_CASE("bfloat16: every pattern becomes float and comes back, and what lies b
 }
 
 TEST_CASE("bfloat16: a double is rounded once, not to float and then again") {
-  constexpr double above = 1 + 0x1p-8 + 0x1p-40; // as a float it is the tie between 1 and the next one
+  constexpr double above = 1 + 0x1p-8 + 0x1p-40; // as a float it is halfway between 1 and the next bfloat16
   CHECK(static_cast<double>(bfloat16(above)) == 1 + 0x1p-7);
   CHECK(static_cast<double>(bfloat16(static_cast<float>(above))) == 1);
 }

@@ -5,8 +5,8 @@
 
 namespace config_tests {
 
-// A user writes `#if CAIRN_X86`, `#if CAIRN_WITH_BLAS`, `#if CAIRN_WITH_MPI` and `#if CAIRN_WITH_ONEDNN`: each has a value in
-// every build.
+// Users write `#if CAIRN_X86`, `#if CAIRN_WITH_BLAS`, `#if CAIRN_WITH_MPI` and `#if CAIRN_WITH_ONEDNN`: each has a value in every
+// build.
 TEST_CASE("config defines every macro with a value") {
   CHECK((CAIRN_X86 == 0 || CAIRN_X86 == 1));
   CHECK((CAIRN_WITH_BLAS == 0 || CAIRN_WITH_BLAS == 1));
@@ -18,12 +18,12 @@ TEST_CASE("config defines every macro with a value") {
   CHECK(CAIRN_VERSION_PATCH >= 0);
 }
 
-// A function with such an attribute may be called where the processor has not got the instructions, as long as it is
-// compiled for them only: it returns here because nothing in it needs them.
+// A function with such an attribute may be called on a processor without the instructions if nothing in it needs them, as
+// here: it is only compiled for them.
 CAIRN_TARGET_AVX2 static int with_avx2() { return 2; }
 CAIRN_TARGET_AVX512 static int with_avx512() { return 512; }
 
-// Such functions may be called from others, be inlined into each other and belong to an instruction set.
+// These functions may be called from others, be inlined into each other and belong to an instruction set.
 CAIRN_KERNELS_BEGIN
 namespace {
 [[gnu::always_inline]] inline int twice(int x) { return 2 * x; }
@@ -38,7 +38,7 @@ TEST_CASE("config's kernels are functions like others") { CHECK(twice(four_times
 
 TEST_CASE("config's targets can be put before a function") { CHECK(with_avx2() + with_avx512() == 514); }
 
-// To a compiler of the host the mark means nothing, so that it is part of no name and of no type.
+// A host compiler ignores the mark: it is not part of a function's name or type.
 CAIRN_HOST_DEVICE static int shared(int x) { return x + 1; }
 TEST_CASE("config's mark for host and device can be put before a function") {
   int (*const plain)(int) = shared;

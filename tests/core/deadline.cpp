@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A clock that stands still, 50 years after its epoch: as far as the system's is from 1970.
+// A stopped clock, 50 years after its epoch: about as far as the system clock is from 1970.
 struct stopped {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -48,7 +48,7 @@ TEST_CASE("the longest deadline is far away, and a negative one is over") {
   CHECK(left_of(milliseconds::max()) > 99 * years);
   CHECK(left_of(stopped::duration::max()) > 99 * years);
   CHECK(left_of(std::chrono::hours(std::chrono::hours::rep{1} << 40)) > 99 * years);
-  // Room for what a standard library adds when it turns the moment into one of another clock.
+  // Leaves room for what a standard library adds when it converts the time point to another clock.
   CHECK(detail::deadline_after<stopped>(milliseconds::max()) < stopped::time_point::max() - 99 * years);
   CHECK(left_of(milliseconds::min()) == 0ns);
   CHECK(left_of(-1ms) == 0ns);
@@ -68,7 +68,7 @@ struct hand_set {
 };
 using running = detail::running_deadline<hand_set>;
 
-// Looks each time when it should, for so long; whether the deadline was over then.
+// Looks at the deadline at each next_look(), for `time` at most. Returns whether it was over.
 bool is_over_after(running& deadline, std::chrono::milliseconds time) {
   const auto end = hand_set::at + time;
   bool is_over = false;
@@ -101,7 +101,7 @@ TEST_CASE("running_deadline: after an absence it is granted once more, and later
   hand_set::at += 24h;
   CHECK_FALSE(deadline.is_over());
   CHECK_FALSE(is_over_after(deadline, 500ms));
-  hand_set::at += 10s; // the second time nothing is granted, and of these ten seconds a slice is counted
+  hand_set::at += 10s; // a second absence grants nothing; one slice of these ten seconds is counted
   CHECK_FALSE(deadline.is_over());
   CHECK_FALSE(is_over_after(deadline, 300ms));
   CHECK(is_over_after(deadline, 200ms));
@@ -121,7 +121,7 @@ TEST_CASE("running_deadline: a busy machine wakes threads late, and that is no a
   running deadline(1000ms);
   int looks = 0;
   for (bool is_over = false; !is_over; ++looks) {
-    hand_set::at += 200ms; // 125 ms were asked for
+    hand_set::at += 200ms; // 125 ms were requested
     is_over = deadline.is_over();
   }
   CHECK(looks == 5);
@@ -133,7 +133,7 @@ TEST_CASE("running_deadline: where looks come seldom, a gap of more than the sli
   CHECK_FALSE(seldom.is_over());
   hand_set::at += 500ms;
   CHECK(seldom.is_over());
-  CHECK_FALSE(seldom.is_over(hand_set::now(), 100ms)); // so much later
+  CHECK_FALSE(seldom.is_over(hand_set::now(), 100ms)); // not over by 100 ms
   running gone(1000ms, hand_set::now(), 500ms);
   hand_set::at += 2s;
   CHECK_FALSE(gone.is_over());

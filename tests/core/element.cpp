@@ -11,7 +11,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// As a type with a short mantissa would be.
+// A type with a short mantissa.
 struct half {
   unsigned char bits[2];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is right of every type of 16 bits, whatever its format.
+// Checks for every 16-bit floating-point type, whatever its format.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 #include <cairn/core/accumulated.hpp>
 
-// All 65536 patterns become float and double, and come back. `quiet` is the bit of a NaN that says it is no signal.
+// Converts all 65536 patterns to float and double and back. Returns how many change. `quiet` is the bit that makes a NaN quiet.
 template <class T>
 std::size_t patterns_that_change(std::uint16_t quiet) {
   std::size_t wrong = 0;
@@ -28,9 +28,9 @@ std::size_t patterns_that_change(std::uint16_t quiet) {
   return wrong;
 }
 
-// Between two neighbours lies one number from which on the upper one is nearer, and on it the even one is taken. That and its
-// two neighbours in Wide say how all numbers between are rounded, as rounding keeps the order. `infinity` is its pattern:
-// beyond the largest number the next one would be where it is, if the exponent had room.
+// Returns how many roundings from Wide are wrong. The midpoint of two neighbours is rounded to the even one, all other numbers
+// to the nearer one. Rounding keeps the order, so the midpoint and its two neighbours in Wide decide for all numbers between.
+// `infinity` is the pattern of infinity: it takes the place of the number that would follow the largest one.
 template <class T, class Wide>
 std::size_t wrong_roundings(std::uint16_t infinity) {
   std::size_t wrong = 0;
@@ -56,7 +56,7 @@ template <class T>
 void check_type_of_16_bits() {
   static_assert(sizeof(T) == 2 && std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
   static_assert(std::is_same_v<cairn::accumulated<T>, float> && cairn::detail::narrow_element<T>);
-  static_assert(!std::is_convertible_v<float, T> && !std::is_convertible_v<T, float>); // only when asked
+  static_assert(!std::is_convertible_v<float, T> && !std::is_convertible_v<T, float>); // conversions are explicit
   static_assert(T{}.bits == 0 && static_cast<float>(T(-1.5F)) == -1.5F && T(0.0F) == T(-0.0F));
   constexpr double huge = std::numeric_limits<double>::max(), tiny = std::numeric_limits<double>::denorm_min();
   CHECK(static_cast<double>(T(huge)) == std::numeric_limits<double>::infinity());

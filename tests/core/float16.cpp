@@ -18,7 +18,7 @@ TEST_CASE("float16: every pattern becomes float and comes back, and what lies be
 
 TEST_CASE("float16: its numbers are those of IEEE 754 binary16") {
   CHECK(static_cast<float>(float16::from_bits(0x7BFF)) == 65504);
-  CHECK(static_cast<float>(float16::from_bits(0x0400)) == 0x1p-14F); // the smallest normal one
+  CHECK(static_cast<float>(float16::from_bits(0x0400)) == 0x1p-14F); // the smallest normal number
   CHECK(static_cast<float>(float16::from_bits(0x8001)) == -0x1p-24F);
   CHECK(static_cast<float>(float16::from_bits(0x3555)) == 0.333251953125F);
 }

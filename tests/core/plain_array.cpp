@@ -11,11 +11,11 @@ using namespace cairn::detail;
 
 namespace {
 
-// What the plan does with one: room, items, sums.
+// Uses an array as the plan does: makes room, writes items, adds them up.
 template <std::size_t Capacity>
 constexpr int sum_of_squares(int count) {
   plain_array<int, Capacity> squares(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) squares.items[i] += i * i; // zeros at first
+  for (int i = 0; i < count; ++i) squares.items[i] += i * i; // items are 0 at first
   int sum = 0;
   for (int i = 0; i < count; ++i) sum += squares[static_cast<std::size_t>(i)];
   return sum;

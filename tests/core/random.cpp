@@ -13,7 +13,7 @@ namespace random_tests {
 
 using namespace cairn;
 
-// The known answers that the authors of Philox publish for Philox4x32-10, written with our names for the counter.
+// The published known answers of Philox4x32-10, with the counter's parts named as in random_key.
 TEST_CASE("random_block gives the published numbers of Philox4x32-10") {
   using block = std::array<std::uint32_t, 4>;
   static_assert(random_block({.seed = 0, .step = 0, .position = 0}, 0) ==
@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE("random_uniform lies from 0 to below 1, with mean 1/2 and var
 }
 
 TEST_CASE("every micro-batch of every step has numbers of its own, also beyond the 65,536th") {
-  for (const std::uint64_t m : {0U, 1U, 65535U}) // as ever
+  for (const std::uint64_t m : {0U, 1U, 65535U}) // these keys must not change
     CHECK(key_of_micro_batch(7, 3, m) == random_key{.seed = 7, .step = 3 * 65536 + m, .position = 0});
   for (std::uint64_t m = 0; m < 8; ++m) {
     CHECK(key_of_micro_batch(7, 1, 65536 + m) != key_of_micro_batch(7, 2, m));

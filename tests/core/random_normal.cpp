@@ -20,7 +20,7 @@ TEST_CASE("fill_normal has the moments and the tails of a normal distribution") 
     beyond_two += std::abs(x) > 2 ? 1 : 0;
   }
   const auto count = static_cast<double>(numbers.size());
-  CHECK(std::abs(sums[1] / count) < 0.015); // each bound is above four standard deviations
+  CHECK(std::abs(sums[1] / count) < 0.015); // each bound is more than four standard deviations
   CHECK(std::abs(sums[2] / count - 1) < 0.02);
   CHECK(std::abs(sums[3] / count) < 0.05);
   CHECK(std::abs(sums[4] / count - 3) < 0.13);
@@ -65,8 +65,8 @@ TEST_CASE("a truncated normal number is a normal one that is not beyond 2") {
     for (int power = 1; power < 5; ++power) sums[power] += std::pow(x, power) / count;
     beyond_one += std::abs(x) > 1 ? 1 : 0;
   }
-  // With p the density and Z = 0.9545 the part that is left: variance 1 - 2 * 2 p(2) / Z, and so on.
-  CHECK(std::abs(sums[1]) < 0.012); // each bound is above four standard deviations
+  // With the density p and the remaining probability Z = 0.9545, the variance is 1 - 2 * 2 p(2) / Z, and so on.
+  CHECK(std::abs(sums[1]) < 0.012); // each bound is more than four standard deviations
   CHECK(std::abs(sums[2] - 0.773741) < 0.012);
   CHECK(std::abs(sums[3]) < 0.03);
   CHECK(std::abs(sums[4] - 1.416) < 0.03);

@@ -13,7 +13,7 @@ TEST_CASE("rounded_bits: a constant expression, for both formats") {
   static_assert(rounded_bits<8>(1.0) == 0x3F80 && rounded_bits<5>(1.0) == 0x3C00);
   static_assert(rounded_bits<8>(-0.0) == 0x8000 && rounded_bits<5>(0x1p-24) == 1);
   static_assert(rounded_bits<5>(65519.0) == 0x7BFF && rounded_bits<5>(65520.0) == 0x7C00);
-  static_assert(rounded_bits<5>(0x1p-25) == 0 && rounded_bits<5>(0x1.8p-25) == 1); // a tie goes to the even one, which is 0
+  static_assert(rounded_bits<5>(0x1p-25) == 0 && rounded_bits<5>(0x1.8p-25) == 1); // a tie is rounded to even, here 0
 }
 
 TEST_CASE("rounded_bits: NaN keeps its sign and the upper bits of its payload, and gives no signal") {

@@ -39,11 +39,11 @@ TEST_CASE("push_back adds the innermost extent") {
 
 TEST_CASE("a product that leaves 64 bits is too many numbers, and not a few") {
   constexpr std::size_t half = std::size_t{1} << 32;
-  static_assert(shape{half, half}.size() == detail::too_many); // 2^64, which would be 0
+  static_assert(shape{half, half}.size() == detail::too_many); // 2^64 would wrap to 0
   static_assert(shape{half, half, 3}.size() == detail::too_many);
   static_assert(shape{~std::size_t{0} / 3, 3, 7}.size() == detail::too_many);
   static_assert(shape{half, half, 0}.size() == 0);
-  static_assert(shape{half, 1U << 15U}.size() == half << 15U); // what is less is exact
+  static_assert(shape{half, 1U << 15U}.size() == half << 15U); // smaller products are exact
   static_assert(shape{half - 1, 65535}.size() == (half - 1) * 65535);
   static_assert(detail::counted(detail::too_many - 1, 1) == detail::too_many - 1);
   static_assert(detail::counted(~std::size_t{0}, 1) == detail::too_many);

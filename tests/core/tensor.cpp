@@ -62,7 +62,7 @@ TEST_CASE("tensor_layout: each tensor begins on a line of its own, and only thos
   static_assert(all.offsets[0] == 0 && all.offsets[1] == 128 && all.offsets[2] == 192 && all.size == 256);
   constexpr detail::tensor_layout some(value, sizes_of<float>, 5, 0b101);
   static_assert(some.offsets[2] == 128 && some.size == 192);
-  // By type, and for a whole batch.
+  // Offsets by element type, and for a whole batch.
   constexpr tensor_list mixed{tensor{4}.of(element::int32), tensor{4}.once(), {4}};
   constexpr detail::tensor_layout of_doubles(mixed, sizes_of<double>, 16);
   static_assert(of_doubles.offsets[1] == 256 && of_doubles.offsets[2] == 320 && of_doubles.size == 832);

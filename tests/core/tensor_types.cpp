@@ -11,7 +11,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// A description, as the type that an error shows.
+// The description of a tensor as the type that an error message shows.
 template <class Type, bool IsConstant = false>
 struct shown {
   struct source {
@@ -47,7 +47,7 @@ TEST_CASE("tensor_types: a description becomes the type that a user would type")
   static_assert(shown_as_typed<batch_constant<2>, true>);
   static_assert(shown_as_typed<other_tensor<element::real, true, true, 4>>);
   static_assert(shown_as_typed<other_tensor<element::accumulated, false, true>>);
-  // A tensor without a gradient that is no constant of the network.
+  // A tensor without a gradient that is not a constant of the network.
   static_assert(std::is_same_v<shown<constant<4>>::type, other_tensor<element::real, false, false, 4>>);
 }
 

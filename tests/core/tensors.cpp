@@ -22,7 +22,7 @@ TEST_CASE("tensors: where each begins in its block, or null if it is not there")
   CHECK(at(some[2]) == 64);
   CHECK(bool(some));
   const tensors<float> one{memory.data(), layout.offsets.data(), 0b100};
-  CHECK(one[1] == nullptr); // it has room, but is not there
+  CHECK(one[1] == nullptr); // it has a place in the layout, but is absent
   CHECK(at(one[2]) == 64);
   CHECK(!bool(tensors<float>{memory.data(), layout.offsets.data(), 0}));
   CHECK(!bool(tensors<float>{}));

@@ -69,7 +69,7 @@ TEST_CASE("an empty tensor_view has no elements") {
   CHECK(none.begin() == none.end());
   int number = 0;
   CHECK(tensor_view<int>(&number, 0, shape{4}).empty());
-  CHECK_FALSE(tensor_view<int>(&number, 1, shape{}).empty()); // a sample of rank 0 is one number
+  CHECK_FALSE(tensor_view<int>(&number, 1, shape{}).empty()); // a sample of rank 0 is one element
 }
 
 } // namespace view_tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An op on a GPU, or on the fake runtime, beside the same op on a cpu in double.
+// Compares an op on a GPU, or on the fake runtime, with the same op on a cpu in double.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,14 @@ inline std::vector<double> normal(std::size_t count, std::uint32_t which) {
   return numbers;
 }
 
-// The one GPU of all tests.
+// The one GPU that all tests use.
 inline cairn::cuda& gpu() {
   static cairn::cuda only;
   return only;
 }
 
-// Numbers of a GPU, where an op writes too, that come back. Behind `skipped` numbers they are not aligned as a block is.
+// An array on the GPU that an op may read or write, and that can be copied back. The `skipped` elements in front of it take away
+// the alignment of a block.
 template <class T>
 class on_gpu {
 public:
@@ -66,11 +67,11 @@ std::vector<To> converted(const std::vector<From>& from) {
   return std::vector<To>(from.begin(), from.end());
 }
 
-// What an op reads, and what it reads and writes.
+// Arrays that an op reads, and arrays that it reads and writes.
 struct operands {
   std::vector<std::vector<double>> in{};
   std::vector<std::vector<double>> out{};
-  std::vector<std::vector<double>> doubles{}; // written too, whatever T is
+  std::vector<std::vector<double>> doubles{}; // written too; doubles whatever T is
   std::vector<std::int32_t> integers{};
 };
 template <class T>
@@ -81,28 +82,28 @@ struct given {
   const std::int32_t* integers = nullptr;
 };
 
-// The largest |x - y| / (1 + |y|), of NaN on one side only infinity.
+// The largest |x - y| / (1 + |y|); infinity where only one side is NaN.
 template <class X>
 double distance(const std::vector<X>& x, const std::vector<double>& y) {
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double a = static_cast<double>(x[i]), b = y[i];
     if (std::isnan(a) && std::isnan(b)) continue;
-    if (a == b) continue; // infinities too
+    if (a == b) continue; // equal infinities too
     const double far = std::abs(a - b) / (1 + std::abs(b));
     worst = std::isnan(far) ? INFINITY : std::max(worst, far);
   }
   return worst;
 }
 
-// What op(queue, given<T>) writes.
+// The arrays that op(queue, given<T>) writes.
 template <class T>
 struct results_of {
   std::vector<std::vector<T>> out{};
   std::vector<std::vector<double>> doubles{};
 };
 
-// On a GPU. `skipped` elements stand before each array.
+// Runs the op on the GPU, with `skipped` elements in front of each array.
 template <class T, class Op>
 results_of<T> of_gpu(const operands& all, const Op& op, std::size_t skipped = 0) {
   std::vector<on_gpu<T>> in, out;
@@ -119,7 +120,7 @@ results_of<T> of_gpu(const operands& all, const Op& op, std::size_t skipped = 0)
   for (const auto& x : doubles) found.doubles.push_back(x.back());
   return found;
 }
-// On a cpu in double, of operands that are rounded to T first, as a GPU is given them.
+// Runs the op on a cpu in double. Operands are rounded to T first, as the GPU gets them.
 template <class T, class Op>
 results_of<double> of_cpu(operands all, const Op& op) {
   for (auto* const list : {&all.in, &all.out})
@@ -141,14 +142,14 @@ double distance(const results_of<T>& x, const results_of<double>& y) {
   for (std::size_t i = 0; i < x.doubles.size(); ++i) worst = std::max(worst, distance(x.doubles[i], y.doubles[i]));
   return worst;
 }
-// How far the one is from the other.
+// The distance of the GPU's results from those of the cpu.
 template <class T, class Op>
 double apart(const operands& all, const Op& op, std::size_t skipped = 0) {
   return distance(of_gpu<T>(all, op, skipped), of_cpu<T>(all, op));
 }
 
-// The largest distances that tests have found by now, in float and in double; where CAIRN_FOUND names a file they are written to
-// it at the end, as a table beside the bounds.
+// The largest distances that tests have found so far, in float and in double. If the variable CAIRN_FOUND names a file, they are
+// written to it at the end, as a table with the bounds beside them.
 class found_distances {
 public:
   static found_distances& of_tests() {
@@ -174,8 +175,9 @@ private:
   double float_[std::size(bounds)] = {}, double_[std::size(bounds)] = {};
 };
 
-// How far an op is from the same op on a cpu in double, in bounds of it: at most 1 where it is right. Arrays that lie where a GPU
-// cannot take 16 bytes at a time have to have the very bits of others: if not, this is infinite.
+// The distance of an op on the GPU from the same op on a cpu in double, as a fraction of the op's bound: at most 1 if the op is
+// right. With `same_bits`, arrays that a GPU cannot read 16 bytes at a time must give the very bits of aligned ones; if not, the
+// result is infinite.
 template <class Op>
 double over(std::string_view name, const operands& all, const Op& op, bool same_bits = true) {
   const auto* const bound = std::find_if(std::begin(bounds), std::end(bounds), [&](const auto& b) { return b.op == name; });

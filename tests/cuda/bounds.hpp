@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// How far an op on a GPU may be from the same op in double on a cpu: the table that all tests of them compare with.
+// The table of how far an op on a GPU may be from the same op in double on a cpu, for all tests that compare them.
 #pragma once
 
 #include <string_view>
 
 namespace testing {
 
-// The most that |x - y| / (1 + |y|) may be of any element, where x is the GPU's and y what the cpu finds in double from the same
-// numbers. Operands are normal numbers, or what the test says beside. An op that chooses, compares or copies has no error: 0.
+// The bound of |x - y| / (1 + |y|) for every element, where x is the GPU's result and y the cpu's in double from the same
+// numbers. Operands are normal numbers unless the test says otherwise. An op that chooses, compares or copies has no error: 0.
 struct bound_of_op {
   std::string_view op;
   double of_float, of_double;
 };
 inline constexpr bound_of_op bounds[] = {
-    // elements: what a function of float is exact to
+    // elements: the accuracy of functions of float
     {"copy", 0, 0},
     {"add", 6e-8, 2e-16},
     {"relu", 0, 0},
@@ -25,7 +25,7 @@ inline constexpr bound_of_op bounds[] = {
     // optimizers: one step
     {"sgd", 3e-7, 1e-15},
     {"adam", 5e-7, 1e-15},
-    // sums over rows, in float by sixteens and then in double
+    // sums over rows: in float by sixteens, then in double
     {"layer_norm", 3e-6, 1e-14},
     {"layer_norm's parameters", 2e-5, 1e-13},
     {"batch_norm", 1e-5, 1e-13},
@@ -40,12 +40,12 @@ inline constexpr bound_of_op bounds[] = {
     {"smooth_l1", 1e-6, 1e-15},
     {"soft_cross_entropy", 2e-6, 1e-14},
     {"bce_with_logits", 1e-6, 1e-15},
-    // products: of as many terms as the tests have, in float
+    // products: in float, with as many terms as the tests have
     {"matmul", 2e-5, 1e-13},
     {"conv2d", 1e-5, 1e-14},
     {"max_pool2d", 5e-7, 1e-15},
     {"avg_pool2d", 5e-7, 1e-15},
-    // single numbers, in double whatever the elements are
+    // single numbers: in double for every element type
     {"squared_norm", 1e-12, 1e-12},
     {"clip", 1e-15, 1e-15},
     {"mean_factor", 0, 0},

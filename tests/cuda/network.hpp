@@ -42,7 +42,7 @@ struct samples {
   }
 };
 
-// Steps of full batches and one short one, then an evaluation: losses, and all parameters.
+// Trains for steps of full batches and a short one, then evaluates. Returns the losses and all parameters.
 template <class Model, class Device>
 std::vector<float> trained(std::size_t steps = 5) {
   using type = trainer_of<Model, Device>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which GPU a rank takes.
+// Tests which GPU a rank takes.
 #include <chrono>
 
 #include <cairn/cairn_cuda.cuh>
@@ -13,7 +13,7 @@ using namespace cairn;
 
 TEST_CASE("cuda: ranks of a machine take its GPUs one after the other, and share them where there are fewer") {
   const int ranks = cuda::count() + 1;
-  threads{ranks, {.deadline = std::chrono::minutes(5)}}.run([](threads::rank& rank) { // a tool may watch every access
+  threads{ranks, {.deadline = std::chrono::minutes(5)}}.run([](threads::rank& rank) { // long, as a tool may check every access
     using type = testing::trainer_of<ddp<testing::Net, threads::rank>, cuda>;
     type t{rank, AdamW{}};
     CHECK(t.device().ordinal() == rank.rank() % cuda::count());

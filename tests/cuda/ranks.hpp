@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks that train the small network on a GPU that they share, and one trainer that makes a micro-batch of each.
+// Ranks that train the small network on a GPU that they share, and one trainer that makes a micro-batch for each of them.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ inline constexpr std::size_t micro_batches = 2, rank_steps = 4;
 inline samples samples_of(std::size_t step, std::size_t micro_batch, std::size_t rank) {
   return {step == 2 ? 3U : most_rows, 1000 * step + 10 * micro_batch + rank};
 }
-// How each of them trains.
+// How each rank trains.
 struct training {
   bool clips = true;
   bool accumulates = false; // each step of a rank has several micro-batches
-  bool uneven = false;      // rank 1 has samples for two steps less than rank 0, and so on
+  bool uneven = false;      // each rank has samples for two steps fewer than the rank before
   std::size_t steps_of(std::size_t rank) const { return rank_steps - (uneven ? 2 * rank : 0); }
 };
 
@@ -42,7 +42,7 @@ std::vector<float> learnt(T& t) {
   return all;
 }
 
-// What one rank has learnt, and behind it the buffers of its layers.
+// The parameters and optimizer states of one rank, and the buffers of its layers.
 struct told {
   std::vector<float> learnt, buffers;
   bool operator==(const told&) const = default;
@@ -67,16 +67,16 @@ told told_by_rank(Rank& rank, const training& how) {
   t.for_each_buffer([&](const auto& q) { all.buffers.insert(all.buffers.end(), q.numbers.begin(), q.numbers.end()); });
   return all;
 }
-// The same of each of so many ranks as threads.
+// Trains `ranks` ranks as threads and returns the result of each.
 template <class Model, class Device = cairn::cuda>
 std::vector<told> told_by(int ranks, const training& how = {}) {
   std::vector<told> all(static_cast<std::size_t>(ranks));
-  // A tool that checks every access of a GPU makes it many times as slow.
+  // A long deadline, as a tool that checks every access of a GPU makes it many times slower.
   cairn::threads{ranks, {.deadline = std::chrono::minutes(5)}}.run(
       [&](cairn::threads::rank& rank) { all[static_cast<std::size_t>(rank.rank())] = told_by_rank<Model, Device>(rank, how); });
   return all;
 }
-// What one trainer learns that has for each of them a micro-batch.
+// Trains one trainer that has a micro-batch for each rank, and returns what it learns.
 template <class Model>
 std::vector<float> learnt_from_micro_batches(std::size_t ranks, const training& how = {}) {
   using type = trainer_of<Model, cairn::cuda>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ranks on a GPU do at the same time, and how they fail: on the fake runtime.
+// Tests of what ranks on a GPU do at the same time, and of how they fail. They run on the fake runtime.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -22,15 +22,15 @@ using ranked = testing::trainer_of<ddp<Net, threads::rank, bucket_bytes<1024>, O
 
 namespace {
 
-// Comes back when both ranks have come.
+// Returns when both ranks have called it.
 void meet(threads::rank& rank) {
   const std::byte own{};
   std::vector<std::byte> all(2);
   rank.exchange({&own, 1}, all);
 }
 
-// How many nanoseconds of the runtime's clock a step takes. When the host sees that something is over is a matter of luck, so it
-// is the shortest of several.
+// Returns the nanoseconds of the runtime's clock that a step takes: the shortest of several steps, as it is a matter of luck when
+// the host sees that something is over.
 template <class Trainer>
 std::uint64_t time_of_step() {
   std::uint64_t shortest = ~std::uint64_t{0};
@@ -57,7 +57,7 @@ std::uint64_t time_of_step() {
 TEST_CASE("cuda, ranks: buckets are downloaded while backward goes on") {
   using overlapping = ranked<>;
   const auto overlapped = time_of_step<overlapping>(), after = time_of_step<ranked<after_backward>>();
-  std::uint64_t hidden = 0; // of the last one nothing is
+  std::uint64_t hidden = 0; // nothing of the last bucket is hidden
   for (std::size_t b = 0; b + 1 < overlapping::buckets.size(); ++b)
     hidden += fake::time_of_copy(overlapping::buckets[b].size() * sizeof(float));
   REQUIRE(overlapping::buckets.size() > 2);
@@ -121,7 +121,7 @@ TEST_CASE("cuda, ranks: a rank that is late ends the others within the deadline"
         throw;
       }
     } else {
-      for (;;) rank.check(); // until it throws what became of the other one
+      for (;;) rank.check(); // until it throws because of the other rank
     }
   }),
                   rank_lost);

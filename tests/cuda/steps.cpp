@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a step on a GPU may not do, and how it fails: on the fake runtime.
+// Tests of what a step on a GPU must not do, and of how it fails. They run on the fake runtime.
 #include <cstddef>
 #include <set>
 #include <string>
@@ -18,7 +18,7 @@ using type = testing::trainer_of<checkpoint<sqrt_n, Net>, cuda>;
 
 namespace {
 
-// What the second step throws when one call in it fails; empty if it throws nothing.
+// Returns what the second step throws when one call in it fails; empty if it throws nothing.
 std::string said_by_step(const std::string& function, std::size_t call, int code) {
   fake::reset();
   type t{AdamW{}, {.seed = 5}};
@@ -113,7 +113,7 @@ TEST_CASE("cuda: a call that fails in a step is an error that names the step, th
   CHECK(said_by_step("cudaEventRecord", 0, cudaErrorUnknown).find(in_second + "record: ") == 0);
   CHECK(said_by_step("cudaStreamWaitEvent", 0, cudaErrorUnknown).find(in_second + "wait: ") == 0);
   CHECK(said_by_step("cudaSetDevice", 3, cudaErrorInvalidDevice).find("found error 101") != std::string::npos);
-  // What went wrong on the GPU is known when the host asks.
+  // Errors of work on the GPU are known when the host asks.
   CHECK(said_by_step("cudaEventQuery", 2, cudaErrorECCUncorrectable).find("start again on another one") != std::string::npos);
 }
 

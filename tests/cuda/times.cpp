@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a GPU's clock tells: on the fake runtime, which reckons time.
+// Tests of times by a GPU's clock, on the fake runtime, which computes them.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ using Slow = Residual<Tanh, Tanh, Tanh>;
 using Mixed = Sequential<Linear<12, 64>, Slow, LayerNorm<64>, Slow, LayerNorm<64>, Slow, LayerNorm<64>, Linear<64, 5>>;
 using trained = trainer<Deep, CrossEntropyLoss, SGD, batch<rows>, float, cuda>;
 
-// What the ops of a schedule take together.
+// The total time of a schedule's ops.
 template <class Step>
 std::uint64_t nanoseconds_of(const Step& step, const std::vector<stage_cost>& costs) {
   std::uint64_t sum = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Allocations of a program: they are counted, those of a thread can be made to fail, and what it holds is measured. What is too
-// large for any machine here is refused before a sanitizer sees it, which would end the program. Weak, as several files of a
-// program include this. Not inlined: g++ 12 would see a malloc on one side and a delete on the other, and warn.
+// Counts a program's allocations, lets those of a thread fail and measures the bytes that it holds. Allocations too large for any
+// machine here are refused before a sanitizer sees them, which would end the program. The operators are weak, as several files of
+// a program include this, and not inlined: g++ 12 would see a malloc on one side and a delete on the other, and warn.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@ namespace testing {
 inline constexpr std::size_t largest_allocation = std::size_t{256} << 30U; // 256 GiB
 inline std::atomic<std::size_t> allocations{0}, allocated_bytes{0};
 
-// The memory of one thread.
+// The allocations of one thread.
 struct thread_memory {
   static constexpr std::size_t endless = ~std::size_t{0};
-  std::size_t allocations_left = endless; // the one behind them fails
-  bool stays_out = false;                 // and so do all behind that one
+  std::size_t allocations_left = endless; // the one after them fails
+  bool stays_out = false;                 // and so do all later ones
   bool ran_out = false;                   // one has failed
   bool is_measured = false;
   std::size_t held = 0, most_held = 0; // bytes, by the allocator's count
 };
 inline constinit thread_local thread_memory memory_here;
 
-// The memory of this thread runs out behind so many allocations, once or for good, while this lives.
+// While this lives, the memory of this thread runs out after `behind` allocations: for one allocation, or for good.
 struct memory_runs_out {
   memory_runs_out(std::size_t behind, bool stays_out) {
     memory_here.allocations_left = behind;
@@ -84,7 +84,7 @@ inline void given(void* block) {
   const bool fails = bytes >= testing::largest_allocation || testing::memory_runs_out::has_run_out();
   return testing::taken(fails ? nullptr : std::aligned_alloc(multiple, cairn::detail::align_up(bytes, multiple)), bytes);
 }
-// The library's own arrays come here as well, but not those of address sanitizer.
+// The standard library's new[] calls operator new anyway, but address sanitizer's does not.
 [[gnu::noinline, gnu::weak]] void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
 [[gnu::noinline, gnu::weak]] void operator delete[](void* p) noexcept { testing::given(p); }
 [[gnu::noinline, gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { testing::given(p); }

@@ -35,7 +35,7 @@ std::string numbered(std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(i);
   return text;
 }
-// Pictures of one grey each.
+// Pictures, each of a single grey.
 std::string pictures(std::size_t count, std::size_t labels = 1) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i)
@@ -110,7 +110,7 @@ TEST_CASE("a wrong label of CIFAR is an error with its place") {
                  ", byte 14: expected a coarse label from 0 to 19 of picture 1, found 20"));
   CHECK(contains(fault_of(both + std::string("\x00\x64", 2) + std::string(12, 'p'), small100),
                  ", byte 15: expected a fine label from 0 to 99 of picture 1, found 100"));
-  // The first wrong one is named, in whichever piece of the file it is.
+  // The error names the first wrong label, in whichever piece of the file it is.
   std::string many;
   for (int i = 0; i < 200; ++i) many += static_cast<char>(i == 131 || i == 170 ? 200 : 0) + std::string(12, 'p');
   CHECK(contains(fault_of(many, small10), ", byte 1703: expected a label from 0 to 9 of picture 131, found 200"));
@@ -156,7 +156,7 @@ TEST_CASE("read_cifar10 reads pictures (32, 32, 3), each channel with its scale"
 
 TEST_CASE("read_cifar10 says which file is missing, and what lies there in its place") {
   const folder here;
-  const auto place = here.path / "cifar-10-batches-bin"; // as the archive has it
+  const auto place = here.path / "cifar-10-batches-bin"; // the folder in the archive
   CHECK_FALSE(has_cifar10(here.path));
   CHECK(contains(fault_in(here.path, cifar_files::a_part),
                  "/data_batch_1.bin: expected a file of the binary version of CIFAR-10, found No such file or directory; "
@@ -169,7 +169,7 @@ TEST_CASE("read_cifar10 says which file is missing, and what lies there in its p
   CHECK(contains(fault_in(here.path, cifar_files::a_part), "test_batch.bin.gz is there: gunzip it first"));
   write(place / "test_batch.bin", pictures(1));
   CHECK(fault_in(here.path, cifar_files::a_part) == "no error");
-  // One between others is missed even of a part.
+  // A missing file between others is an error even for a part.
   write(place / "data_batch_4.bin", pictures(3));
   write(place / "data_batch_2", "pickled");
   CHECK(
@@ -203,7 +203,7 @@ TEST_CASE("read_cifar100 reads its two files, with fine or coarse labels") {
 TEST_CASE("the real CIFAR-10, where CAIRN_DATA says it is") {
   const char* const data = std::getenv("CAIRN_DATA");
   if (data == nullptr || !has_cifar10(std::filesystem::path(data) / "cifar10")) return;
-  const auto read = read_cifar10(std::filesystem::path(data) / "cifar10", cifar_files::a_part); // or all of it
+  const auto read = read_cifar10(std::filesystem::path(data) / "cifar10", cifar_files::a_part); // the part may be all of it
   CHECK(read.train.sample_shape() == shape{32, 32, 3});
   CHECK(read.train.size() >= 1000);
   std::array<int, 10> seen{};

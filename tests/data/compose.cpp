@@ -22,7 +22,7 @@ using namespace cairn;
 
 namespace {
 
-// Writes down what it is given, to be seen as a number that the next one changes.
+// Appends its digit to the number in the sample, so that the order of calls can be read.
 struct append_digit {
   float digit = 0;
   void operator()(std::span<float> sample, const shape&, const random_key&) const { sample[0] = 10 * sample[0] + digit; }
@@ -87,7 +87,7 @@ TEST_CASE("compose gives each transform a stream of its own, in a list inside a 
   nested(std::span<float>(sample), shape{1}, detail::sample_key(1, 3, 3));
   REQUIRE(keys.size() == 16);
   for (const random_key& each : keys) numbers.insert(random_block(each, 0));
-  CHECK(numbers.size() == 12); // the second pass over a sample of an epoch drew what the first drew
+  CHECK(numbers.size() == 12); // the repeated sample of the same epoch has the same four streams
   for (std::size_t i = 0; i < 4; ++i) CHECK(keys[i] == keys[4 + i]);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("crops and flips in a loader depend on seed, epoch and sample, not on 
   CHECK(pictures(data, {.rows = 5, .prefetch = 1, .seed = 3}) == expected);
   CHECK_FALSE(pictures(data, {.prefetch = 0, .seed = 4}) == expected);
   CHECK_FALSE(pictures(data, {.prefetch = 0, .seed = 3}, {2, 0}) == expected);
-  // A job that goes on behind its first batch sees the same pictures as one that was never stopped.
+  // A job that is resumed after its first batch sees the same pictures as one that was never stopped.
   const auto rest = pictures(data, {.seed = 3}, {1, 1});
   CHECK(rest == std::vector<float>(expected.begin() + 8 * 108, expected.end()));
 }
@@ -108,7 +108,7 @@ TEST_CASE("a sample is cropped and flipped independently, all ways to do both ar
   const auto data = numbered_images(1);
   std::set<std::vector<float>> seen;
   for (std::uint64_t epoch = 0; epoch < 700; ++epoch) seen.insert(pictures(data, {.prefetch = 0}, {epoch, 0}));
-  CHECK(seen.size() == 50); // 25 places, mirrored or not; that one of 50 is never seen has a chance of 50 (49/50)^700 < 4e-5
+  CHECK(seen.size() == 50); // 25 places, mirrored or not; the probability that one is never seen is below 50 (49/50)^700 < 4e-5
 }
 
 } // namespace compose_tests

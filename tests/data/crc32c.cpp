@@ -31,7 +31,7 @@ TEST_CASE("crc32c: one bit that differs changes it, wherever it is") {
 }
 
 TEST_CASE("crc32c: masked, as records have it") {
-  // The first record of every event file: its length, 24, in 8 bytes has this sum.
+  // Every event file begins with the length of its first record, 24, in 8 bytes, and this checksum of it.
   CHECK(masked_crc32c(std::string("\x18\0\0\0\0\0\0\0", 8)) == 0x224B7FA3U);
   static_assert(masked_crc32c("123456789") == ((0xE3069283U >> 15U | 0xE3069283U << 17U) + 0xA282EAD8U));
 }

@@ -13,7 +13,7 @@ using namespace cairn;
 
 namespace {
 
-// A user's own dataset: nothing lies in memory.
+// A user's own dataset, computed when it is read.
 struct squares {
   using input_type = double;
   using target_type = double;
@@ -27,7 +27,7 @@ struct squares {
   }
 };
 
-// Numbers and tokens.
+// Two inputs: numbers and tokens.
 struct of_two {
   using input_type = input_types<float, int>;
   using target_type = double;

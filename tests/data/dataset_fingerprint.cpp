@@ -37,7 +37,7 @@ tensor_dataset<Input, Target> counted(std::size_t size, std::size_t odd = ~std::
   return {shape{width}, std::move(x), 1, std::move(y)};
 }
 
-// Counts what is read of it, and may be a bad dataset.
+// Records which samples are read. It can be made to read at random or to throw.
 struct watched {
   using input_type = float;
   using target_type = int;
@@ -57,7 +57,7 @@ struct watched {
   }
 };
 
-// Knows itself by a number, and cannot be read.
+// Has a fingerprint of its own, and cannot be read.
 struct numbered {
   using input_type = float;
   using target_type = int;
@@ -85,7 +85,7 @@ TEST_CASE("dataset_fingerprint: equal datasets have equal numbers, others anothe
       CHECK(is_new(counted(size, odd, true)));
     }
   }
-  CHECK(is_new(counted(64, 30))); // of few samples all are read
+  CHECK(is_new(counted(64, 30))); // of a small dataset all samples are read
   CHECK(is_new(counted<double>(64)));
   CHECK(is_new(counted<float, float>(64)));
   CHECK(is_new(counted<float, unsigned>(64)));
@@ -112,7 +112,7 @@ TEST_CASE("dataset_fingerprint: as many samples are read of any dataset, each tw
   const watched few{.count = 5};
   CHECK(fingerprint_of(few) != 0);
   CHECK(few.read_so_far == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4});
-  for (const std::size_t size : {std::size_t{65}, std::size_t{60'000}, ~std::size_t{0}}) { // nor does a product leave 64 bits
+  for (const std::size_t size : {std::size_t{65}, std::size_t{60'000}, ~std::size_t{0}}) { // no product overflows 64 bits
     CHECK(detail::fingerprint_sample(0, size) == 0);
     CHECK(detail::fingerprint_sample(detail::fingerprint_samples - 1, size) == size - 1);
     for (std::size_t k = 1; k < detail::fingerprint_samples; ++k)
@@ -124,7 +124,7 @@ TEST_CASE("dataset_fingerprint: a dataset that reads at random, or throws, canno
   CHECK(fingerprint_of(watched{.is_random = true}) == 0);
   CHECK(fingerprint_of(watched{.lost = 0}) == 0);
   CHECK(fingerprint_of(watched{.lost = 999}) == 0);
-  CHECK(fingerprint_of(watched{.lost = 1}) == fingerprint_of(watched{})); // it is none of the 64
+  CHECK(fingerprint_of(watched{.lost = 1}) == fingerprint_of(watched{})); // sample 1 is not among the 64
   struct without_memory : watched {
     void read(std::size_t, std::span<float>, std::span<int>) const { throw std::bad_alloc(); }
   };

@@ -29,8 +29,7 @@ std::vector<std::size_t> order_of(const distributed_sampler& which, std::size_t 
   return indices;
 }
 
-// torch's DistributedSampler, step by step as its documentation tells it: lengthen or cut the list, then take every
-// size-th entry.
+// torch's DistributedSampler, step by step as documented: lengthen or cut the list, then take every size-th entry.
 std::vector<std::size_t> reference(std::vector<std::size_t> list, std::size_t rank, std::size_t size, bool drop_last) {
   const std::size_t samples = list.size();
   std::size_t each = (samples + size - 1) / size;

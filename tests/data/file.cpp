@@ -72,7 +72,7 @@ TEST_CASE("a reader of the old file keeps it whole") {
 TEST_CASE("a write that fails names the file and leaves nothing behind") {
   const folder here;
   CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "no" / "a.svg", "x"), doctest::Contains("no/a.svg"), file_error);
-  // A folder cannot be replaced by a file: this fails at the very end, when the part has been written.
+  // A file cannot replace a folder: this fails at the very end, after the temporary file has been written.
   std::filesystem::create_directory(here.path / "taken");
   CHECK_THROWS_WITH_AS(write_file_atomically(here.path / "taken", "x"), doctest::Contains("cannot replace"), file_error);
   CHECK(here.files() == 1);
@@ -137,7 +137,7 @@ TEST_CASE("what a killed process left beside a file goes with the next write, al
   CHECK_FALSE(std::filesystem::exists(dead));
   CHECK_FALSE(std::filesystem::exists(of_container));
   for (const auto& stays : {other, longer, prefixed, alive}) CHECK(std::filesystem::exists(stays));
-  writer.reset(); // as the system does it when a process is killed
+  writer.reset(); // as the system does when a process is killed
   write_file_atomically(path, "newer");
   CHECK_FALSE(std::filesystem::exists(alive));
   CHECK(contents(path) == "newer");
@@ -194,7 +194,7 @@ TEST_CASE("mode and owner of a file stay") {
     write_file_atomically(path, "new");
     CHECK((mode_of(path) & 07777U) == mode);
   }
-  if (::geteuid() != 0) return; // only root gives files away
+  if (::geteuid() != 0) return; // only root can change a file's owner
   REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
   write_file_atomically(path, "newer");
   struct stat facts{};
@@ -213,7 +213,7 @@ TEST_CASE("a device, a pipe and an open file of /proc are written into, and stay
     REQUIRE(reader);
     std::string said(3, ' ');
     write_file_atomically(pipe, "new");
-    const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK); // one pipe, whoever reads it
+    const int end = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK); // any reader of the pipe gets the bytes
     CHECK(::read(end, said.data(), 3) == 3);
     CHECK(said == "new");
     ::close(end);
@@ -223,7 +223,7 @@ TEST_CASE("a device, a pipe and an open file of /proc are written into, and stay
     if (text_of([&] { write_file_atomically(null, "x"); }) != "threw nothing") MESSAGE("devices cannot be used in this folder");
     CHECK(S_ISCHR(mode_of(null)));
   }
-  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644); // as a shell's >> for /dev/stdout
+  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644); // as a shell's >> does for /dev/stdout
   CHECK(::write(out, "1 ", 2) == 2);
   write_file_atomically("/dev/fd/" + std::to_string(out), "2 ");
   CHECK(::write(out, "3", 1) == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of files have in common.
+// Folders, files and processes for tests of files.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ private:
   }
 };
 
-// The text of the file_error that read(path) throws of a file of these bytes, which names it; empty if it throws none.
+// Returns the text of the file_error that read(path) throws for a file of these bytes, or "". The text must name the file.
 template <class Read>
 std::string file_fault(const std::string& bytes, Read read) {
   const folder here;
@@ -54,7 +54,7 @@ inline std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What f() says in a process of a user who is not root, for whom modes of files count.
+// Returns the text of the error that f() throws in a process that is not root's, for which file modes count.
 template <class F>
 std::string said_by_nobody(F f) {
   std::array<int, 2> ends{};

@@ -86,13 +86,13 @@ TEST_CASE("an IDX file of nothing is refused, and the extent that is 0 is named"
 }
 
 TEST_CASE("an IDX file that is larger than the memory is an error that says how large") {
-  // 2^40 numbers that are there: a file of which only the header takes up room on the disk.
+  // 2^40 elements that exist: a sparse file, of which only the header takes up disk space.
   const scratch_file large("too_large", header(8, {1U << 20, 1U << 20}));
   std::filesystem::resize_file(large.path, 12 + (std::uintmax_t{1} << 40));
   const std::string expected = large.path.string() + ", byte 4: expected an array that fits into memory, found "
                                                      "1099511627776 elements of 1 bytes; split the file";
   CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(large.path), doctest::Contains(expected.c_str()), input_error);
-  // The same header before nothing: refused on the word of the file's size, without asking for memory.
+  // The same header without data: refused because of the file's size, before any memory is requested.
   const scratch_file promises("promises", header(8, {1U << 20, 1U << 20}));
   CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(promises.path), doctest::Contains("fits the 0 bytes of data"), file_error);
   const detail::idx_header beyond{.samples = 1, .sample_shape = {}, .bytes = 4, .elements = ~std::size_t{0}};
@@ -123,7 +123,7 @@ TEST_CASE("a damaged IDX file is named with the byte, what was expected and what
 }
 
 TEST_CASE("extents whose product would overflow are an error and not a small product") {
-  // 2^32 * 2^32 elements would be 0 in 64 bits.
+  // 2^31 * 2^31 * 4 elements would wrap to 0 in 64 bits.
   CHECK(fault(header(8, {0x80000000, 0x80000000, 4}) + bytes{}).find("found extent 0 = 2147483648") != std::string::npos);
   CHECK(fault(header(8, {1, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}) + bytes(64)).find("found extent 1 = 4294967295") !=
         std::string::npos);
@@ -152,8 +152,8 @@ TEST_CASE("read_idx names a file that is not there, is a folder, was cut short, 
   CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(packed.path), doctest::Contains("gunzip it first"), file_error);
 }
 
-// Whatever the bytes are, they are read as they say, or refused by a cairn::error: nothing else, and never beyond the
-// end (which the sanitizers see). Damage is drawn from counter-based numbers, so a failure comes again.
+// Any bytes are either read as they say or refused with a cairn::error, and no access is beyond the end (the sanitizers check
+// that). The damage is drawn from counter-based random numbers, so a failure can be reproduced.
 TEST_CASE("a damaged IDX file is refused or read whole, whatever the damage") {
   const bytes sound = header(8, {3, 2, 2}) + bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   int refused = 0;

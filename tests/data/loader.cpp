@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Sample i is (i, i + 0.5), its target i; it can be slow, and can throw.
+// Sample i is (i, i + 0.5), its target i. Reading can be slow, and can throw.
 struct counted {
   using input_type = float;
   using target_type = std::int32_t;
@@ -58,7 +58,7 @@ struct place {
   int size() const { return size_; }
 };
 
-// Everything that a loader gives: rows of each batch, then the numbers.
+// Returns everything that a loader yields: for each batch its rows, then its elements.
 template <class Loader>
 std::vector<double> all_of(Loader&& source) {
   std::vector<double> seen;
@@ -153,7 +153,7 @@ TEST_CASE("each pass of a loader is the next epoch, shuffled and transformed ane
       CHECK(batches.epoch() == static_cast<std::uint64_t>(epoch));
     }
     loader in_order{data, sequential_sampler{}, batch<8>{}, change, options};
-    CHECK(all_of(in_order) != all_of(in_order)); // the order stays, the transform draws other numbers
+    CHECK(all_of(in_order) != all_of(in_order)); // the order is the same, the transform draws other numbers
     CHECK(in_order.epoch() == 1);
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("a loader can be told the epoch of the next pass") {
   CHECK(all_of(taken_up.set_epoch(1)) == epochs[1]);
   for (const auto& one : taken_up) {
     static_cast<void>(one);
-    taken_up.set_epoch(5); // of the next pass, not of this one
+    taken_up.set_epoch(5); // for the next pass, not for this one
     CHECK(taken_up.epoch() == 2);
     break;
   }
@@ -182,7 +182,7 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
   const counted data{.samples = 50};
   for (const std::size_t prefetch : {0U, 2U}) {
     const auto fresh = [&] { return loader{data, sampler{}, batch<8>{}, {.prefetch = prefetch, .seed = 3}}; };
-    for (std::size_t stop = 0; stop <= 14; ++stop) { // of two epochs of seven batches
+    for (std::size_t stop = 0; stop <= 14; ++stop) { // stops in two epochs of seven batches
       std::vector<double> whole, parted;
       const auto note = [](std::vector<double>& to, const auto& one) {
         for (const auto x : one.inputs) to.push_back(static_cast<double>(x));
@@ -210,7 +210,7 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
       CHECK(parted == whole);
     }
     auto batches = fresh();
-    batches.go_to({0, 7}); // behind the last: an epoch of nothing, then the next
+    batches.go_to({0, 7}); // after the last batch: an empty epoch, then the next one
     CHECK(all_of(batches).empty());
     CHECK(all_of(batches) == all_of(loader{data, sampler{1}, batch<8>{}}));
     CHECK(batches.go_to({2, 3}).set_epoch(4).place() == loader_place{4, 0});
@@ -246,7 +246,7 @@ TEST_CASE("a loader tells its share of what the steps of all ranks see, and how 
   const std::uint64_t whole = share(data, 0, 1, 4);
   CHECK(share(data, 0, 2, 2) + share(data, 1, 2, 2) == whole);
   CHECK(share(data, 0, 2, 1) + share(data, 1, 2, 1) != whole);
-  CHECK(share(data, 0, 1, 4, {.seed = 1}) != whole); // of the transform
+  CHECK(share(data, 0, 1, 4, {.seed = 1}) != whole); // another seed of the transform
   CHECK(share(longer, 0, 1, 4, {.drop_last = true}) != whole);
   CHECK(loader{data, sampler{}, batch<8>{}}.readers() == 1);
   CHECK(loader{data, sampler{place{1, 2}}, batch<8>{}}.readers() == 2);
@@ -278,7 +278,7 @@ TEST_CASE("a pass that was left early counts as an epoch, and a begin that threw
   }
   counted data{.samples = 20, .broken = 0};
   loader batches{data, sampler{}, batch<20>{}};
-  CHECK_THROWS_AS(batches.begin(), std::out_of_range); // whose first batch it was
+  CHECK_THROWS_AS(batches.begin(), std::out_of_range); // the broken sample is in the first batch
   data.broken = 99;
   CHECK(all_of(batches) == all_of(loader{data, sampler{0}, batch<20>{}}));
 }
@@ -326,7 +326,7 @@ TEST_CASE("a user's own order is told the epoch") {
 TEST_CASE("a loop inside a loop over one loader ends the outer one with an error, at once") {
   const counted data{.samples = 40};
   for (const std::size_t prefetch : {0U, 2U}) {
-    // A wait for the deadline would be stopped as a test that hangs.
+    // If the loader waited for the deadline, the test would time out.
     loader batches{data, sequential_sampler{}, batch<8>{}, {.prefetch = prefetch, .deadline = 1h}};
     int outer = 0, inner = 0;
     const auto nested = [&] {
@@ -342,7 +342,7 @@ TEST_CASE("a loop inside a loop over one loader ends the outer one with an error
     CHECK_THROWS_WITH_AS(nested(), doctest::Contains("found one of pass 1; begin() ends the pass before"), error);
     CHECK(outer == 1);
     CHECK(inner == 5);
-    CHECK(all_of(batches).size() == 5 + 40 * 3); // the loader is as good as new
+    CHECK(all_of(batches).size() == 5 + 40 * 3); // the loader works as before
   }
 }
 
@@ -353,14 +353,14 @@ TEST_CASE("an iterator of an earlier pass cannot be read, advanced or compared")
     auto early = batches.begin();
     auto copy = early;
     ++early;
-    CHECK(copy->targets[0] == 8); // iterators of one pass are at the same batch
+    CHECK(copy->targets[0] == 8); // iterators of one pass share their position
     auto late = batches.begin();
     CHECK_THROWS_AS(*early, error);
     CHECK_THROWS_AS(early->rows(), error);
     CHECK_THROWS_AS(++early, error);
     CHECK_THROWS_AS(early++, error);
     CHECK_THROWS_AS(static_cast<void>(copy == batches.end()), error);
-    CHECK(late->targets[0] == 0); // undisturbed
+    CHECK(late->targets[0] == 0); // the new pass is not affected
     ++late;
     CHECK(late->targets[0] == 8);
   }
@@ -413,7 +413,7 @@ TEST_CASE("batches of several inputs take apart into all of them and the targets
     CHECK(batches.begin()->rows() == 4);
   }
   for (const auto& [numbers, tokens, labels] : loader{data, sequential_sampler{}, batch<9>{}})
-    CHECK(tokens[8] == 8); // and without a transform
+    CHECK(tokens[8] == 8); // without a transform too
 }
 
 TEST_CASE("the ranks of an epoch read every sample once") {
@@ -432,7 +432,7 @@ TEST_CASE("a transform changes a sample alike on every rank, and otherwise in ev
   std::set<std::vector<double>> seen;
   for (int epoch = 0; epoch < 40; ++epoch) {
     const auto one = all_of(loader{data, sampler{place{0, 2}, epoch}, batch<2>{}, shift});
-    CHECK(one == all_of(loader{data, sampler{place{1, 2}, epoch}, batch<1>{}, shift})); // filled up by the same sample
+    CHECK(one == all_of(loader{data, sampler{place{1, 2}, epoch}, batch<1>{}, shift})); // padded with the same sample
     seen.insert(one);
   }
   CHECK(seen.size() > 5);
@@ -450,10 +450,10 @@ TEST_CASE("what the dataset throws comes out where its batch would have") {
     };
     CHECK_THROWS_WITH_AS(walk(), "sample is broken", std::out_of_range);
     CHECK(rows == 6);
-    CHECK_THROWS_AS(walk(), std::out_of_range); // again, from the beginning
+    CHECK_THROWS_AS(walk(), std::out_of_range); // the second pass begins at the first batch
     CHECK(rows == 12);
     data.broken = 0;
-    CHECK_THROWS_AS(walk(), std::out_of_range); // at begin()
+    CHECK_THROWS_AS(walk(), std::out_of_range); // thrown by begin()
     data.broken = 99;
     CHECK_NOTHROW(walk());
     CHECK(rows == 22);
@@ -461,7 +461,7 @@ TEST_CASE("what the dataset throws comes out where its batch would have") {
 }
 
 TEST_CASE("leaving the loop early stops the thread soon") {
-  const counted data{.samples = 4'000'000, .pause = 1ms}; // all of one loader would take an hour: a test that hangs
+  const counted data{.samples = 4'000'000, .pause = 1ms}; // a full pass would take an hour, so the test would time out
   for (int round = 0; round < 3; ++round)
     for (const auto& [inputs, labels] : loader{data, sequential_sampler{}, batch<5>{}, {.prefetch = 8}}) {
       CHECK(labels[0] == 0);

@@ -10,7 +10,7 @@ namespace loader_options_tests {
 
 using namespace cairn;
 
-// What a program relies on that names no option: the last batch is read, and no wait is without an end.
+// The defaults that programs rely on: the last batch is read, and every wait ends.
 TEST_CASE("a loader's options are those of torch's DataLoader where a program names none, with a deadline") {
   constexpr loader_options given{};
   CHECK(given.rows == 0);

@@ -22,7 +22,7 @@ TEST_CASE("make_folder: it makes what is missing, and leaves what is there") {
   detail::make_folder_of(here.path / "a/d/file.csv");
   CHECK(std::filesystem::is_directory(here.path / "a/d"));
   CHECK(!std::filesystem::exists(here.path / "a/d/file.csv"));
-  detail::make_folder_of("file.csv"); // in the folder where the program runs
+  detail::make_folder_of("file.csv"); // in the current folder, so there is none to make
 }
 
 TEST_CASE("make_folder: a new folder's name is safe in the folder above it, and what was there is left alone") {

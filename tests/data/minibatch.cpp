@@ -57,7 +57,7 @@ TEST_CASE("a batch larger than the memory is an error that says how large, and n
   constexpr std::size_t half = std::size_t{1} << 32;
   refused(1, {std::numeric_limits<std::size_t>::max() / 4}, "one of 1 samples of shape (4611686018427387903), more bytes");
   refused(64, {half, half}, "one of 64 samples of shape (4294967296, 4294967296), more bytes than can be counted");
-  // The product would be 0.
+  // The product would wrap to 0.
   refused(half, {half}, "found one of 4294967296 samples of shape (4294967296), more bytes");
   refused(half, {256, 1}, "samples of shape (256, 1), 4398046511104 bytes; check the dataset's shapes");
   CHECK(buffer(half, {shape{half, 0}}, 0).view(2).inputs.empty());

@@ -43,7 +43,7 @@ TEST_CASE("npy: the bytes of a file are those that numpy writes") {
   const std::string path = here.path / "a.npy";
   const std::vector<float> numbers{1, 2, 3, 4, 5, 6};
   write_npy(path, numbers, {2, 3});
-  // numpy.save of the same array: 128 bytes of header, of which the last is a line feed.
+  // The bytes of numpy.save for the same array: 128 bytes of header, the last of them a line feed.
   const std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   CHECK(contents(path) == header_of(text + std::string(117 - text.size(), ' ') + "\n") + bytes_of(numbers));
   const auto read = read_npy<float>(path);
@@ -62,7 +62,7 @@ TEST_CASE("npy: the bytes of a file are those that numpy writes") {
   CHECK(read_npy<std::int64_t>(path).extents == std::vector<std::size_t>{0, 4});
   CHECK_THROWS_WITH_AS(write_npy(path, numbers, {2, 2}), "write_npy: expected 4 numbers for the shape (2, 2), found 6",
                        input_error);
-  // 2^64 elements would be counted as none.
+  // 2^64 elements would wrap to 0.
   CHECK_THROWS_WITH_AS(write_npy(path, std::vector<float>{}, {std::size_t{1} << 32, std::size_t{1} << 32}),
                        "write_npy: expected extents whose product fits 64 bits, found more", input_error);
 }

@@ -32,7 +32,7 @@ TEST_CASE("permute names every index once") {
   }
 }
 
-// The order is part of what makes a run repeatable on another machine: it must never change by accident.
+// Runs are reproducible on other machines only if this order never changes by accident.
 TEST_CASE("permute gives the same order everywhere and for ever") {
   CHECK(permutation(10, 7, 0) == std::vector<std::size_t>{9, 7, 6, 0, 4, 5, 8, 2, 3, 1});
   CHECK(permutation(10, 7, 1) == std::vector<std::size_t>{5, 9, 2, 3, 0, 4, 8, 1, 7, 6});

@@ -24,7 +24,7 @@ TEST_CASE("a prefetcher hands things over in order and never fills a slot that i
     for (std::size_t index = 0; index < 50; ++index) {
       const std::size_t slot = made.next();
       CHECK(slots[slot] == 100 + index);
-      if (index % 10 == 0) std::this_thread::sleep_for(1ms); // time for the thread to run into a held slot
+      if (index % 10 == 0) std::this_thread::sleep_for(1ms); // time for the thread to reach a held slot
       CHECK(slots[slot] == 100 + index);
     }
   }
@@ -36,7 +36,7 @@ TEST_CASE("a prefetcher goes no further ahead than it may") {
   three.start(1000);
   three.next();
   std::this_thread::sleep_for(20ms);
-  CHECK(made.load() <= 4); // the one that is held, and three
+  CHECK(made.load() <= 4); // the one that is held, and three ahead
   three.next();
   std::this_thread::sleep_for(20ms);
   CHECK(made.load() <= 5);
@@ -52,7 +52,7 @@ TEST_CASE("what making threw comes out in its turn") {
     for (int i = 0; i < 3; ++i) CHECK_NOTHROW(made.next());
     CHECK_THROWS_WITH_AS(made.next(), "number three", std::runtime_error);
     made.cancel();
-    made.start(2); // and it may be begun again
+    made.start(2); // it can be started again
     CHECK_NOTHROW(made.next());
     CHECK_NOTHROW(made.next());
   }

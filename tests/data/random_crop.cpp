@@ -19,7 +19,7 @@ static_assert(sample_transform<random_crop, float> && sample_transform<random_cr
 
 namespace {
 
-// By the definition: the image with a margin of fill pixels, and the part of its own extents from (top, left) on.
+// Crops by the definition: adds a margin of fill pixels, then takes the part of the image's extents from (top, left) on.
 std::vector<float> cropped(const std::vector<float>& image, const shape& extents, std::size_t padding, std::size_t top,
                            std::size_t left, const std::vector<float>& fill) {
   const std::size_t height = extents[0], width = extents[1], channels = extents[2];

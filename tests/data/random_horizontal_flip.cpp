@@ -61,7 +61,7 @@ TEST_CASE("random_horizontal_flip comes as often as its probability says, and th
   CHECK(flips(1) == 1000);
   CHECK(flips(0.5) > 420); // 500 expected, with a standard deviation of 16
   CHECK(flips(0.5) < 580);
-  CHECK(flips(0.1) > 50); // 100, and 9.5
+  CHECK(flips(0.1) > 50); // 100 expected, with a standard deviation of 9.5
   CHECK(flips(0.1) < 150);
 }
 

@@ -18,7 +18,7 @@ static_assert(sample_transform<random_shift, float>);
 
 namespace {
 
-// The image moved by the definition, into other memory.
+// Returns a copy of the image that is moved by the definition.
 std::vector<float> moved(const std::vector<float>& image, std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t channels,
                          std::ptrdiff_t down, std::ptrdiff_t right, float fill) {
   std::vector<float> result(image.size(), fill);

@@ -27,14 +27,14 @@ using namespace cairn;
 
 namespace {
 
-// A file of a header and so many bytes behind it.
+// A file with this header, followed by `bytes` zero bytes.
 std::string file_of(const std::string& header, std::size_t bytes) {
   std::string out(8, '\0');
   for (std::size_t i = 0; i < 8; ++i) out[i] = static_cast<char>(header.size() >> (8 * i) & 0xFFU);
   return out + header + std::string(bytes, '\0');
 }
 
-// What reading these bytes says; empty if they are right.
+// Returns the error of reading these bytes, or "" if they are right.
 std::string said_of(const std::string& bytes) {
   return file_fault(bytes, [](const std::string& path) { const safetensors_file read(path); });
 }
@@ -53,7 +53,7 @@ TEST_CASE("safetensors: the bytes of a file are those that the format's own libr
   const std::vector<float> b{1, 2, 3, 4, 5, 6};
   const std::vector<double> a{0.5};
   const std::vector<std::int32_t> tokens{7, -1};
-  // By Python: safetensors.numpy.save({"b": float32 (2, 3), "a": float64 (), "tokens": int32 (2,)}, {"made by": "a \"test\""})
+  // In Python: safetensors.numpy.save({"b": float32 (2, 3), "a": float64 (), "tokens": int32 (2,)}, {"made by": "a \"test\""})
   write_safetensors(path,
                     {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
                     {{"made by", "a \"test\""}});
@@ -100,7 +100,7 @@ TEST_CASE("safetensors: half precision is read, every one of its numbers") {
   std::vector<double> half(65536), brain(65536);
   read.read<double>(*read.find("half"), half);
   read.read<double>(*read.find("brain"), brain);
-  // A number is its fraction times a power of two, by the definition of both formats.
+  // Both formats define an element as its fraction times a power of two.
   const auto by_definition = [](std::size_t i, int fraction_bits, int bias, int largest) {
     const int exponent = static_cast<int>(i % 32768) >> fraction_bits;
     const auto fraction = static_cast<double>(i % (std::size_t{1} << fraction_bits)) / (1 << fraction_bits);
@@ -222,7 +222,7 @@ TEST_CASE("safetensors: memory that runs out anywhere is std::bad_alloc, and the
     return out.replace(out.find(from), from.size(), to);
   };
   for (const bool stays_out : {false, true}) {
-    // f() behind every number of allocations, until it needs no more; gives how many it needs.
+    // Runs f() with memory for 0, 1, 2, ... allocations until it succeeds. Returns the number it needs.
     const auto at_every = [&](const auto& f) {
       for (std::size_t behind = 0;; ++behind) {
         bool is_told = false;
@@ -305,7 +305,7 @@ TEST_CASE("safetensors: a header takes memory by its bytes, whatever is in it") 
       }
     });
     CHECK(is_right == (i == 2 || i == 3 || i == 5));
-    CHECK(most >= headers[i].size()); // it is measured
+    CHECK(most >= headers[i].size()); // the measurement works
     CHECK(most < 20 * headers[i].size());
   }
 }
@@ -323,7 +323,7 @@ TEST_CASE("safetensors: every file that is cut off, or has one bit turned in its
     write_file_atomically(other, turned);
     try {
       safetensors_file read(other);
-      for (const safetensors_entry& e : read.entries()) { // another name, type or shape of as many bytes
+      for (const safetensors_entry& e : read.entries()) { // another name, type or shape with as many bytes
         CHECK(e.end - e.begin <= 16);
         std::vector<float> to(static_cast<std::size_t>(e.end - e.begin) / 4);
         if (e.type == "F32") read.read<float>(e, to);

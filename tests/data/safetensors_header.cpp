@@ -74,7 +74,7 @@ TEST_CASE("safetensors_header: what is no tensor is refused") {
           "write_safetensors: expected UTF-8 as the name of a tensor, found byte 255 at place 0 of '...'");
   const safetensors_source most{"w", "F32", std::vector<std::uint64_t>(64, 1), bytes};
   CHECK_NOTHROW(safetensors_header(std::span(&most, 1), {}));
-  // The same name with other types, which are not beside each other.
+  // The same name with different types, not next to each other.
   const std::vector<safetensors_source> two{{"w", "F32", {1}, bytes}, {"v", "F32", {1}, bytes}, {"w", "U8", {4}, bytes}};
   CHECK_THROWS_WITH_AS(safetensors_header(two, {}), "write_safetensors: 'w' is a name that is taken", input_error);
   CHECK_THROWS_WITH_AS(safetensors_header({}, {{"\xC3", "x"}}), doctest::Contains("expected UTF-8 as a name of metadata"),

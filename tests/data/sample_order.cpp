@@ -24,7 +24,7 @@ struct backwards { // a user's own
 struct unfinished {
   std::size_t count(std::size_t samples) const { return samples; }
 };
-struct of_every_epoch : backwards { // as it was written before an order was told the epoch
+struct of_every_epoch : backwards { // the former signature of an order, without the epoch
   void order(std::size_t samples, std::vector<std::size_t>& indices) const { backwards::order(samples, 0, indices); }
 };
 struct from_seven : backwards {

@@ -14,7 +14,7 @@ TEST_CASE("sequential_sampler reads everything from the first to the last") {
   CHECK(order.count(4) == 4);
   CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3});
   order.order(4, 3, indices);
-  CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3}); // in every epoch
+  CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3}); // the same in every epoch
   order.order(0, 0, indices);
   CHECK(indices.empty());
 }

@@ -18,7 +18,7 @@ using detail::share_of_steps;
 
 namespace {
 
-// The number of a job of so many ranks, whose samplers share the samples.
+// Returns the sum of the shares of all ranks of a job, whose samplers divide the samples.
 std::uint64_t job(std::size_t ranks, std::size_t micro_batches, std::size_t rows, std::size_t samples,
                   sampler_options options = {}, bool drop_last = false, std::uint64_t facts = 7) {
   std::uint64_t sum = 0;
@@ -37,9 +37,9 @@ TEST_CASE("step_samples: ranks and micro-batches may be exchanged where steps se
     CHECK(job(4, 1, 4, samples) == job(1, 4, 4, samples));
     CHECK(job(4, 1, 4, samples) == job(2, 2, 4, samples));
   }
-  CHECK(job(4, 1, 4, 44) == job(1, 4, 4, 44)); // four batches of three in the last step, and three of four
-  CHECK(job(4, 1, 4, 44) != job(2, 2, 4, 44)); // two of four and two of two
-  // The last step of 40 has fewer micro-batches on two ranks, and as few on one.
+  CHECK(job(4, 1, 4, 44) == job(1, 4, 4, 44)); // the last step: four batches of three, or three of four
+  CHECK(job(4, 1, 4, 44) != job(2, 2, 4, 44)); // the last step: two of four and two of two
+  // With 40 samples, the last step has one micro-batch on each of two ranks, or two on a single rank.
   CHECK(job(2, 2, 4, 40) == job(1, 4, 4, 40));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("step_samples: whatever changes what a step sees changes the number") 
   CHECK(job(1, 4, 4, 48, {.seed = 1}) != own); // another order
   CHECK(job(1, 4, 4, 48, {.shuffle = false}) != own);
   CHECK(job(1, 4, 4, 600) != own);              // another dataset
-  CHECK(job(1, 4, 4, 48, {}, false, 8) != own); // which says so in other facts
+  CHECK(job(1, 4, 4, 48, {}, false, 8) != own); // a dataset with other `facts`
   CHECK(job(4, 1, 4, 46) != job(1, 4, 4, 46));  // four ranks read two samples twice
   CHECK(job(4, 1, 4, 46, {.drop_last = true}) != job(1, 4, 4, 46));
   CHECK(job(2, 2, 4, 42) != job(1, 4, 4, 42)); // a small last batch counts as much as a full one

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program asks of the system when it writes files: open, fsync and rename of this thread are recorded while a recording
-// lives. Weak, as several files of a program include this.
+// Records the system calls that write files: open, fsync and rename of this thread while a recording lives. The functions are
+// weak, as several files of a program include this.
 #pragma once
 
 #include <cstdarg>
@@ -18,9 +18,9 @@
 namespace testing {
 
 struct system_call {
-  std::string name, path, to; // to: of a rename
-  int flags = 0;              // of an open
-  std::size_t bytes = 0;      // of an fsync: that the file had then
+  std::string name, path, to; // to: the new name in a rename
+  int flags = 0;              // for open
+  std::size_t bytes = 0;      // for fsync: the size of the file at that moment
 };
 
 class recording {
@@ -34,14 +34,14 @@ public:
   ~recording() { now = nullptr; }
 
   const std::vector<system_call>& calls() const { return calls_; }
-  // Of the first call from `begin` on that is one of these; their number if there is none.
+  // Returns the index of the first call from `begin` on for which is(call) holds, or the number of calls.
   template <class Is>
   std::size_t first(Is&& is, std::size_t begin = 0) const {
     while (begin < calls_.size() && !is(calls_[begin])) ++begin;
     return begin;
   }
 
-  // The hooks; what they do themselves is not recorded.
+  // For the replaced functions. Calls that before_open() makes are not recorded.
   static inline constinit thread_local recording* now = nullptr;
   void add(system_call call) {
     now = nullptr;

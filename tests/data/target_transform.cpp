@@ -38,7 +38,7 @@ TEST_CASE("target_transform: labels 5 ... 9 become 0 ... 4, whatever reads them"
   const subset letters(whole, {5, 6, 7, 8, 9});
   const target_transform from_zero{letters, minus_five};
   static_assert(dataset<std::remove_cvref_t<decltype(from_zero)>>);
-  static_assert(std::is_same_v<decltype(from_zero)::target_type, int>); // a byte less 5 is an int
+  static_assert(std::is_same_v<decltype(from_zero)::target_type, int>); // a byte minus 5 is an int
   CHECK(from_zero.size() == 5);
   CHECK(from_zero.targets_per_sample() == 1);
   CHECK(from_zero.sample_shape() == shape{2});
@@ -49,7 +49,7 @@ TEST_CASE("target_transform: labels 5 ... 9 become 0 ... 4, whatever reads them"
     for (std::size_t row = 0; row < x.rows(); ++row) inputs.push_back(x.row(row)[0]);
   }
   CHECK(labels == std::vector<int>{0, 1, 2, 3, 4});
-  CHECK(inputs == std::vector<float>{5, 6, 7, 8, 9}); // inputs are as they were
+  CHECK(inputs == std::vector<float>{5, 6, 7, 8, 9}); // inputs are unchanged
   const auto parts = random_split(from_zero, {0.6, 0.4}, seed{1});
   CHECK(parts[0].size() + parts[1].size() == 5);
 }

@@ -59,7 +59,7 @@ TEST_CASE("view_dataset reads the user's memory without a copy") {
   CHECK(data.inputs().data() == inputs.data());
   CHECK(data.size() == 2);
   CHECK(data.targets_per_sample() == 1);
-  inputs[3] = 40; // seen, as nothing was copied
+  inputs[3] = 40; // visible, as nothing was copied
   std::array<float, 2> input{};
   std::array<int, 1> target{};
   data.read(1, input, target);

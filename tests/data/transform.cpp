@@ -44,7 +44,7 @@ TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
       }
   CHECK(seen.size() == keys);
   static_assert(detail::sample_key(3, 2, 1) == detail::sample_key(3, 2, 1));
-  static_assert(detail::sample_key(3, 2, 1).seed != 3); // what a layer draws with the same seed is something else
+  static_assert(detail::sample_key(3, 2, 1).seed != 3); // a layer with the same seed draws other numbers
 }
 
 } // namespace transform_tests

@@ -23,7 +23,7 @@ TEST_CASE("cores: there is one at least, and no more than the machine has") {
 TEST_CASE("cores: a thread that is bound to one core may use one") {
   std::size_t found = 0;
   int bound = -1;
-  std::thread([&] { // its affinity ends with it
+  std::thread([&] { // the affinity ends with the thread
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -47,7 +47,7 @@ TEST_CASE("cores: ranks that are bound to cores share only those that they have 
   };
   const std::vector all{cores({0, 1}), cores({2, 3}), cores({2, 3}), cores({3, 900})};
   CHECK(all[0].shared_by(all) == 1);
-  CHECK(all[1].shared_by(all) == 3); // core 3
+  CHECK(all[1].shared_by(all) == 3); // core 3 is in three sets
   CHECK(all[3].shared_by(all) == 3);
   CHECK(cores({}).shared_by(all) == 1);
   detail::core_set unknown;

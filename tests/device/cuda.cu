@@ -35,7 +35,7 @@ struct sum_and_greatest {
     team.each(2, [&](std::size_t i) { (i == 0 ? sums : greatest)[row] = i == 0 ? sum : most; });
   }
 };
-// Lists, of every row and column, the numbers below `count` that the row + 2 divides.
+// Lists, for every row and column, the multiples of row + 2 below `count`.
 struct list_multiples {
   std::uint32_t columns, count;
   std::uint32_t* lists; // (rows, columns, count)
@@ -52,7 +52,7 @@ struct list_multiples {
   }
 };
 
-// In the order that team's comment tells.
+// Adds in the order that the comment of `team` describes.
 float sum_of_team(const float* x, std::size_t count, std::size_t threads) {
   std::vector<float> own(threads, 0.0F);
   for (std::size_t i = 0; i < count; ++i) own[i % threads] += x[i];
@@ -100,7 +100,7 @@ TEST_CASE("cuda: one queue waits for another, and the host asks") {
   auto* const numbers = reinterpret_cast<float*>(from.data());
   for (std::size_t i = 0; i < 5000; ++i) numbers[i] = static_cast<float>(i);
   cuda::event last;
-  for (int round = 0; round < 100; ++round) { // more than there are places in the ring
+  for (int round = 0; round < 100; ++round) { // more than the places in the ring
     upload(gpu.transfers(), 5000, there.data(), static_cast<const float*>(numbers));
     gpu.compute().wait(gpu.transfers().record());
     download(gpu.compute(), 5000, reinterpret_cast<float*>(to.data()), static_cast<const float*>(there.data()));
@@ -109,7 +109,7 @@ TEST_CASE("cuda: one queue waits for another, and the host asks") {
   }
   while (!gpu.compute().reached(last)) {
   }
-  CHECK(cudaPeekAtLastError() == cudaSuccess); // who starts a kernel of his own asks for it: that the host has waited is no error
+  CHECK(cudaPeekAtLastError() == cudaSuccess); // polling leaves no error for users' kernel launches to find
   CHECK(reinterpret_cast<const float*>(to.data())[4999] == 4999);
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("cuda: kernels reach every index once, and teams add in an order that 
 }
 
 TEST_CASE("cuda: all threads of a team find the same, in order, whether they have something to do with it or not") {
-  constexpr std::uint32_t rows = 5, columns = 300; // which 32 and 256 do not divide; 4 teams of 32 are a block
+  constexpr std::uint32_t rows = 5, columns = 300; // neither is a multiple of 32; 4 teams of 32 are a block
   for (const std::uint32_t count : {0U, 1U, 32U, 77U})
     for (const std::size_t length : {32U, 512U}) {
       const testing::on_gpu<std::uint32_t> lists(std::vector<std::uint32_t>(rows * columns * count, 7), 0);

@@ -10,7 +10,7 @@ namespace device_tests {
 
 namespace {
 
-// The smallest device, which counts what is put on its queue.
+// The smallest device. It counts what is put on its queue.
 struct counting_device {
   struct event {
     int place = 0;
@@ -47,7 +47,7 @@ struct without_events : counting_device {
   queue& transfers() { return line; }
 };
 
-// Of which the host cannot learn whether something is done.
+// A device whose queue cannot report to the host what is done.
 struct without_an_end : counting_device {
   using counting_device::counting_device;
   struct queue {

@@ -17,7 +17,7 @@ namespace {
 
 std::uintptr_t number(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-// What Linux says of the mapping that has this address: " hg" where huge pages were asked for.
+// Returns Linux's flags of the mapping with this address: they contain " hg" if huge pages were requested.
 std::string flags_of(const void* p) {
   std::ifstream maps("/proc/self/smaps");
   bool inside = false;

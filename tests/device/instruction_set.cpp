@@ -35,7 +35,7 @@ TEST_CASE("instruction_set: what the system says of this processor, at most what
     if (std::string(lowered) == "plain") wanted = instruction_set::plain;
     if (std::string(lowered) == "avx2") wanted = std::min(wanted, instruction_set::avx2);
   }
-  if (CAIRN_X86 && flags.empty()) return; // another system, which has no such file
+  if (CAIRN_X86 && flags.empty()) return; // another system, without this file
   CHECK(widest_instruction_set() == wanted);
 }
 
@@ -54,12 +54,12 @@ TEST_CASE("instruction_set: CAIRN_ISA lowers it and never raises it, and a word 
   }
 }
 
-// Asked once, the set of this process stands; another process makes its own.
+// A process determines its instruction set once, so the next test case runs this one in processes of their own.
 TEST_CASE("instruction_set: a cpu of this process") { CHECK(cpu::queue{2}.threads() == 2); }
 TEST_CASE("instruction_set: with a wrong CAIRN_ISA no queue of a cpu is made") {
   std::error_code none;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (none) return; // a system that does not tell
+  if (none) return; // a system without /proc/self/exe
   for (const bool is_wrong : {true, false}) {
     const std::string word = is_wrong ? "avx-2" : "plain";
     std::FILE* const said = popen(

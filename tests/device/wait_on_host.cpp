@@ -11,7 +11,7 @@ using namespace cairn;
 
 namespace {
 
-// A queue whose event is reached when it was asked so often.
+// A queue whose event is reached at the `needed`-th query.
 struct slow {
   int asked = 0;
   int needed = 0;

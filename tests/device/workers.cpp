@@ -46,7 +46,7 @@ TEST_CASE("workers: every part is done once, in each of many jobs") {
 
 TEST_CASE("workers: what a part wrote is seen when run is back, and after a pause too") {
   cairn::detail::workers workers(2);
-  std::vector<int> written(16, 0); // no atomics: the end of a job must order this
+  std::vector<int> written(16, 0); // no atomics: the end of a job must order these writes
   for (int job = 1; job <= 20; ++job) {
     if (job % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2)); // long enough to fall asleep
     workers.run(

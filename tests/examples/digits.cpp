@@ -21,7 +21,7 @@ std::span<const std::uint8_t> image(const image_dataset<float>& data, std::size_
   return data.pixels().subspan(index * 784, 784);
 }
 
-// Share of the test images whose nearest point has the right label; a point is an image or a digit's mean.
+// The share of test images whose nearest point has the right label; a point is an image or a digit's mean.
 template <class Points, class Label>
 double nearest(const image_dataset<float>& test, const Points& points, std::size_t count, Label label) {
   std::size_t right = 0;
@@ -74,8 +74,8 @@ TEST_CASE("generated_digits depends on the seed alone, and an image not on how m
   CHECK_FALSE(std::ranges::equal(first.train.pixels(), other.train.pixels()));
 }
 
-// Between a task that anything solves and one that nothing does: the mean image of each digit is a bad guess, the
-// nearest of some thousand images a better one. (A network with one hidden layer of 256 gets 98 % of 9000 images.)
+// The task is neither trivial nor impossible: the mean image of each digit is a bad guess, the nearest of some thousand images a
+// better one. (A network with one hidden layer of 256 gets 98 % of 9000 images.)
 TEST_CASE("generated digits are a task: not too easy, and learnable") {
   const auto digits = generated_digits({.train = 3000, .test = 200});
   std::array<std::array<std::int64_t, 784>, 10> means{};

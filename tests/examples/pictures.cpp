@@ -74,9 +74,9 @@ TEST_CASE("the five outlines have their middle inside or, of a ring, not, and en
   CHECK(drawing::outside(outline::cross, 0.6, 0.6) > 0);
 }
 
-// The nearest of some hundred pictures does not say much about a label: it takes filters that find a shape
-// wherever it is. (Of 9000 pictures, in 3 to 10 epochs, a linear classifier gets 37 %, a network with one hidden layer of 256
-// 55 %, one of four convolutions with BatchNorm and 16 to 64 channels 89 %.)
+// The nearest of some hundred pictures says little about a label: that takes filters that find a shape wherever it is. (Of 9000
+// pictures, in 3 to 10 epochs, a linear classifier gets 37 %, a network with one hidden layer of 256 55 %, one of four
+// convolutions with BatchNorm and 16 to 64 channels 89 %.)
 TEST_CASE("generated pictures are a task: no guess by pixels gets far") {
   const auto pictures = generated_pictures({.train = 600, .test = 100});
   std::size_t right = 0;

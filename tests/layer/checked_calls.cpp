@@ -10,7 +10,7 @@ using namespace cairn;
 
 namespace {
 
-// For one element type only, and with a backward that wants more than it is given.
+// A layer for one element type only, whose backward wants more than it is given.
 struct halfway {
   static void forward(cpu::queue&, const forward_call<float>&) {}
   static void backward(cpu::queue&, const backward_call<float>&, int) {}

@@ -23,7 +23,7 @@ static_assert(growth::buffers(given{{5, 3, 7}})[0].name == "norm2.running_mean")
 
 namespace {
 
-// With the gradient of its map in memory that it may write to, as a block has it.
+// Gives the layer the gradient of its map in memory that it may write to, as a block does.
 template <class L>
 struct with_own_gradient : L {
   static constexpr tensor_list workspace(const arguments& in, pass why) {

@@ -8,7 +8,7 @@ namespace dense_half_tests {
 using namespace cairn;
 using detail::dense_half;
 
-// A map and its own statistics, and nothing else.
+// It accepts a map and its own statistics only.
 static_assert(dense_half::accepts(given{{4, 2, 6}, dense_half::statistics_of(6)}));
 static_assert(!dense_half::accepts(given{{4, 2, 6}, dense_half::statistics_of(5)}));
 static_assert(!dense_half::accepts(given{{8, 6}, dense_half::statistics_of(6)}));

@@ -15,7 +15,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Says only what a layer must.
+// A layer with the required members only.
 struct Silent {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
@@ -53,7 +53,7 @@ TEST_CASE("describe: what a layer leaves unsaid is nothing, but its work: an ope
   static_assert(!s.fuses && s.as_activation == 0 && s.parameter_block == 0 && s.state_block == 0);
   static_assert(s.forward_flops == 15 && s.backward_flops == 15 && s.input_gradient_flops == 15);
   static_assert(!silent.facts.adds && !silent.facts.strided && silent.facts.parameter_count == 0);
-  CHECK(!of<Silent>({token}).made.accepts); // a layer says so if it takes anything else than real tensors
+  CHECK(!of<Silent>({token}).made.accepts); // a layer that takes other tensors than real ones must say so
 }
 
 TEST_CASE("describe: a layer as a stage") {
@@ -92,14 +92,14 @@ TEST_CASE("describe: what a layer does not accept") {
 
 TEST_CASE("describe: which inputs have a gradient") {
   static_assert(of<testing::Split>(two).made.uses(0b010) == 0b01);
-  static_assert(of<testing::Split>(two).made.uses(0b110) == 0b11); // the last goes past it
+  static_assert(of<testing::Split>(two).made.uses(0b110) == 0b11); // the last tensor goes past it
   static_assert(of<testing::GatedPair>(three).made.uses(0b1) == 0b11);
   static_assert(of<testing::First>(three).made.uses(0b1) == 0b1);
   static_assert(of<testing::Swap>(three).made.uses(0b10) == 0b1);
   static_assert(of<testing::Mix>({{4}, {4}, {4}}).made.uses(0b1) == 0b11);
   static_assert(of<testing::Mix>({{4}, {4}, {4}}).made.uses(0b100) == 0b100);
   CHECK(of<testing::Swap>({{4}, token.constant()}).made.accepts == false);
-  CHECK(of<testing::Swap>({{4}, tensor{4}.constant()}).made.uses(0b11) == 0b1); // a constant has none
+  CHECK(of<testing::Swap>({{4}, tensor{4}.constant()}).made.uses(0b11) == 0b1); // a constant has no gradient
 }
 
 TEST_CASE("describe: a layer of several tensors as a stage") {

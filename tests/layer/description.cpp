@@ -27,7 +27,7 @@ TEST_CASE("scale: bytes of a list") {
 }
 
 TEST_CASE("description: what goes past an element, and what has a gradient before it") {
-  constexpr detail::description sum = [] { // of two tensors one
+  constexpr detail::description sum = [] { // makes one tensor of two
     detail::description d{.accepts = true, .takes = 2};
     d.after.push_back({16});
     d.depends[0] = 0b11;

@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("elementwise_layer: NaN stays visible", Function, relu, gelu,
   CHECK(std::isnan(x));
 }
 
-// Measured with PyTorch 2.15: threshold_backward gives 0 where x <= 0, whatever the gradient is, and else the gradient.
+// Measured with PyTorch 2.15: threshold_backward gives 0 where x <= 0, whatever the gradient is, and elsewhere the gradient.
 TEST_CASE_TEMPLATE("ReLU: NaN and infinity go forward and back as in PyTorch", T, float, double) {
   constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
   cpu device;

@@ -55,8 +55,8 @@ double distance_from_torch(const std::string& name, const tensor& tokens_of_samp
 
 using Padded = Embedding<7, 3, padding_idx<2>>;
 
-// The function whose derivatives a layer with padding has: the row of that token counts as a constant. What comes out for the
-// token is not read from the weight, so that a difference of the row changes nothing.
+// The function whose derivatives a layer with padding has: the padding token's row counts as a constant. The output for this
+// token is not read from the weight, so a change of the row has no effect.
 template <class Layer, std::int32_t Token>
 struct Held : Layer {
   template <class Queue, class T>
@@ -68,12 +68,12 @@ struct Held : Layer {
   }
 };
 
-// The gradients of two micro-batches whose tokens are padding among others, compared with quotients of differences.
+// Returns the gradients of two micro-batches with padding among their tokens, compared with difference quotients.
 template <class Model>
 std::vector<double> padded_gradients() {
   trainer<Model, CrossEntropyLoss, SGD, batch<3>, double> t{SGD{.learning_rate = 0.1}, {.seed = 3}};
   std::size_t row = 0;
-  t.for_each([&](const named_parameter<double>& p) { // as a program may load it: not 0, so that it is felt
+  t.for_each([&](const named_parameter<double>& p) { // not 0, as a program may load it, so that it has an effect
     if (p.numbers.size() == 7 * 3 && ++row == 1) std::fill_n(p.numbers.begin() + 2 * 3, 3, 0.25);
   });
   REQUIRE(row == 1);
@@ -90,7 +90,7 @@ std::vector<double> padded_gradients() {
       const double quotient = quotients.at(all.size());
       if (table && i / 3 == 2) {
         CHECK(p.numbers[i] == 0);
-        CHECK(quotient != 0); // it is read, and does not learn
+        CHECK(quotient != 0); // it is read, but does not learn
       } else CHECK(p.numbers[i] == doctest::Approx(quotient).epsilon(1e-6).scale(1e-3));
       all.push_back(p.numbers[i]);
     }
@@ -116,13 +116,13 @@ TEST_CASE("Embedding: gradients") {
 }
 
 TEST_CASE("Embedding: gradients with a token that is padding, as if its row were constant") {
-  const tensor eight = tensor{8}.of(element::int32); // 0, 1 and 2, each of them
+  const tensor eight = tensor{8}.of(element::int32); // has each of the tokens 0, 1 and 2
   CHECK(gradient_fault<Held<Embedding<5, 3, padding_idx<0>>, 0>>({words}) == "");
   CHECK(gradient_fault<Held<Embedding<5, 3, padding_idx<2>>, 2>>({eight}) == "");
   CHECK(gradient_fault<Held<Embedding<4, 19, padding_idx<1>>, 1>>({tensor{2, 4}.of(element::int32)}) == "");
   CHECK(gradient_fault<Held<Embedding<3, 1, padding_idx<2>>, 2>>({eight}) == "");
-  CHECK(gradient_fault<Embedding<5, 3, padding_idx<4>>>({eight}) == ""); // a padding that does not come
-  // It is found if the row learns, and if another one does not.
+  CHECK(gradient_fault<Embedding<5, 3, padding_idx<4>>>({eight}) == ""); // a padding token that does not occur
+  // The check finds a padding row that learns, and another row that does not.
   CHECK(gradient_fault<Held<Embedding<5, 3>, 2>>({eight}) != "");
   CHECK(gradient_fault<Held<Embedding<5, 3, padding_idx<1>>, 2>>({eight}) != "");
 }

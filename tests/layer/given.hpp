@@ -5,7 +5,7 @@
 
 #include <cairn/core/tensor.hpp>
 
-// What a test asks a layer about: ReLU::outputs(given{{2, 3}}).
+// The tensors that a test asks a layer about: ReLU::outputs(given{{2, 3}}).
 struct given {
   cairn::tensor_list taken;
   cairn::tensor_list constants;

@@ -114,7 +114,7 @@ struct product {
   }
 
 private:
-  // Where element i of outputs[0] lies.
+  // The index of element i in outputs[0].
   static std::size_t place(const auto& call, std::size_t i) {
     const std::size_t width = call.in(0).last();
     if (call.output_stride == 0 || Fault == fault::ignores_stride) return i;
@@ -126,7 +126,7 @@ template <fault Fault>
 std::string found() {
   return gradient_fault<product<Fault>>({{2, 2}, {2, 2}});
 }
-// Nothing if the checker finds this fault first, else what it finds.
+// Empty if the checker finds this fault first, otherwise what it finds.
 template <fault Fault>
 std::string instead_of(const char* expected) {
   const std::string text = found<Fault>();
@@ -135,7 +135,7 @@ std::string instead_of(const char* expected) {
 
 const tensor_list mask{tensor{3}.constant()};
 
-// How often each token stands before this one: integers in, a derivative by nothing but the parameter.
+// Looks up a weight for each token: it takes integers, and only the parameter has a derivative.
 struct Looked {
   static constexpr reads backward_reads = reads::input;
   static constexpr bool accepts(const arguments& in) { return in[0].type == element::int32; }

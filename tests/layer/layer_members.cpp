@@ -88,7 +88,7 @@ struct number_for_an_activation : least {
 TEST_CASE("layer_members: a right layer has each as it should be, or not at all") {
   static_assert(detail::right_layer<Linear<3, 2>> && detail::right_layer<LayerNorm<4>> && detail::right_layer<ReLU>);
   static_assert(detail::right_layer<Dropout<>> && detail::right_layer<Inputs<dims<2>, constant<3>>>);
-  static_assert(detail::right_layer<least> && detail::right_layer<last>); // of a final class only what answers is seen
+  static_assert(detail::right_layer<least> && detail::right_layer<last>); // of a final class only right members are seen
   CHECK(detail::right_layer<least>);
 }
 

@@ -22,7 +22,7 @@ using Layer = BatchNorm2d<5>;
 const tensor_list pictures{{1, 3, 5}};
 constexpr std::size_t rows = 12, sample = 15;
 
-// One layer on some of the samples: what it made, what it keeps, and its gradients.
+// The results of one layer on some of the samples: outputs, gradients and running statistics.
 template <class T>
 struct seen {
   std::vector<T> y, again, dx, dw, db, mean, variance;
@@ -33,7 +33,7 @@ std::vector<T> part(const std::vector<T>& all, std::size_t first, std::size_t la
   return {all.begin() + static_cast<std::ptrdiff_t>(first * sample), all.begin() + static_cast<std::ptrdiff_t>(last * sample)};
 }
 
-// `sums` is asked for before each pass.
+// Runs the layer on samples `first` to `last`; sums() is called before each pass.
 template <class T, class Sums>
 seen<T> run(std::size_t first, std::size_t last, const Sums& sums) {
   alone<Layer, T> whole(pictures, rows), own(pictures, last - first);
@@ -52,7 +52,7 @@ seen<T> run(std::size_t first, std::size_t last, const Sums& sums) {
   return {y.values(), again.values(), dx.values(), own.gradients.values(0), own.gradients.values(1), mean, variance};
 }
 
-// As a trainer has it, of one rank.
+// The sums over ranks of one rank, as a trainer has them.
 struct rank_of_threads {
   threads::rank& comm;
   cpu device{};
@@ -90,7 +90,7 @@ TEST_CASE_TEMPLATE("layer_sums: BatchNorm over three ranks of different numbers 
     rank_of_threads sums{comm};
     const auto r = static_cast<std::size_t>(comm.rank());
     of_rank[r] = run<T>(cuts[r], cuts[r + 1], [&] { return sums.lend(); });
-    CHECK(sums.calls == 2); // none by the recompute
+    CHECK(sums.calls == 2); // none in the recompute
   });
   seen<T> together = of_rank[0];
   for (std::size_t r = 1; r < 3; ++r) {

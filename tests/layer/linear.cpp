@@ -23,7 +23,7 @@ static_assert(Linear<4, 3>::parameters(given{{4}}).items[0].start.how == initial
 static_assert(Linear<4, 3>::parameters(given{{4}}).items[0].start.scale == 0.5 &&
               Linear<4, 3>::parameters(given{{4}}).items[1].start.scale == 0.5);
 
-// One sample of (2, 4): 2 rows of 4 x 3 products and as many sums, and 3 additions of the bias.
+// One sample of (2, 4) has 2 rows of 4 x 3 products and as many additions, and 3 additions of the bias.
 static_assert(Linear<4, 3>::flops(given{{2, 4}}).forward == 2 * (2 * 4 * 3 + 3));
 static_assert(Linear<4, 3>::flops(given{{2, 4}}).backward == 2 * (2 * 2 * 4 * 3 + 3));
 static_assert(Linear<4, 3>::flops(given{{2, 4}}).input_gradient == 2 * 2 * 4 * 3);

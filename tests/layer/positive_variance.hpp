@@ -7,8 +7,8 @@
 
 #include <cairn/layer/layer.hpp>
 
-// A layer that takes a map and its statistics, for gradient_check.hpp, whose numbers have either sign: what stands for the
-// variance v is v^2 + 1/4.
+// Wraps a layer that takes a map and its statistics for gradient_check.hpp, whose numbers have either sign: v^2 + 1/4 takes the
+// place of the variance v.
 template <class L>
 struct of_positive_variance : L {
   static constexpr cairn::tensor_list workspace(const cairn::arguments& in, cairn::pass why) {

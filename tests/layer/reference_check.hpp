@@ -9,7 +9,7 @@
 #include "../reference/values.hpp"
 #include "alone.hpp"
 
-// How far a layer's output, input gradient and parameters' gradients are from PyTorch's, at most. Its input is one tensor.
+// The largest distance of a layer's output, input gradient and parameters' gradients from PyTorch's. Its input is one tensor.
 template <cairn::layer L, class T>
 double distance_from_torch(const std::string& name, const cairn::tensor& in) {
   const auto input = reference_numbers<T>(name + "/input");

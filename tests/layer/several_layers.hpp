@@ -33,7 +33,7 @@ private:
   }
 };
 
-// y = x + p, where p is a constant of the network: what a position adds.
+// y = x + p, where p is a constant of the network that encodes positions.
 template <std::size_t Constant>
 struct Positioned {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
@@ -53,7 +53,7 @@ struct Positioned {
   }
 };
 
-// How often a layer has been asked for the gradient of an output that is used, and of one that is not.
+// How often a layer's backward found the gradient of each output used, and how often unused.
 struct gradients_seen {
   int used[2] = {};
   int unused[2] = {};
@@ -137,7 +137,7 @@ struct Swap {
   }
 };
 
-// y = a of (a, b): b is left unused.
+// y = a of (a, b); b is unused.
 struct First {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr std::size_t takes = 2;
@@ -157,8 +157,8 @@ struct First {
   }
 };
 
-// (a + b, b c, w c), feature by feature, with a parameter w, in place. It keeps b and c on a tape of its own and works by
-// way of a workspace, so that tensors that lie on each other are seen.
+// (a + b, b c, w c), feature by feature, with a parameter w, in place. It keeps b and c on a tape of its own and works by way of
+// a workspace, so that tensors that overlap are detected.
 struct Mix {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr bool in_place = true;

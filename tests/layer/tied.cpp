@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a tied layer says of itself. What it computes, and how it learns: tests/train/trainer/tied.cpp.
+// Tests of what a tied layer says of itself. For what it computes and how it learns, see tests/train/trainer/tied.cpp.
 #include <string_view>
 #include <type_traits>
 
@@ -22,7 +22,7 @@ TEST_CASE("tied: it learns what is its own, and is otherwise the layer that it t
   CHECK(std::string_view(Last::parameters(in)[0].name) == "bias");
   static_assert(Tied<Linear<8, 50, false>, Embedding<50, 8>>::parameters(in).count == 0);
   static_assert(Last::outputs(in)[0] == 50 && Last::backward_reads == reads::input && Last::fuses);
-  static_assert(!Last::skips_gradients); // it cannot stand in frozen<>: its owner's gradient is a sum
+  static_assert(!Last::skips_gradients); // it cannot be in frozen<>: its owner's gradient is a sum
 }
 
 } // namespace tied_tests

@@ -35,7 +35,7 @@ TEST_CASE("window_options: what is no option, an option given twice and a zero a
   CHECK(!given_all.has_zero);
   CHECK(options_of<>(0, all, false).has_zero);
   CHECK(options_of<stride<1, 0>>(3, all, false).has_zero);
-  CHECK(options_of<stride<1, 0>>(3, all, false).over.x.stride == 1); // so that it can go on
+  CHECK(options_of<stride<1, 0>>(3, all, false).over.x.stride == 1); // so that the checks can go on
 }
 
 TEST_CASE("window_options: a window over images of a shape") {

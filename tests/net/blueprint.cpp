@@ -32,7 +32,7 @@ template <std::size_t N, std::size_t Hidden>
 using FFNet = Sequential<Linear<100, Hidden>, ReLU, Repeat<N, Sequential<Linear<Hidden, Hidden>, ReLU>>, Linear<Hidden, 1>>;
 using Small = Sequential<Linear<100, 10>, ReLU, Linear<10, 1>>;
 
-// A hidden value of 4 samples is 4 x 16 floats.
+// A hidden value of 4 samples has 4 x 16 floats.
 constexpr std::size_t value = 4 * 16 * sizeof(float);
 using Wide = Linear<16, 16>;
 using Two = Sequential<Wide, ReLU, Wide>;
@@ -52,14 +52,14 @@ TEST_CASE("blueprint: the number of parameters") {
 }
 
 TEST_CASE("blueprint: the peak of a small network, computed by hand") {
-  // The ReLU lies on the first product. At the peak the second Linear's backward has its input, the gradient of its output
-  // (where the output was) and the gradient of its input.
+  // The ReLU's output takes the place of the first product. At the peak, the second Linear's backward has its input, the gradient
+  // of its output (in the output's place) and the gradient of its input.
   static_assert(peak_activation_bytes<Two, 4> == 3 * value);
-  // Without a second Linear only the output lives, and its gradient lies on it.
+  // Without a second Linear only the output is live, and its gradient takes its place.
   static_assert(peak_activation_bytes<Sequential<Wide>, 4> == value);
-  // Dropout reads nothing and lies on what it is made from.
+  // Dropout reads nothing and takes the place of its input.
   static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Wide>, 4> == 4 * value);
-  // Seven hidden values; at the last Linear two gradients beside them.
+  // Seven hidden values, and two gradients at the last Linear.
   static_assert(peak_activation_bytes<Eight, 4> == 9 * value);
   // Rows are rounded up to whole lines of 64 bytes: 3 x 5 floats are 60 bytes.
   static_assert(peak_activation_bytes<Sequential<Linear<5, 5>>, 3> == 64);
@@ -72,20 +72,20 @@ TEST_CASE("blueprint: a Flatten at the front costs nothing") {
   static_assert(blueprint_of<flat, 4>::evaluated::arena == blueprint_of<Two, 4>::evaluated::arena);
   static_assert(peak_activation_bytes<checkpoint<recompute_all, flat>, 4> ==
                 peak_activation_bytes<checkpoint<recompute_all, Two>, 4>);
-  // Inside a block too: its tape has what it would have without.
+  // A Flatten inside a block costs nothing either: the block's tape is the same without it.
   using inside = Sequential<Wide, checkpoint<store_all, Sequential<Flatten, Wide, ReLU, Wide>>, Wide>;
   using without = Sequential<Wide, checkpoint<store_all, Two>, Wide>;
   static_assert(blueprint_of<inside, 4>::stages[1].tape.at(4) == blueprint_of<without, 4>::stages[1].tape.at(4));
   static_assert(blueprint_of<inside, 4>::stages[1].reads_input);
-  // A block that writes its output in one product must not lie on what that product reads.
+  // A block that writes its output in one product must not take the place of what that product reads.
   static_assert(!blueprint_of<Sequential<Wide, Residual<Flatten, Wide>>, 4>::stages[1].in_place_forward);
   static_assert(blueprint_of<Sequential<Wide, Residual<Flatten, ReLU, Wide>>, 4>::stages[1].in_place_forward);
-  // Elsewhere it lies on what it is made from, if nothing else reads that.
+  // Elsewhere a Flatten takes the place of its input, if nothing else reads that.
   static_assert(peak_activation_bytes<Sequential<Wide, Flatten, Wide>, 4> == peak_activation_bytes<Sequential<Wide, Wide>, 4>);
 }
 
 TEST_CASE("blueprint: a policy costs what it says") {
-  // Nothing but the input is stored: the value that a backward reads, the one it is made from, or two gradients.
+  // Only the input is stored. Besides it there are the value that a backward reads and its input, or two gradients.
   static_assert(peak_activation_bytes<checkpoint<recompute_all, Eight>, 4> == 3 * value);
   static_assert(peak_activation_bytes<checkpoint<sqrt_n, Eight>, 4> < 7 * value);
   static_assert(peak_activation_bytes<checkpoint<every<1>, Eight>, 4> == 9 * value);
@@ -99,7 +99,7 @@ TEST_CASE("blueprint: evaluation needs two activations, however long the network
 
 TEST_CASE("blueprint: parameters lie in the order in which backward finishes them") {
   using b = blueprint_of<Sequential<Linear<4, 20>, ReLU, Residual<LayerNorm<20>, Linear<20, 20, false>>, Linear<20, 3>>, 2>;
-  // 60 + 3 floats are 64 + 16 with the padding; 400 and 20 + 20 inside the block; 80 + 20.
+  // With the padding, 60 + 3 floats take 64 + 16. Inside the block there are 400 and 20 + 20 floats, and then 80 + 20.
   static_assert(b::parameter_begin == std::array<std::size_t, 5>{80 + 400 + 64, 80 + 400 + 64, 80, 0, 80 + 400 + 64 + 80 + 32});
   static_assert(detail::pack_element<0, b::inner<2>::type>::parameter_begin == std::array<std::size_t, 3>{400, 0, 464});
   static_assert(b::tensors == 7);
@@ -120,18 +120,18 @@ TEST_CASE("blueprint: parameters lie in the order in which backward finishes the
 TEST_CASE("blueprint: two chains have the same numbers only if they are the same") {
   using base = blueprint_of<FFNet<2, 16>, 8>;
   static_assert(base::network_hash == blueprint_of<FFNet<2, 16>, 8>::network_hash);
-  // Not of the network: the policy around it and the batch.
+  // The policy around a network and the batch do not change its hash.
   static_assert(base::network_hash == blueprint_of<checkpoint<sqrt_n, FFNet<2, 16>>, 8>::network_hash);
   static_assert(base::network_hash == blueprint_of<FFNet<2, 16>, 9>::network_hash);
   static_assert(base::schedule_hash != blueprint_of<checkpoint<recompute_all, FFNet<2, 16>>, 8>::schedule_hash);
-  // Of the network: depth, width, kinds, blocks.
+  // Depth, width, kinds of layers and blocks change it.
   static_assert(base::network_hash != blueprint_of<FFNet<3, 16>, 8>::network_hash);
   static_assert(base::network_hash != blueprint_of<FFNet<2, 17>, 8>::network_hash);
   static_assert(blueprint_of<Sequential<Wide, ReLU>, 8>::network_hash !=
                 blueprint_of<Sequential<Wide, Dropout<>>, 8>::network_hash);
   static_assert(blueprint_of<Sequential<Wide, ReLU>, 8>::network_hash !=
                 blueprint_of<Sequential<Residual<Wide, ReLU>>, 8>::network_hash);
-  // Of a block inside: its layers and its policy.
+  // The layers of a block inside change the network's hash; its policy changes only the schedule's.
   using block = blueprint_of<Sequential<checkpoint<store_all, Sequential<Wide, ReLU, Wide>>>, 8>;
   using other = blueprint_of<Sequential<checkpoint<recompute_all, Sequential<Wide, ReLU, Wide>>>, 8>;
   static_assert(block::network_hash == other::network_hash);
@@ -155,7 +155,7 @@ TEST_CASE("blueprint: a stage's output has all tensors, also those that went pas
   static_assert(b::stages[1].output.at(4) == 2 * value && b::stages[2].output.at(4) == value + value / 2);
   static_assert(b::stages[3].output.at(4) == value + value / 2 && b::stages[3].in_place_backward);
   static_assert(b::whole.value_bytes(3) == value + value / 2);
-  // The block's own chain knows nothing of the tensor that goes past.
+  // The block's own chain does not see the tensor that goes past.
   using inside = detail::pack_element<0, b::inner<3>::type>;
   static_assert(inside::inputs.size() == 1 && inside::outputs.size() == 1);
 }
@@ -165,9 +165,9 @@ TEST_CASE("blueprint: the gradient of an output that is not used has no bytes") 
   using used = blueprint_of<Sequential<Wide, Split, Wide, Wide, SaysBoth, Wide>, 4>;
   static_assert(dropped::whole.value_bytes(2) == 2 * value && dropped::whole.gradient_bytes(2) == value);
   static_assert(used::whole.gradient_bytes(2) == 2 * value);
-  // Three values stay, two of them of two tensors. The most there is at once: the forward that makes the last value but
-  // one, beside the two tensors that it is made from; or, if the second has a gradient, the backward of the last Linear
-  // but one, with a gradient of two tensors on either side.
+  // Three values stay, two of them of two tensors. The most is live in the forward that makes the last value but one, beside the
+  // two tensors that it is made from; or, if the second has a gradient, in the backward of the last Linear but one, with a
+  // gradient of two tensors on either side.
   static_assert(dropped::trained::memory.arena == 5 * value + 2 * value + value);
   static_assert(used::trained::memory.arena == 5 * value + 4 * value);
   CHECK(dropped::trained::memory.bound < used::trained::memory.bound);
@@ -181,13 +181,13 @@ TEST_CASE("blueprint: a constant costs no bytes") {
 }
 
 TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that they need") {
-  // Tokens have the bytes of their integers in a network of doubles too, and no gradient.
+  // In a network of doubles tokens take the bytes of their integers too, and have no gradient.
   using tokens = blueprint_of<Sequential<Inputs<dims<16>, integers<16>>, Wide, testing::WhereEven, Wide>, 4, double>;
   static_assert(tokens::whole.value_bytes(2) == 2 * value + value && tokens::whole.gradient_bytes(2) == 2 * value);
-  // The mean over a batch is one for all samples, with a gradient.
+  // The mean over a batch is one tensor for all samples, with a gradient.
   using mean = blueprint_of<Sequential<Wide, testing::BatchMean, testing::Centered, Wide>, 4>;
   static_assert(mean::whole.value_bytes(2) == value + value / 4 && mean::whole.gradient_bytes(2) == value + value / 4);
-  // Its tape: an integer for each sample, and one sum.
+  // Its tape has an integer for each sample, and one sum.
   static_assert(mean::whole.tape_bytes(1) == 2 * alignment);
   static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
                 detail::align_up(40 * sizeof(std::int32_t)) + alignment);

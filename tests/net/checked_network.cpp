@@ -47,7 +47,7 @@ TEST_CASE("checked_network: right networks have no diagnostic") {
 TEST_CASE("checked_network: the first joint that does not fit, however deep") {
   static_assert(names<Sequential<In, ReLU, In, Same, In>, joint<2, ReLU, dims<8>, In>>);
   static_assert(names<Sequential<In, Residual<Same, checkpoint<sqrt_n, Sequential<ReLU, In>>>>, joint<1, ReLU, dims<8>, In>>);
-  // A block that does not take what it is given is itself the consumer, also when it begins with a block.
+  // The diagnostic names a block that does not take its input as the consumer, also if the block begins with a block.
   using Block = Residual<Sequential<Residual<In>>>;
   static_assert(names<Sequential<In, Block>, joint<1, In, dims<8>, Block>>);
 }
@@ -81,7 +81,7 @@ TEST_CASE("checked_network: values of several tensors are shown whole, with the 
   static_assert(names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, GatedPair>,
                       joint<2, ReLU, tensors_of<dims<8>, integers<8>>, GatedPair>>);
   static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>, joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);
-  // Of a block that fits, only what it takes.
+  // The message for a block that fits shows only what the block takes.
   using Widens = Residual<Same, Linear<8, 9>>;
   static_assert(names<Sequential<In, Split, Widens>, residual_ends<Widens, dims<8>, dims<9>>>);
   static_assert(right<Sequential<Inputs<dims<8>, integers<8>>, Same, WhereEven, Residual<Same>, WhereEven>>);
@@ -96,7 +96,7 @@ TEST_CASE("checked_network: a layer whose outputs are all unused, in blocks too"
   static_assert(right<Sequential<Two, Residual<Deep, First>>>);
   using Deeper = Residual<Swap, checkpoint<store_all, Sequential<Same, Swap, Residual<Same>, First>>>;
   static_assert(names<Sequential<In, Split, Residual<Deeper, ReLU>>, unused<0, Same>>);
-  // Each of two outputs alone leaves a stage unused, both together do not.
+  // Each of the two outputs alone leaves a stage unused; both together do not.
   using Both = checkpoint<store_all, Sequential<Same, Swap, Same>>;
   static_assert(right<Sequential<Two, Both, testing::GatedPair>> && right<Sequential<Two, Repeat<2, Both>, testing::GatedPair>>);
   static_assert(names<Sequential<Two, Both, First>, unused<0, Same>>);
@@ -104,7 +104,7 @@ TEST_CASE("checked_network: a layer whose outputs are all unused, in blocks too"
 
 namespace {
 
-// Layers but ReLU, groups but those that stand twice.
+// Accepts all layers except ReLU, and all groups except those that are repeated twice.
 struct question {
   template <class Part>
   static constexpr bool layer = !std::is_same_v<Part, ReLU>;

@@ -33,7 +33,7 @@ using Around = Sequential<Wide, Residual<checkpoint<recompute_all, Sequential<Wi
                           checkpoint<recompute_all, Residual<ReLU, testing::Scale, Wide>>,
                           Residual<checkpoint<sqrt_n, Sequential<Residual<Wide>, testing::Witness, Wide>>, ReLU>,
                           checkpoint<store_all, Sequential<Linear<16, 7>>>>;
-// The block's last layer keeps a tape: made again, it writes an output that nobody reads.
+// The block's last layer keeps a tape: when it runs again, it writes an output that nobody reads.
 using Tape = checkpoint<store_all, Sequential<Wide, LayerNorm<16>>>;
 using Last = Sequential<Linear<12, 16>, Tape, Wide, checkpoint<every<2>, Sequential<ReLU, Tape, Dropout<>>>,
                         checkpoint<store_all, Sequential<Wide, LayerNorm<16>, Dropout<>>>, Wide>;
@@ -52,8 +52,8 @@ TEST_CASE("checkpoint: the last layer of a block keeps a tape") { testing::check
 
 namespace {
 
-// The last thing that these blocks write for their backward is inside them: a tape, or a value that a layer reads. A chain
-// of them can make its tape without its own output, but the blocks before the last write to the place of that output.
+// The last thing that these blocks write for their backward is inside them: a tape, or a value that a layer reads. A chain of
+// them can make its tape without its own output, but all blocks except the last write to the place of that output.
 using PreActivation = Residual<ReLU, Wide, ReLU, Wide>;
 using DropoutFirst = Residual<Dropout<percent<30>>, Wide>;
 using NormFirst = Residual<LayerNorm<16>, Wide, GELU, Wide>;
@@ -103,7 +103,7 @@ TEST_CASE("checkpoint: a block stores only what its own policy stores") {
   using Plain = Sequential<Linear<12, 16>, Layers, Layers, Linear<16, 4>>;
   using Blocks = Sequential<Linear<12, 16>, checkpoint<recompute_all, Layers>, checkpoint<recompute_all, Layers>, Linear<16, 4>>;
   static_assert(peak_activation_bytes<Blocks, 64> < peak_activation_bytes<Plain, 64>);
-  // The inputs of both blocks and of the last Linear and the gradient that arrives; in a block two values and two gradients.
+  // The inputs of both blocks and of the last Linear, and the gradient that arrives; and in a block two values and two gradients.
   constexpr std::size_t value = 16 * 64 * sizeof(float);
   static_assert(peak_activation_bytes<Blocks, 64> <= 8 * value);
   testing::queue q{1};

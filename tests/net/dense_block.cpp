@@ -48,7 +48,7 @@ results<T> run(std::size_t threads = 1, bool by_place = false) {
   testing::queue q{threads};
   testing::replica<T> r(p);
   results<T> out;
-  // By their place in the network: the plain layers are more than those of the block.
+  // Fills parameters by their place in the network, as the plain network has more layers than the block.
   std::uint32_t stream = 50;
   std::vector<T> none(p.buffers);
   const auto fill = [&](const named_parameter<T>& n) {
@@ -58,7 +58,7 @@ results<T> run(std::size_t threads = 1, bool by_place = false) {
   if (by_place) detail::for_each_parameter(*p.code, std::span<T>(r.parameters().data(), p.parameters), std::span<T>(none), fill);
   out.step = r.step(q, 3, true);
   out.evaluated = r.evaluate(q, 3);
-  // In the order of the walk: blocks lie differently in the flat buffers.
+  // Sorts them in the order of the walk, as blocks lie differently in the flat buffers.
   const auto sort = [&](std::vector<T>& parameters, std::vector<T>& buffers) {
     std::vector<T> a, b;
     detail::for_each_parameter(*p.code, std::span<T>(parameters), std::span<T>(buffers), [&](const named_parameter<T>& n) {

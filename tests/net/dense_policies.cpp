@@ -15,7 +15,7 @@ static_assert(stored_bottlenecks<recompute_all> == 0 && stored_bottlenecks<store
 static_assert(stored_bottlenecks<store_all> >= 1000 && stored_bottlenecks<store_last<static_cast<std::size_t>(-1)>> >= 1000);
 static_assert(stored_bottlenecks<every<2>> == detail::no_bottlenecks); // says nothing of bottlenecks
 
-// The last ones are stored.
+// store_last stores the last ones.
 template <class Policy>
 using of_three = typename detail::made_of<DenseBlock<3, 4, Policy>>::policies;
 static_assert(

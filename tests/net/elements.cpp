@@ -29,7 +29,7 @@ template <class T>
 using elements = typename flattened<T>::elements;
 
 template <class Body, std::uint32_t... Expected>
-constexpr bool runs() { // the order has one number more, so that it is never empty
+constexpr bool runs() { // one number is appended, so that the order is never empty
   constexpr std::array<std::uint32_t, sizeof...(Expected)> expected{Expected...};
   constexpr auto order = order_of<Body>();
   if (order.size() != expected.size() + 1) return false;

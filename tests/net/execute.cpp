@@ -21,7 +21,7 @@ namespace {
 using Mlp = Sequential<Linear<20, 24>, ReLU, Linear<24, 17>, Tanh, Linear<17, 17, false>, ReLU, Linear<17, 5>>;
 using Mixed = Sequential<Input<4, 5>, Flatten, ReLU, Linear<20, 18>, LayerNorm<18>, GELU, Dropout<percent<30>>, testing::Scale,
                          ReLU, testing::Witness, Linear<18, 3>, Dropout<>>;
-// The first stages leave the input where it is; also inside blocks, whose last layer may then work on the block's own input.
+// The first stages leave the input where it is, also inside blocks, whose last layer may then work on the block's own input.
 using Front = Sequential<Input<4, 5>, Flatten, Linear<20, 16>, ReLU, Linear<16, 16>>;
 using FrontOfBlocks =
     Sequential<Input<2, 8>, Flatten, Residual<Flatten, Linear<16, 16>>, Residual<Flatten, Flatten, ReLU, Linear<16, 16>>, ReLU,

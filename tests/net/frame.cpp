@@ -62,7 +62,7 @@ TEST_CASE("frame: a chain of a block works with its share of what the block has"
   CHECK(inside.tape == tape.data() + 48);
   CHECK(inside.gradient_begin == 116);
   CHECK(inside.random.position == 6);
-  // What the block around adds and where it has its strips is the block's own affair.
+  // The chain does not see the addends and the stride of the block around it.
   CHECK(inside.output_addend == nullptr);
   CHECK(inside.gradient_addend == nullptr);
   CHECK(inside.output_stride == 0);

@@ -29,13 +29,13 @@ using Deep =
                                              Residual<checkpoint<every<2>, Sequential<Wide, ReLU, Wide, Wide>>>, Wide>>,
                Linear<16, 5>>;
 
-// One op of one layer; blocks are opened up.
+// One op of one layer; blocks are expanded.
 struct leaf_op {
   std::size_t leaf = 0;
   bool backward = false;
 };
 
-// Writes down the ops of the layers in the order in which the executor gets to them.
+// Records the ops of the layers in the order in which the executor gets to them.
 class unfolded {
 public:
   using code = program<float, testing::queue>;
@@ -68,7 +68,7 @@ private:
   }
 };
 
-// A layer's parameters may change as soon as its backward is done, if no forward of it comes after that.
+// Checks that no forward of a layer comes after its backward, so that its parameters may change as soon as its backward is done.
 template <class Model>
 void check_that_backward_is_last() {
   using plan = blueprint_of<Model, 4>;
@@ -84,7 +84,7 @@ void check_that_backward_is_last() {
     CHECK(backwards[leaf] == 1);
     most = std::max(most, forwards[leaf]);
   }
-  CHECK(most > 1); // something is made again
+  CHECK(most > 1); // something is recomputed
 }
 
 } // namespace
@@ -104,13 +104,13 @@ TEST_CASE("fused_update: the peak has a layer's gradients in it, computed by han
   constexpr std::size_t gradients = (16 * 16 + 16) * sizeof(float);
   static_assert(peak_activation_bytes<Two, 4> == 3 * value);
   static_assert(peak_activation_bytes<fused_update<Two>, 4> == 3 * value + gradients);
-  // A block's layers are updated one after the other too; that of the block is its larger one.
+  // A block's layers are updated one after another too, so the block needs the gradients of its larger layer.
   static_assert(peak_activation_bytes<fused_update<Sequential<checkpoint<store_all, Two>>>, 4> ==
                 peak_activation_bytes<Sequential<checkpoint<store_all, Two>>, 4> + gradients);
-  // Two buckets of a layer each on several ranks.
+  // On several ranks there are two buckets of a layer each.
   static_assert(blueprint_of<fused_update<Two>, 4, float, used_in_backward<1, 2>>::trained::memory.arena ==
                 value + 2 * gradients);
-  // The plan of the curve knows them.
+  // The plan's curve of live bytes has the gradients in it.
   using plan = blueprint_of<fused_update<Two>, 4>;
   static_assert(plan::trained::memory.live[plan::training.loss] ==
                 blueprint_of<Two, 4>::trained::memory.live[plan::training.loss]);
@@ -134,10 +134,10 @@ TEST_CASE("fused_update: it is the same network on the same schedule, in another
   static_assert(!plain::fused && fused::fused);
   static_assert(plain::windows.count == 0 && fused::trained::memory.windows.size() >= fused::windows.count);
   static_assert(fused::evaluated::memory.arena == plain::evaluated::memory.arena);
-  // A layer is never cut.
+  // No bucket cuts a layer.
   constexpr const auto& buckets = fused::buckets<1, true>;
   static_assert(buckets.size() == 2 + 3 * 3 + 7);
-  // What is no fused update does not depend on when it would update.
+  // A plan without a fused update does not depend on when one would take place.
   static_assert(std::is_same_v<blueprint_of<Two, 4>, blueprint_of<Two, 4, float, used_in_backward<99, 2>>>);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("fused_update: gradients may be written anywhere, layer by layer, with
   testing::replica<float> whole(p);
   const testing::made<float> want = whole.step(q, 4, false);
 
-  // The same with a place for each layer, one far from the other and full of NaNs.
+  // The same step with a place for each layer, far from the others and full of NaNs.
   struct scattered {
     std::vector<float> memory = std::vector<float>(16 * plan::parameter_block, std::numeric_limits<float>::quiet_NaN());
     std::vector<float> zeros = std::vector<float>(alignment / sizeof(float));

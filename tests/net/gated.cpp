@@ -35,8 +35,8 @@ namespace {
 template <std::size_t In, std::size_t Hidden, class Activation>
 using Unit = Gated<Sequential<Linear<In, Hidden>, Activation>, Linear<In, Hidden>>;
 
-// Units whose first layers add to the gradient of the input, or the block does; branches of one layer that work in place, that
-// read their result in their backward, or draw masks.
+// Units whose first layers add to the gradient of the input, or whose block does. Branches of one layer that work in place, that
+// read their result in backward, or that draw masks.
 template <class Policy>
 using Units =
     checkpoint<Policy, Sequential<Linear<6, 8>, Unit<8, 20, Sigmoid>, Linear<20, 8>, Residual<Unit<8, 12, GELU>, Linear<12, 8>>,
@@ -71,7 +71,7 @@ TEST_CASE("Gated: first in the network, with parameters or without, frozen, and 
 
 namespace {
 
-// One unit with its network around it, in double, run by the executor alone.
+// A network with one unit, in double, run by the executor alone.
 template <class Net>
 struct alone {
   testing::queue queue{1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that only tests need: they use what a layer may have and few layers do.
+// Layers that only tests need. They use optional members that few layers have.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace testing {
 
 // y = w x, each feature with a weight of its own. It keeps x on a tape of its own and works by way of a workspace in both
-// directions, so that a tape or a workspace that lies on something else is seen.
+// directions, so that a tape or a workspace that overlaps something else is detected.
 struct Scale {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr cairn::tensor outputs(const cairn::arguments& in) { return in[0]; }
@@ -48,8 +48,8 @@ struct Scale {
   }
 };
 
-// y = x; it remembers what it has seen, as BatchNorm's statistics do: buffer 0 counts the first forwards, buffer 1 is the
-// sum of the inputs of them.
+// y = x. It records what it has seen, as BatchNorm's statistics do: buffer 0 counts the first forwards, buffer 1 sums their
+// inputs.
 struct Witness {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr bool in_place = true;
@@ -77,7 +77,7 @@ struct Witness {
   }
 };
 
-// The row of a table that each of Count tokens names, one after another: (Count, Width) from integers<Count>.
+// The table rows that Count tokens name, one after another: (Count, Width) from integers<Count>.
 template <std::size_t Vocabulary, std::size_t Width>
 struct Lookup {
   static constexpr cairn::reads backward_reads = cairn::reads::input;
@@ -112,8 +112,8 @@ private:
   }
 };
 
-// (x, mean over the samples of x): the second tensor is one for the whole batch. Both have gradients. Its tape is a tensor
-// of integers and one of sums, one per batch: which samples were seen, and how many.
+// (x, mean over the samples of x): the second tensor is one for the whole batch. Both have gradients. Its tape has an integer for
+// each sample, its index, and a sum for the batch, the number of samples.
 struct BatchMean {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
   static constexpr cairn::tensor_list outputs(const cairn::arguments& in) { return {in[0], in[0].once()}; }
@@ -177,7 +177,7 @@ struct Centered {
   }
 };
 
-// y = x + p, where p is a constant of the network that is one for the whole batch.
+// y = x + p, where p is a constant of the network, one for the whole batch.
 template <std::size_t Constant>
 struct Shifted {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
@@ -199,8 +199,7 @@ struct Shifted {
   }
 };
 
-// (y, tokens) with y = x where a token is even and 0 elsewhere: it reads integers that stand beside the value and passes
-// them on.
+// (y, tokens) with y = x where a token is even and 0 elsewhere: it reads integers that come beside the value and passes them on.
 struct WhereEven {
   static constexpr cairn::reads backward_reads = cairn::reads::input;
   static constexpr std::size_t takes = 2;

@@ -107,7 +107,7 @@ TEST_CASE("made_of: the stage of several chains has their sums, and the largest 
   CHECK(s.backward_flops == 4000);
   CHECK(s.input_gradient_flops == 1400);
   CHECK(s.reads_input);
-  CHECK(!s.tape_without_output); // the second writes it
+  CHECK(!s.tape_without_output); // the second chain writes it
   CHECK(detail::sum_of_chains(std::array{f, f}).tape_without_output);
 
   stage beside = detail::stage_without_chains();

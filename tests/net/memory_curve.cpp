@@ -85,13 +85,13 @@ TEST_CASE("limits leave out what is not asked for") {
   REQUIRE(part.size() == whole.size() / 2 + 1);
   CHECK(part[part.size() - 1].bytes == most);
   CHECK(part.within(most).plan.memory.arena == whole.within(most).plan.memory.arena);
-  // Of so few stages every curve is exact.
+  // With so few stages every curve is exact.
   CHECK(memory_curve<Net, 32>({}, {.exact = true}).size() == whole.size());
 }
 
 namespace {
 
-// Every point is bytes that within() takes, at the cost that is listed.
+// Checks that within() takes the bytes of every point, at the cost that is listed.
 template <class Model, std::size_t Batch>
 void check_points() {
   const memory_curve<Model, Batch> curve;
@@ -110,7 +110,7 @@ void check_points() {
 
 TEST_CASE("every point of a curve is an arena that within() takes") {
   check_points<Net, 32>();
-  // The bytes that live at once in the least schedule of each are fewer than any arena has.
+  // In the least schedule of each network, fewer bytes are live at once than any arena has.
   check_points<Sequential<Input<60>, ReLU, Linear<60, 40>, Residual<Linear<40, 50>, Tanh, Linear<50, 40>>, Linear<40, 33>,
                           Linear<33, 17>, Residual<Linear<17, 50>, Tanh, Linear<50, 17>>, Linear<17, 4>>,
                1>();

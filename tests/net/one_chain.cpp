@@ -15,7 +15,7 @@ using namespace cairn;
 
 namespace {
 
-// A block that only groups layers: all of it is inherited, but what makes it what it is.
+// A block that only groups layers. It inherits everything except `policy`, `name`, `is_right` and `with`.
 template <class... Layers>
 struct Group {
   template <class T>

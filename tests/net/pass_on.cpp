@@ -32,7 +32,7 @@ TEST_CASE("pass_on: a tensor goes to its place, if both are there and it is not 
   pass(tensor({2}), second, 0, 0);
   pass(tensor({2}), {}, 0, 0);
   CHECK(to == std::array<float, 8>{5, 6, 7, 8, 1, 2, 3, 0});
-  // Where it lies already.
+  // The tensor is in its place already.
   detail::pass_on(queue, 2, tensor({2}), target, 1, target, 1);
   CHECK(to == std::array<float, 8>{5, 6, 7, 8, 1, 2, 3, 0});
 }

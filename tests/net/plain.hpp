@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The oracle of the executor: runs the layers of a network one after another, each tensor in memory of its own, keeps
+// The oracle of the executor. It runs the layers of a network one after another, each tensor in memory of its own, keeps
 // everything, and takes the gradients. No plan, no schedule, no arena, nothing in place, nothing fused.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace plain {
 
-// From the type to the pieces; `now` is what arrives there.
+// Makes the pieces of a network type; `now` are the tensors that arrive at the next one.
 template <class T>
 struct maker {
   std::vector<cairn::tensor> now;
@@ -88,7 +88,7 @@ struct maker {
     now[0] = whole;
     return out;
   }
-  // A layer, or a block that a test has made: that says how the oracle runs it.
+  // A layer, or a block that a test defines, which says itself how the oracle runs it.
   template <class L>
   piece make(L*) {
     if constexpr (requires { L::plain_piece(*this); }) {
@@ -112,7 +112,7 @@ struct network {
   std::unique_ptr<values> constants; // to be set before a forward
   std::size_t outputs = 1;           // tensors of the last value
 
-  // Its first output for these inputs, and the gradients of its parameters from that of the first output.
+  // Returns the first output for these inputs. backward() takes the parameters' gradients from that of the first output.
   bytes forward(const walk& w, values inputs) {
     values made = whole->forward(w, std::move(inputs));
     outputs = made.size();

@@ -42,7 +42,7 @@ private:
   std::size_t size_ = 0;
 };
 
-// One tensor of a value, or its gradient; a gradient that is not there is an empty buffer.
+// One tensor of a value, or its gradient; a missing gradient is an empty buffer.
 using bytes = buffer<std::byte>;
 using values = std::vector<bytes>;
 
@@ -57,7 +57,7 @@ std::size_t element_size(cairn::element e) {
   if (e == cairn::element::int32) return sizeof(std::int32_t);
   return e == cairn::element::real ? sizeof(T) : sizeof(cairn::accumulated<T>);
 }
-// Memory for a tensor that is there for so many samples.
+// Memory for a tensor of this many samples.
 template <class T>
 bytes room_for(const cairn::tensor& t, std::size_t rows) {
   return bytes(t.size() * (t.per_batch ? 1 : rows) * element_size<T>(t.type));
@@ -69,7 +69,7 @@ values room_for(const cairn::tensor_list& list, std::size_t rows) {
   return out;
 }
 
-// Tensors as a layer finds them; each lies where it lies.
+// Tensors as a layer finds them; each stays in memory of its own.
 template <class T>
 class seen {
 public:
@@ -95,7 +95,7 @@ private:
   cairn::detail::tensor_set there_ = 0;
 };
 
-// What all layers of one step have in common.
+// The arguments that all layers of one step have in common.
 struct walk {
   cairn::cpu::queue& queue;
   std::size_t rows = 0;
@@ -118,7 +118,7 @@ struct part {
 };
 using piece = std::unique_ptr<part>;
 
-// A layer takes some tensors from the front of the value; those behind go past it.
+// A layer takes some tensors from the front of the value; the others go past it.
 template <class L, class T>
 struct one_layer : part, leaf {
   std::vector<cairn::tensor> taken{};
@@ -229,7 +229,7 @@ struct one_after_another : part {
   }
 };
 
-// The sum of two tensors of T, of which one may not be there.
+// The sum of two tensors of T, one of which may be missing.
 template <class T>
 bytes sum(const bytes& a, const bytes& b) {
   if (a.size() == 0 || b.size() == 0) return copy_of(a.size() == 0 ? b : a);
@@ -239,7 +239,7 @@ bytes sum(const bytes& a, const bytes& b) {
   return out;
 }
 
-// Adds the first tensor; the others are what the layers make of them.
+// Adds the input's first tensor to the first output; the other outputs are those of the layers.
 template <class T>
 struct with_input_added : part {
   piece inside;
@@ -329,7 +329,7 @@ struct side_by_side : part {
   std::vector<piece> parts;
   std::vector<std::size_t> widths;
 
-  // Copies the columns of piece c out of the whole tensor, or into it.
+  // Copies the columns of piece c out of the whole tensor.
   bytes columns(std::size_t c, const bytes& whole) const {
     std::size_t width = 0, before = 0;
     for (std::size_t k = 0; k < widths.size(); ++k) {

@@ -29,7 +29,7 @@ namespace testing {
 
 using queue = cairn::cpu::queue;
 
-// A network under a policy, at run time: what is needed to run it.
+// A network under a policy: what is needed to run it at run time.
 template <class T>
 struct planned {
   const cairn::detail::program<T, queue>* code = nullptr;
@@ -49,7 +49,7 @@ planned<T> plan() {
           b::state_block};
 }
 
-// What a step makes.
+// The results of a step.
 template <class T>
 struct made {
   std::vector<T> output, evaluated, gradients, buffers;
@@ -71,7 +71,7 @@ T number(std::uint32_t stream, std::size_t index) {
   return 2 * cairn::random_uniform<T>({.seed = 99, .step = 1, .position = stream}, index) - 1;
 }
 
-// Stands for a loss: some derivative by the output, which depends on the output.
+// Takes the place of a loss: some derivative by the output, which depends on the output.
 template <class T>
 void derive(std::size_t count, const T* output, T* gradient) {
   for (std::size_t i = 0; i < count; ++i) gradient[i] = output[i] / 4 - number<T>(1000, i);
@@ -105,7 +105,7 @@ public:
     for (std::size_t i = 0; i < count; ++i) out[i] = number<T>(stream, i);
     return out;
   }
-  // The input of `rows` samples, its tensors or its constants: each apart from the others. Integers are small tokens.
+  // Makes up the inputs or the constants of `rows` samples, each tensor in memory of its own. Integers are small tokens.
   template <class List>
   static plain::values made_up(const List& list, std::size_t rows, std::uint32_t stream) {
     plain::values out = plain::room_for<T>(cairn::tensor_list(list), rows);
@@ -132,11 +132,10 @@ public:
   std::size_t finished() const { return finished_; }
   std::size_t times_finished() const { return times_finished_; } // in the last step
   std::size_t discards() const { return discards_; }
-  // The same step again, its gradients added to those that are there.
+  // From now on, a step adds its gradients to those that are there.
   void accumulates() { sums_ = plain::buffer<T>(plan_.parameters); }
 
-  // One step on `rows` samples; then the same samples in evaluation mode. With `poison` every place is filled with NaNs
-  // as soon as it is discarded.
+  // One forward and backward pass on `rows` samples. With `poison`, every place is filled with NaNs as soon as it is discarded.
   made<T> step(queue& q, std::size_t rows, bool poison, std::uint32_t stream = 1) {
     const code& c = *plan_.code;
     const lent x(c, rows, stream);
@@ -214,7 +213,7 @@ private:
   std::size_t finished_ = 0, times_finished_ = 0, discards_ = 0;
 };
 
-// What the oracle makes of the same step, in the layout of the plan's flat buffers: padding is zero.
+// The oracle's results of the same step, in the layout of the plan's flat buffers. Padding is zero.
 template <class T>
 made<T> expected_of(plain::network whole, const planned<T>& p, queue& q, std::size_t rows, std::uint32_t stream) {
   const auto begin = [](const plain::bytes& b) { return reinterpret_cast<T*>(b.data()); };
@@ -241,7 +240,7 @@ made<T> expected_of(plain::network whole, const planned<T>& p, queue& q, std::si
     REQUIRE(to.numbers.size_bytes() == from.size());
     std::memcpy(to.numbers.data(), from.data(), from.size());
   };
-  // What is frozen lies among the buffers, with the values of its parameters.
+  // Frozen parameters are among the buffers and keep their values.
   cairn::detail::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
     const plain::leaf& l = *whole.leaves.at(named.leaf);
     copy(named, (named.is_frozen ? l.parameters : l.gradients).at(named.index));
@@ -260,7 +259,7 @@ made<T> expected(const planned<T>& p, queue& q, std::size_t rows, std::uint32_t 
   return expected_of(plain::make_network<Net, T>(*p.code->inputs, *p.code->constants), p, q, rows, stream);
 }
 
-// Compares one planned network with the oracle: for some numbers of rows, with and without poison.
+// Compares one planned network with the oracle for this number of rows, with and without poison.
 template <class T>
 void compare(const planned<T>& p, queue& q, std::size_t rows, const made<T>& want) {
   CAPTURE(rows);
@@ -278,7 +277,7 @@ void compare(const planned<T>& p, queue& q, std::size_t rows, const made<T>& wan
   }
 }
 
-// How many of the arena's lines of 64 bytes a full step writes to. Each line has a pattern of its own.
+// Returns the bytes of all 64-byte lines of the arena that a full step or evaluation writes to. The arena starts with a pattern.
 template <class T>
 std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
   replica<T> r(p);
@@ -296,20 +295,20 @@ std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
   return touched;
 }
 
-// `lost`: lines of the arena that buffers of odd sizes may leave unused besides.
+// `lost`: lines of the arena that buffers of odd sizes may leave unused.
 template <class T>
 void check_policy(const char* policy, const planned<T>& p, const std::vector<std::pair<std::size_t, made<T>>>& want,
                   std::size_t lost = 0) {
   INFO("policy ", std::string(policy));
   queue q{1};
   for (const auto& [rows, made] : want) compare(p, q, rows, made);
-  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough) + lost * cairn::alignment); // a budget asks for no tighter one
+  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough) + lost * cairn::alignment); // a budget needs no tighter one
   CHECK(p.evaluation_arena <= p.evaluation_bound + p.evaluation_bound / 50);
   CHECK(touched_bytes(p, q, true) == p.arena);
   CHECK(touched_bytes(p, q, false) == p.evaluation_arena);
 }
 
-// One network as it is, under the policies that it was given, on a batch that is not full and on a full one.
+// Checks one network under the policies that it was given, on a batch that is not full and on a full one.
 template <class Model, std::size_t Batch, class T>
 void check_step(std::size_t lost = 2) {
   queue q{1};
@@ -319,7 +318,7 @@ void check_step(std::size_t lost = 2) {
   check_policy("as it is", p, want, lost);
 }
 
-// The policies that are not in check_network itself.
+// Checks the policies that check_network leaves to the long tests.
 template <class Net, std::size_t Batch, class T>
 void check_other_policies(const std::vector<std::pair<std::size_t, made<T>>>& want, std::size_t lost) {
   using b = cairn::blueprint_of<Net, Batch, T>;
@@ -332,7 +331,7 @@ void check_other_policies(const std::vector<std::pair<std::size_t, made<T>>>& wa
   check_policy("at<last>", plan<cairn::checkpoint<cairn::at<b::size - 1>, Net>, Batch, T>(), want, lost);
 }
 
-// Every policy, on 1 row, on a batch that is not full and on a full one. Each is a network of its own to the compiler:
+// Checks every policy on 1 row, on a batch that is not full and on a full one. To the compiler each is a network of its own:
 // without the long tests there is one policy of each kind for float, and one for double.
 template <class Net, std::size_t Batch, class T>
 void check_network(std::size_t lost = 0) {

@@ -68,7 +68,7 @@ TEST_CASE("program: evaluation keeps nothing") {
 TEST_CASE("program: what a layer works on has a place for each tensor") {
   using Mixed = Sequential<Linear<9, 9>, testing::Split, testing::Split, testing::Mix>;
   constexpr const auto& p = code<Mixed>;
-  // (Mix) takes three tensors of 4 x 9 floats, which are 144 bytes, and lies on lines of 64.
+  // Mix takes three tensors of 4 x 9 floats, which are 144 bytes and are aligned to lines of 64.
   const auto& mix = p.at(3);
   CHECK(mix.takes == 3);
   CHECK(mix.gives == 3);
@@ -78,7 +78,7 @@ TEST_CASE("program: what a layer works on has a place for each tensor") {
   CHECK(p.value_at[3][2] == 384);
   CHECK(mix.parameters[0].name == "weight");
   CHECK(mix.uses[0b001] == 0b011);
-  // Buffers lie in one block, each aligned.
+  // Buffers are in one block, each aligned.
   const auto& witness = code<Sequential<Linear<9, 9>, testing::Witness>>.at(1);
   CHECK(witness.buffers.size() == 2);
   CHECK(witness.buffer_layout.offsets[1] == 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the sources that tests/checks/random_networks.py writes include, and the only file that knows how one of their
+// The header that the sources written by tests/checks/random_networks.py include. It is the only file that knows how one of their
 // networks is planned and run: a network is a type there, made of names that a user types and of the tests' own layers.
 #pragma once
 
@@ -29,14 +29,15 @@
 
 namespace testing {
 
-// Bytes between the least of any schedule and store_all's, so many hundredths of the way.
+// Bytes between the least of any schedule and store_all's, at `Percent` hundredths of the way.
 template <class Source, std::size_t All, std::size_t Percent>
 inline constexpr std::size_t bytes_on_the_way = [] {
   constexpr std::size_t least = cairn::detail::budget_solution<Source, All>::front.least.bytes;
   return least < All ? least + (All - least) * Percent / 100 : All;
 }();
 
-// A budget of so many: one that can be kept, whatever the network; store_all's where the least bytes, laid out, need more.
+// A budget of those bytes that every network can keep: if the layout of the solved schedule needs more than store_all's arena,
+// store_all is taken.
 template <std::size_t Percent>
 struct on_the_way : cairn::detail::solved_in_the_compiler {
   static constexpr std::size_t percent = 100;
@@ -55,8 +56,8 @@ struct on_the_way : cairn::detail::solved_in_the_compiler {
   using cheapest = typename decltype(choose<Source, All>())::type;
 };
 
-// Does the compiler's schedule of a whole network within such a budget keep it, and cost at most 3 % more than the best one
-// that the exact solver finds (10 % at the very least)?
+// Checks that the compiler's schedule of a whole network keeps such a budget, and costs at most 3 % more than the best one that
+// the exact solver finds (10 % at the least budget).
 template <class Net, std::size_t Percent>
 void check_budget(const cairn::solver& exact) {
   using source = typename cairn::blueprint_of<Net, 16>::source;
@@ -82,8 +83,8 @@ void check_random_budgets() {
   check_budget<Net, 50>(exact);
 }
 
-// Has a training step of this model the bits of the oracle of Net, which is the model itself, and does it keep to its arena?
-// Where this test is tested, Net is another network, or so many bytes of the arena are missing.
+// Checks that a training step of this model has the bits of the oracle of Net, and keeps to its arena. Net is the model itself,
+// except where this check is tested: then Net is another network, or `missing` bytes are taken from the arena.
 template <class Model, class Net = Model>
 void check_random_network(std::size_t missing = 0) {
   constexpr std::size_t batch = 5;
@@ -91,7 +92,7 @@ void check_random_network(std::size_t missing = 0) {
   queue q{1};
   p.arena -= missing;
   for (const std::size_t rows : {batch - 2, batch}) compare(p, q, rows, expected<Net, float>(p, q, rows));
-  // Buffers of odd sizes may leave a line of a right arena unused; one that is too small has none to spare.
+  // Buffers of odd sizes may leave a line of a right arena unused. An arena that is too small has none to spare.
   const std::size_t touched = touched_bytes(p, q, true);
   CHECK((missing == 0 ? touched <= p.arena : touched == p.arena));
   CHECK(touched_bytes(p, q, false) <= p.evaluation_arena);

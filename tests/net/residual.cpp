@@ -31,10 +31,10 @@ using Begins = Sequential<Linear<12, 16>, Residual<ReLU, Wide>, ReLU, Residual<L
 // Blocks at the ends of the network and inside one another.
 using Nested = Sequential<Residual<Wide, ReLU, Residual<LayerNorm<16>, Wide>, Wide>, Residual<Residual<Residual<Wide>>>,
                           Residual<Residual<ReLU, testing::Witness>, Wide>, Residual<Dropout<percent<40>>, Residual<Wide, Tanh>>>;
-// Nothing below the first parameter is differentiated.
+// No layer below the first parameter is differentiated.
 using Late = Sequential<Input<16>, Residual<ReLU>, Residual<Dropout<>, ReLU>, Residual<testing::Witness, Wide>, ReLU>;
-// Shortcuts: both ends add, or none does; a result that backward reads again, so that it is copied; running statistics and
-// masks on both ways; chains of one layer, of the same type; blocks inside and around.
+// Shortcuts. Both ends add, or none does; backward reads a result again, so that it is copied; running statistics and masks are
+// on both branches; chains have one layer, of the same type; blocks are inside and around.
 template <class... Layers>
 using projected = Residual<shortcut<Linear<16, 24>, BatchNorm1d<24>>, Layers...>;
 using Adding = Sequential<Linear<12, 16>, ReLU, projected<Linear<16, 24>, BatchNorm1d<24>, ReLU, Linear<24, 24>>, ReLU,

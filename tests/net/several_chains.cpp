@@ -17,7 +17,7 @@ using namespace cairn;
 
 namespace {
 
-// What a chain makes of a value.
+// Describes a chain that makes this tensor.
 constexpr detail::description chain_that_makes(const tensor& made, unsigned depends = 1) {
   detail::description out{};
   out.accepts = true;

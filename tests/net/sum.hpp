@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A block of two chains, as one file: what net/made_of.hpp asks of a block, and how the oracle runs it.
+// A block of two chains in one file: what net/made_of.hpp needs of a block, and how the oracle runs it.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,7 @@ struct cairn::detail::made_of<testing::Sum<Takes, A, B>> {
     out.pass_by(value);
     out.depends[0] = static_cast<tensor_set>(chains[0].depends[0] | chains[1].depends[0]);
   }
-  // Both ends of both chains are memory of their own, so that each can run where the other did.
+  // Both ends of both chains have memory of their own, so that each chain can run where the other did.
   static constexpr chain_ends ends(const element_facts&, const element_facts&) {
     return {.output = false, .input_gradient = false};
   }

@@ -31,18 +31,18 @@ constexpr bool is(std::size_t k, std::uint32_t leaf, std::size_t position, std::
   return l.leaf == leaf && l.position == position && l.numbers == summed_numbers{forward, backward};
 }
 static_assert(layers::count == 6);
-static_assert(is(0, 0, 0, 9, 0)); // a weight of its own, and no input gradient
-static_assert(is(1, 2, 1, 9, 8)); // frozen, and in between
+static_assert(is(0, 0, 0, 9, 0)); // with a weight of its own, and no input gradient
+static_assert(is(1, 2, 1, 9, 8)); // frozen, in the middle of the network
 static_assert(is(2, 5, 3, 7, 6) && is(3, 7, 3, 7, 6));
 static_assert(is(4, 9, 5, 13, 12) && is(5, 11, 7, 13, 12));
 
-// Backward finishes the last layer first: what lies before a layer is complete when its own begins.
+// Backward finishes the last layer first: the gradients in front of a layer's own are complete when its backward begins.
 constexpr std::size_t pair = 16; // two blocks of 6, padded
 static_assert(layers::of[5].parameters_before == 0 && layers::of[4].parameters_before > 0);
 static_assert(layers::of[0].parameters_before > layers::of[2].parameters_before &&
               layers::of[2].parameters_before > layers::of[3].parameters_before &&
               layers::of[3].parameters_before > layers::of[4].parameters_before);
-// What is frozen has no gradients of its own.
+// Frozen layers have no gradients of their own.
 static_assert(layers::of[1].parameters_before == plan::parameter_begin[0]);
 static_assert(layers::of[4].parameters_before == plan::parameter_begin[5] && plan::parameter_begin[5] >= pair);
 

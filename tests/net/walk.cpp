@@ -43,7 +43,7 @@ constexpr tensor one(std::size_t extent) { return tensor({extent}); }
 constexpr std::size_t none = detail::no_fault;
 constexpr tensor_list mask = tensors_of<dims<1>, constant<4>>::constants;
 
-// How one layer describes itself to a chain.
+// The description that one layer gives a chain.
 template <class L>
 constexpr detail::description description_of(const value_list& value) {
   detail::description out{};
@@ -114,7 +114,7 @@ TEST_CASE("walk: constants are seen by every layer, in blocks too") {
   static_assert(walked_through<Net>(one(4), 1, mask).fault == none);
   constexpr auto no_mask = walked_through<Sequential<Linear<4, 4>, Masked<>>>(one(4));
   static_assert(no_mask.fault == 1 && no_mask.fault_element == 1 && no_mask.before_element == 0);
-  static_assert(walked_through<Sequential<Linear<4, 5>, Masked<>>>(one(4), 1, mask).fault == 1); // one of other extents
+  static_assert(walked_through<Sequential<Linear<4, 5>, Masked<>>>(one(4), 1, mask).fault == 1); // a mask of other extents
 }
 
 TEST_CASE("walk: too few tensors do not fit") {
@@ -139,11 +139,11 @@ TEST_CASE("walk: gradients are where the tensor is used") {
                 dropped.gradients[3] == 1 && dropped.gradients[4] == 1);
   constexpr auto kept = walked_through<Sequential<Linear<4, 4>, Split, ReLU, GatedPair>>(one(4));
   static_assert(kept.gradients[2] == 0b11 && kept.gradients[3] == 0b11);
-  // Each Mix needs one tensor more than the one after it.
+  // Each Mix needs one tensor more than the next one.
   constexpr value_list three{one(4), one(4), one(4)};
   constexpr auto mixed = walked_through<Sequential<Mix, Mix, Mix>>(three);
   static_assert(mixed.gradients[3] == 0b1 && mixed.gradients[2] == 0b11 && mixed.gradients[1] == 0b111);
-  // A repeated block has room for what it needs wherever it stands.
+  // A repeated block reserves what it needs in any repetition.
   constexpr auto repeated = walked_through<Repeat<3, Residual<Mix>>>(three);
   static_assert(repeated.gradients[2] == 0b11 && repeated.used[0] == 0b111);
   constexpr value_list two{one(4), one(4)};
@@ -158,7 +158,7 @@ TEST_CASE("walk: a stage whose outputs are all unused") {
   constexpr value_list two{one(4), one(4)};
   static_assert(walked_through<Sequential<Linear<4, 4>, Swap>>(two).idle == 0);
   static_assert(walked_through<Sequential<Linear<4, 4>, Swap>>(two, 0b11).idle == none);
-  // A block of them.
+  // A block as such a stage.
   static_assert(walked_through<Sequential<Split, checkpoint<sqrt_n, Sequential<Linear<4, 4>>>, Swap>>(one(4)).idle == 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the plan knows of a network of which all outputs are used. Its values: tests/train/trainer/all_outputs.cpp.
+// Tests of what the plan knows of a network whose outputs are all used. For its values see tests/train/trainer/all_outputs.cpp.
 #include <type_traits>
 
 #include <cairn/layer/inputs.hpp>
@@ -37,7 +37,7 @@ TEST_CASE("with_all_outputs: every tensor of the last value has a gradient, and 
   static_assert(all::values.gradients[all::size] == 3);
   static_assert(all::whole.gradient_bytes(all::size) == all::whole.value_bytes(all::size));
   static_assert(detail::prove<all::size>(all::whole, all::training.ops()));
-  using first = plan<Body>; // whose second tensor is not used
+  using first = plan<Body>; // its second tensor is not used
   static_assert(!first::all_outputs && first::values.gradients[first::size] == 1);
   static_assert(plan<with_all_outputs<Body>>::values.gradients[first::size] == 3);
 }
@@ -48,10 +48,10 @@ TEST_CASE("with_all_outputs: without it a head that the loss does not see is an 
   static_assert(finds<with_all_outputs<Heads>, detail::nothing_wrong>);
   static_assert(finds<fused_update<with_all_outputs<checkpoint<sqrt_n, Heads>>>, detail::nothing_wrong>);
   static_assert(finds<with_all_outputs<with_input_gradient<Heads>>, detail::nothing_wrong>);
-  using Tokens = Sequential<Inputs<dims<8>, integers<4>>, Linear<8, 4>>; // go past the Linear
+  using Tokens = Sequential<Inputs<dims<8>, integers<4>>, Linear<8, 4>>; // tokens go past the Linear
   static_assert(finds<Tokens, detail::nothing_wrong>);
   static_assert(finds<with_all_outputs<Tokens>, detail::output_without_gradient<Tokens>>);
-  using First = Sequential<Heads, testing::First>; // even now nothing uses the other head
+  using First = Sequential<Heads, testing::First>; // even with it nothing uses the other head
   static_assert(finds<with_all_outputs<First>, detail::unused<3, Linear<16, 4>>>);
 }
 

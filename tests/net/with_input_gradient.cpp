@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the plan knows of a network whose input's gradient is wanted. Its values: tests/train/trainer/input_gradient.cpp.
+// Tests of the plan of a network whose input gradient is wanted. For its values see tests/train/trainer/input_gradient.cpp.
 #include <type_traits>
 
 #include <cairn/layer/inputs.hpp>
@@ -22,7 +22,7 @@ using Whole = Sequential<Input<8>, Tanh, Linear<8, 16>, ReLU, Linear<16, 4>>;
 template <class Model>
 using plan = blueprint_of<Model, 32>;
 
-// How many backwards make a gradient of what they take.
+// The number of backwards that make a gradient of their input.
 template <class Plan>
 constexpr int gradients() {
   int count = 0;
@@ -37,7 +37,7 @@ TEST_CASE("with_input_gradient: backward goes down to the input, in the same are
   using without = plan<Whole>;
   static_assert(without::whole.lowest_backward() > 0 && with::whole.lowest_backward() == 0);
   static_assert(gradients<with>() == static_cast<int>(with::size) && gradients<without>() == 2);
-  static_assert(with::trained::arena == without::trained::arena); // the input's gradient lies outside
+  static_assert(with::trained::arena == without::trained::arena); // the input's gradient is outside the arena
   static_assert(with::is_root && !with::whole.lent);
   static_assert(detail::prove<with::size>(with::whole, with::training.ops()));
 }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-// A layer as one is written: it knows no op yet, and no device. What it calls is found when it runs.
+// A layer as users write it, before any op or device is declared. Its calls are resolved when it is instantiated.
 struct Twice {
   template <class Queue, class T>
   static void forward(Queue& queue, std::size_t count, T* output, const T* input) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-// Numbers in (-1, 1) around a center, the same for every type but for its rounding from float.
+// Numbers within 1 of a center, the same for every type apart from the rounding from float.
 template <class T>
 std::vector<T> made_up(std::size_t count, double frequency, double center = 0) {
   std::vector<T> out(count);
@@ -14,7 +14,7 @@ std::vector<T> made_up(std::size_t count, double frequency, double center = 0) {
   return out;
 }
 
-// The largest difference, in units of the largest number.
+// The largest difference, relative to the largest magnitude in `b`.
 template <class T>
 double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return 1e9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ops on elements of 16 bits against the same op on the floats that these elements are.
+// Compares ops on 16-bit elements with the same ops on floats of the same values.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace narrow {
 
-// The same numbers twice.
+// The same values as 16-bit elements and as floats.
 template <class T>
 struct both {
   std::vector<T> own;
@@ -40,7 +40,7 @@ both<T> normal(std::size_t count, std::uint64_t stream) {
   return of<T>(values);
 }
 
-// How many are not what the exact number is rounded to, if that may be off by `slack`.
+// Counts the elements that are not the rounded exact value, which may be off by `slack`.
 template <class T>
 std::size_t wrong(const std::vector<T>& found, const std::vector<float>& exact, float slack = 0) {
   std::size_t count = found.size() == exact.size() ? 0 : 1;

@@ -10,7 +10,7 @@
 
 #include "every_op.hpp"
 
-// A device that moves elements, and does nothing else.
+// A device that can only move elements.
 namespace outside {
 
 struct queue {};
@@ -37,7 +37,7 @@ TEST_CASE("ops: a cpu has all of them, and a device with some of them has no mor
   static_assert(has_every_op<cpu::queue, bfloat16> && has_every_op<cpu::queue, float16>);
   static_assert(has_dense_ops<cpu::queue, float> && has_dense_ops<cpu::queue, double>);
   static_assert(has_dense_ops<cpu::queue, bfloat16> && has_dense_ops<cpu::queue, float16>);
-  static_assert(!ops_for<cpu, float>); // a device is no queue
+  static_assert(!ops_for<cpu, float>); // a device is not a queue
   static_assert(detail::moves_elements<outside::queue, float>);
   static_assert(!detail::applies_functions<outside::queue, float> && !ops_for<outside::queue, float>);
   static_assert(!detail::prepares_updates<outside::queue, float>);

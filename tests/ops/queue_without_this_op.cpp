@@ -6,8 +6,8 @@
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
-// Three devices in a namespace of their own: the first has no op, the second has copy as a template, the third as an
-// ordinary function.
+// Three queues in a namespace of their own: the first has no op, the second has copy as a template, the third as an ordinary
+// function.
 namespace outside {
 
 struct bare {};
@@ -28,7 +28,7 @@ void copy(ordinary& queue, std::size_t, float*, const float*) { ++queue.copies; 
 
 namespace cairn {
 
-// As a layer calls an op: by its name, from a template that knows no device.
+// Calls an op as a layer does: by its name, from a template for any queue.
 template <class Queue>
 void call_copy(Queue& queue) {
   float to = 0;

@@ -25,7 +25,7 @@ std::vector<bucket> cut(const std::vector<gradient_end>& ends, std::size_t eleme
   return {plan.buckets().begin(), plan.buckets().end()};
 }
 
-// All that a bucket plan promises, but how few there are.
+// Checks every promise of a bucket plan, except that it has as few buckets as possible.
 void check(const std::vector<gradient_end>& ends, std::size_t element, std::size_t most) {
   const auto buckets = cut(ends, element, most);
   REQUIRE(buckets.size() >= 1);
@@ -45,7 +45,7 @@ void check(const std::vector<gradient_end>& ends, std::size_t element, std::size
     if (b + 1 == buckets.size()) CHECK((bytes <= last_bucket_bytes || p == first + 1));
   }
   CHECK(end == ends.back().end);
-  // No two neighbours would have fitted into one, but for the last, which is small on purpose.
+  // No two neighbours would fit into one bucket, except with the last, which is small on purpose.
   for (std::size_t b = 0; b + 2 < buckets.size(); ++b) {
     const std::size_t next = buckets[b].end;
     std::size_t q = 0;
@@ -82,8 +82,8 @@ TEST_CASE("buckets: one byte gives each parameter its own, everything gives two 
   REQUIRE(all.size() == 2);
   CHECK(all[0] == bucket{0, 1'000'000, 2});
   CHECK(all[1] == bucket{1'000'000, 1'000'016, 3});
-  CHECK(cut({{100, 0}, {200, 1}}, 4, 4096).size() == 1); // all of it is a small last bucket
-  CHECK(cut({{16, 0}, {32, 1}}, 4, 128).size() == 1);    // limits are included
+  CHECK(cut({{100, 0}, {200, 1}}, 4, 4096).size() == 1); // everything fits into the small last bucket
+  CHECK(cut({{16, 0}, {32, 1}}, 4, 128).size() == 1);    // limits are inclusive
   CHECK(cut({{16, 0}, {32, 1}}, 4, 127).size() == 2);
 }
 

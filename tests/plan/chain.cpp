@@ -56,7 +56,7 @@ TEST_CASE("chain: stages at the front that only reshape, but never the last") {
   CHECK(chain{.stages = all, .input = {32, 0}}.reshaped_inputs() == 2);
   CHECK(chain{.stages = all.first(2), .input = {32, 0}}.reshaped_inputs() == 1);
   CHECK(chain{.stages = all.subspan(2), .input = {32, 0}}.reshaped_inputs() == 0);
-  CHECK(chain{.stages = all, .batch = 16, .input = {64, 0}}.reshaped_inputs() == 0); // of another size
+  CHECK(chain{.stages = all, .batch = 16, .input = {64, 0}}.reshaped_inputs() == 0); // the input has another size
   CHECK(chain{}.reshaped_inputs() == 0);
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("chain: a gradient may lack bytes that its value has") {
   constexpr chain c{.stages = stages, .batch = 5, .input = {28, 0}, .input_without_gradient = 128};
   static_assert(c.value_bytes(0) == 192 && c.gradient_bytes(0) == 64 && c.gradient_bytes(1) == 192);
   static_assert(c.value_bytes(2) == 192 && c.gradient_bytes(2) == 128);
-  // In place, a gradient that lacks some is of another size than one that does not.
+  // A gradient that lacks bytes differs in size from one that does not, so neither can be made in place of the other.
   static_assert(c.in_place_forward(0) && !c.in_place_backward(0));
   static_assert(c.in_place_forward(1) && !c.in_place_backward(1));
   static_assert(c.in_place_forward(2) && c.in_place_backward(2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stages, chains and networks that the tests of the plan share.
+// Stages, chains and networks for the tests of the plan.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace cairn::testing {
 
-// A layer with a weight matrix: fuses, reads its input.
+// A layer with a weight matrix. It fuses, and its backward reads its input.
 constexpr stage dense(std::size_t in, std::size_t out) {
   stage s{};
   s.output = {4 * out, 0};
@@ -34,7 +34,7 @@ constexpr stage relu(std::size_t width) {
   s.forward_flops = s.backward_flops = s.input_gradient_flops = width;
   return s;
 }
-// An activation whose derivative is taken at its input.
+// An activation whose backward reads its input.
 constexpr stage gelu(std::size_t width) {
   stage s{};
   s.output = {4 * width, 0};
@@ -43,7 +43,7 @@ constexpr stage gelu(std::size_t width) {
   s.forward_flops = s.backward_flops = s.input_gradient_flops = 10 * width;
   return s;
 }
-// A mask of bits is its tape.
+// Dropout: the tape is a bit mask.
 constexpr stage dropout(std::size_t width) {
   stage s{};
   s.output = {4 * width, 0};
@@ -52,7 +52,7 @@ constexpr stage dropout(std::size_t width) {
   s.forward_flops = s.backward_flops = s.input_gradient_flops = width;
   return s;
 }
-// A residual block as the chain around it sees it: `kept` values are its tape.
+// A residual block as the chain around it sees it, with a tape of `kept` values.
 constexpr stage block(std::size_t width, std::size_t kept) {
   stage s{};
   s.output = {4 * width, 0};
@@ -71,7 +71,7 @@ constexpr stage block(std::size_t width, std::size_t kept) {
   return s;
 }
 
-// A fixed sequence of numbers, the same on every platform.
+// A fixed pseudorandom sequence, the same on every platform.
 class dice {
 public:
   constexpr explicit dice(std::uint64_t seed) : state_(seed * 2 + 1) {}
@@ -85,7 +85,7 @@ private:
   std::uint64_t state_;
 };
 
-// A chain with the stages that it looks at.
+// A chain that owns its stages.
 struct network {
   std::string name;
   std::vector<stage> stages;

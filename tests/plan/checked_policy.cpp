@@ -35,14 +35,14 @@ struct late {
 struct picky : store_all {
   static constexpr bool accepts(const chain& c) { return c.size() > 5; }
 };
-// One mistake each.
+// Each policy makes one mistake.
 template <int Mistake>
 struct mistaken {
   static constexpr void plan(const chain& c, route& out) {
     const std::size_t n = c.size();
     if (Mistake == 1) out.forward(1);         // begins in the middle
-    out.forward(0, Mistake == 2 ? n - 1 : n); // does not arrive
-    if (Mistake == 3) out.forward(n);         // goes too far
+    out.forward(0, Mistake == 2 ? n - 1 : n); // stops before the end
+    if (Mistake == 3) out.forward(n);         // goes beyond the end
     if (Mistake == 7) {                       // the last two in the wrong order
       out.backward(n - 2);
       out.backward(n - 1);
@@ -50,8 +50,8 @@ struct mistaken {
       return;
     }
     out.backward(Mistake == 4 ? 1 : 0, n); // leaves the first out
-    if (Mistake == 5) out.backward(0);     // does the first twice
-    if (Mistake == 6) out.backward(n - 1); // goes back up
+    if (Mistake == 5) out.backward(0);     // runs the first twice
+    if (Mistake == 6) out.backward(n - 1); // runs the last again, after all others
   }
 };
 

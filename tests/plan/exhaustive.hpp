@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Searches all schedules of a short chain. It shares no code with the solver, nor with what counts the bytes of a plan.
+// Searches all schedules of a short chain. It shares no code with the solver, nor with the code that counts a plan's bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@
 
 namespace cairn::testing {
 
-// Every schedule of a chain is a path through states: which values and which tapes are held, and how far the way back
-// has come. An op leads from one state to another; a value may be dropped at any time, and made again as often as one
-// likes. An op is allowed if the bytes that live while it runs are within the budget. Dijkstra's algorithm finds the
-// cheapest path, or the one whose most bytes are least.
+// A schedule of a chain is a path through states. A state says which values and which tapes are held, and how far the backward
+// pass is. An op leads from one state to another. A value may be dropped at any time and recomputed any number of times. An op
+// is allowed if the bytes alive while it runs are within the budget. Dijkstra's algorithm finds the cheapest path, or the path
+// with the lowest peak.
 //
-// What a route cannot say is no path either. A forward makes anew whatever of its results is read later, so while a
-// tape is held its stage does not run; a composite's loss comes as soon as the last value is made, the root's right
-// before the first backward; and nothing is made that is not read: a tape is held until its backward, and a value that
-// was made in place beside a tape is read, or what is made of it by a stage that reads nothing on the way back (else the
-// forward would need a place for it); more than two such values at once are not tried. What a composite's last value
-// lies on is counted, though a plan may count it as lent.
+// Paths that a route cannot express are left out:
+// - A forward makes anew all of its results that are read later, so a stage does not run while its tape is held.
+// - A composite's loss comes as soon as the last value is made, the root's right before the first backward.
+// - Every result is read. A tape is held until its backward. A value that was made in place beside a tape must be read, or the
+//   value that a stage whose backward reads nothing makes of it: otherwise the forward would need another place for it. At most
+//   two such values at once are tried.
+// The value that a composite's last value overwrites in place is counted, though a plan may have it in the borrowed output.
 class exhaustive {
 public:
   struct answer {
@@ -36,7 +37,7 @@ public:
 
   explicit exhaustive(const chain& c)
       : c_(c), n_(c.size()), lowest_(c.lowest_backward()), tape_bit_(n_, 0), gradient_(n_ + 1, 0) {
-    bool owes = false; // value i may be unread
+    bool owes = false; // value i may have to be read
     for (std::size_t i = lowest_; i < n_; ++i) {
       if (c[i].keeps_tape()) tape_bit_[i] = 1U << tapes_++;
       owes = c[i].keeps_tape() ? in_place(i) && !c[i].tape_without_output : owes && reads_nothing(i);
@@ -64,10 +65,10 @@ public:
       for (std::size_t i = lowest_; i < n_; ++i) tape_bytes_[set] += (set & tape_bit_[i]) != 0 ? c.tape_bytes(i) : 0;
   }
 
-  // The least budget that any schedule stays within.
+  // The least budget that some schedule keeps.
   std::size_t least_bytes() { return static_cast<std::size_t>(best_[search(static_cast<std::size_t>(-1), true)]); }
 
-  // The cheapest schedule within a budget.
+  // Finds the cheapest schedule within a budget.
   answer cheapest(std::size_t budget) {
     const std::uint32_t end = search(budget, false);
     if (end == none) return {};
@@ -75,7 +76,7 @@ public:
     for (std::uint32_t s = end; from_[s].state != none; s = from_[s].state)
       if (from_[s].moves) out.moves.insert(out.moves.begin(), from_[s].made);
     for (std::size_t i = lowest_; i < n_; ++i) out.cost += backward_flops(i);
-    // A route has all backwards; those of the lowest stages do nothing.
+    // A route contains all backwards, also those of the lowest stages, which do nothing.
     for (std::size_t i = lowest_; i-- > 0;) out.moves.push_back({static_cast<std::uint32_t>(i), true});
     return out;
   }
@@ -83,16 +84,16 @@ public:
 private:
   static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
 
-  // `left`: backwards of the stages below this one are to come; n before the first; n + 1 before the loss.
+  // `left`: the backwards of the stages below this one have not run. It is n before the first backward, n + 1 before the loss.
   struct state {
     std::uint32_t values = 0; // bit k - 1: value k is held
     std::uint32_t tapes = 0;
     std::size_t left = 0;
-    std::uint32_t unread = 0; // of the values: each must be read before it is dropped
+    std::uint32_t unread = 0; // subset of values: each must be read before it is dropped
   };
   struct step {
     std::uint32_t state = none;
-    bool moves = false; // else it only drops something, or is the loss
+    bool moves = false; // false: it only drops something, or is the loss
     route_step made{};
   };
 
@@ -124,7 +125,7 @@ private:
     return (s.left <= n_ ? gradient_[s.left] : 0) + windows_[s.left] + value_bytes_[s.values] + tape_bytes_[s.tapes];
   }
 
-  // Calls reach(state, live bytes, cost, step) for whatever one can do in a state.
+  // Calls reach(state, live bytes, cost, step) for every possible step from a state.
   template <class Reach>
   void all_from(const state& s, Reach reach) const {
     for (std::size_t k = 1; k <= n_; ++k)
@@ -132,7 +133,7 @@ private:
     if (s.left == n_ + 1 && (s.values & bit(n_)) != 0) {
       const std::uint32_t unread = s.unread & ~bit(n_);
       reach(state{s.values, s.tapes, n_, unread}, held(s) + gradient_[n_], 0, step{});
-      // The value is not read again: its gradient lies in its place.
+      // The value is not read again: its gradient takes its place.
       reach(state{s.values & ~bit(n_), s.tapes, n_, unread}, held(s), 0, step{});
     }
     const bool turns = c_.lent ? s.left == n_ + 1 && (s.values & bit(n_)) != 0 : s.left == n_;
@@ -177,12 +178,12 @@ private:
     if (unread >= bit(i + 1)) return;
     const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
     state after{s.values & (bit(i + 1) - 1), s.tapes, i, unread};
-    for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // what lies above is not read any more
+    for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // tapes above are not read any more
     reach(after, held(s) + opened_[i] + made + does.backward_workspace.at(c_.batch), 0,
           step{none, true, {static_cast<std::uint32_t>(i), true}});
   }
 
-  // The number of the best state at the end, or `none`. Backwards cost the same on every path and are left out.
+  // Returns the number of the best final state, or `none`. Backwards cost the same on every path and are left out.
   std::uint32_t search(std::size_t budget, bool by_bytes) {
     const std::size_t states = (owing_.size() * (n_ + 2)) << (n_ + tapes_);
     best_.assign(states, static_cast<std::uint64_t>(-1));
@@ -217,11 +218,11 @@ private:
   std::size_t n_;
   std::size_t lowest_;
   std::size_t tapes_ = 0;
-  std::vector<std::uint32_t> tape_bit_;  // 0: the stage has no tape that anybody reads
-  std::vector<std::uint32_t> owing_{0};  // the sets of values that may be `unread`
-  std::vector<std::size_t> gradient_;    // bytes of each, 0 where it is lent, lies on one that is, or is not made
-  std::vector<std::size_t> windows_;     // bytes of gradients that are there before the backward below `left`
-  std::vector<std::size_t> opened_;      // and that come with the backward of each stage
+  std::vector<std::uint32_t> tape_bit_;  // 0: the stage has no tape that is read
+  std::vector<std::uint32_t> owing_{0};  // all possible `unread` sets
+  std::vector<std::size_t> gradient_;    // bytes of each; 0 if it is borrowed, made in place of a borrowed one, or not made
+  std::vector<std::size_t> windows_;     // bytes of the windows that are open before the backward below `left`
+  std::vector<std::size_t> opened_;      // bytes of the windows that the backward of each stage opens
   std::vector<std::size_t> value_bytes_; // of each set of values
   std::vector<std::size_t> tape_bytes_;  // of each set of tapes
   std::vector<std::uint64_t> best_;

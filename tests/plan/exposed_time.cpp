@@ -18,7 +18,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// One byte a second and direction, so that seconds are whole numbers.
+// One byte per second and direction, so that all times are whole seconds.
 constexpr cluster two_machines{.machines = 2, .latency = 3, .bandwidth = 1, .least_part = 1, .calls_at_once = 2};
 
 constexpr cluster with(cluster c, std::size_t machines) {
@@ -26,11 +26,11 @@ constexpr cluster with(cluster c, std::size_t machines) {
   return c;
 }
 
-// The messages of one sum by parts, one by one: rank s sends to s + 1, s + 2, … round the circle. A message keeps the link
-// out of its sender and the link into its receiver for as long as its bytes take.
+// Follows the messages of one sum by parts one by one: rank s sends to s + 1, s + 2, … modulo the number of ranks. A message
+// occupies the outgoing link of its sender and the incoming link of its receiver for the time that its bytes take.
 struct counted_sum {
   double seconds = 0;
-  std::size_t sent = 0; // messages, of the rank that sends most
+  std::size_t sent = 0; // messages of the rank that sends most
 };
 counted_sum send_parts(std::size_t machines, std::size_t owners, double message, double latency) {
   std::vector<double> out(machines), in(machines), ready(machines);
@@ -54,7 +54,7 @@ counted_sum send_parts(std::size_t machines, std::size_t owners, double message,
   return {end, *std::max_element(sent.begin(), sent.end())};
 }
 
-// The same step, second by second.
+// Simulates a step second by second.
 struct simulated_step {
   double end = 0, exposed = 0, taken = 0;
   std::vector<bucket_times> times{};
@@ -76,7 +76,7 @@ simulated_step simulate(const std::vector<double>& ops, const std::vector<planne
     for (std::size_t i = 0; i < calls.size(); ++i)
       if (call[i].where == at::travelling && call[i].left == 0) call[i].where = at::arrived, out.times[i].arrives = now;
     bool waits = false;
-    while (work == 0 && op < ops.size() && !waits) { // what happens between two ops takes no time of its own
+    while (work == 0 && op < ops.size() && !waits) { // events between two ops take no time
       for (std::size_t i = 0; i < calls.size(); ++i)
         if (calls[i].leaves_after == op && call[i].where == at::behind) call[i].where = at::waiting, out.times[i].leaves = now;
       bool more = false;
@@ -97,7 +97,7 @@ simulated_step simulate(const std::vector<double>& ops, const std::vector<planne
       open += s.where == at::on_link || s.where == at::travelling ? 1U : 0U;
       busy = busy || s.where == at::on_link;
     }
-    for (std::size_t i = 0; i < calls.size() && !busy && open < at_once; ++i) // in order
+    for (std::size_t i = 0; i < calls.size() && !busy && open < at_once; ++i) // in the order of the calls
       if (call[i].where == at::waiting) {
         call[i] = {at::on_link, static_cast<double>(calls[i].bytes)};
         out.times[i].begins = now;
@@ -119,7 +119,7 @@ TEST_CASE("exposed_time: a sum by parts is its messages, counted one by one") {
   for (std::size_t machines = 2; machines < 12; ++machines)
     for (std::size_t owners = 1; owners <= machines; ++owners) {
       const std::size_t bytes = 60 * owners;
-      // Of so many bytes there are parts for just so many owners.
+      // With parts of at least 60 bytes, these bytes have exactly `owners` owners.
       const cluster on{.machines = machines, .latency = 7, .bandwidth = 2, .least_part = 60};
       CHECK(owners_of(on, bytes) == owners);
       const counted_sum counted = send_parts(machines, owners, 60 / on.bandwidth, on.latency);
@@ -138,9 +138,9 @@ TEST_CASE("exposed_time: small calls have fewer owners, one machine has no calls
   static_assert(owners_of(eight, 100) == 1 && owners_of(eight, 4096) == 1 && owners_of(eight, 4097) == 2);
   static_assert(owners_of(eight, 8193) == 3 && owners_of(eight, 1'000'000) == 8);
   static_assert(all_reduce_time(with(eight, 1), 1'000'000).whole() == 0);
-  // 7 spans come in, 7 go out; or, with an owner for each part, an eighth of that.
+  // 7 spans come in and 7 go out. With an owner for each part, a span is an eighth of the bytes.
   static_assert(all_reduce_time(eight, 100).whole() == 2 * 7 * 100 + 2);
-  static_assert(all_reduce_time(eight, 5000).whole() == 2 * 7 * 4096 + 2); // the other owner has less
+  static_assert(all_reduce_time(eight, 5000).whole() == 2 * 7 * 4096 + 2); // the other owner has fewer bytes
   static_assert(all_reduce_time(eight, 80'000).whole() == 2 * 7 * 10'000 + 2);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("exposed_time: halving sends the bytes of all parts in few rounds") {
   static_assert(all_reduce_time(by_halving, 800).link == 2 * 700 + 6 * 10);
   static_assert(all_reduce_time(with(by_halving, 9), 900).latency == 8);
   static_assert(all_reduce_time(with(by_halving, 1024), 1024).latency == 20);
-  // 400 + 200 + 100 bytes there, and the same back.
+  // 400 + 200 + 100 bytes in the first half of the rounds, and the same in the second.
   double bytes = 0;
   for (double half = 400; half >= 100; half /= 2) bytes += 2 * half;
   CHECK(all_reduce_time(by_halving, 800).link == doctest::Approx(bytes + 60));
@@ -168,7 +168,7 @@ TEST_CASE("exposed_time: what backward hides costs nothing, what it does not is 
     return std::pair{run_step(ops, calls, on, times.data()), times[0]};
   };
   static_assert(step(1, 1).first.compute == 65 && step(1, 1).first.exposed == 0);
-  static_assert(step(1, 1).second == bucket_times{30, 30, 30 + 20 + 6}); // 4 seconds before the last op ends
+  static_assert(step(1, 1).second == bucket_times{30, 30, 30 + 20 + 6}); // arrives 4 seconds before the last op ends
   static_assert(step(1, 2).second == bucket_times{60, 60, 86});
   static_assert(step(1, 2).first.exposed == 26 && step(1, 2).first.compute == 65);
   static_assert(step(0.5, 1).first.exposed == 30 + 40 + 6 - 60);
@@ -200,7 +200,7 @@ TEST_CASE("exposed_time: what communication takes of the cores makes the work lo
     return run_step(ops, calls, on, times.data());
   };
   static_assert(step(0).taken == 0 && step(0).exposed == 0);
-  static_assert(step(0.5).taken == 8); // half of the work of 16 seconds
+  static_assert(step(0.5).taken == 8); // half of 16 seconds of work
   static_assert(step(1).taken == 16 && step(1).compute == 60);
   CHECK(step(0.25).taken == 4);
 }

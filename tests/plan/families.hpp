@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Families of chains that the tests of the solver share.
+// Families of chains for the tests of the solver.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace cairn::testing {
 
-// Every flag and every size at random; an odd stage may read nothing of the forward pass.
+// A stage with random flags and sizes. The backward of an odd stage may read nothing of the forward pass.
 constexpr stage random_stage(dice& d, bool odd = false) {
   const auto sometimes = [&](std::size_t lines) { return detail::bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0}; };
   stage s{};
@@ -40,7 +40,7 @@ inline std::vector<stage> random_stages(dice& d, std::size_t count, bool odd = f
   return list;
 }
 
-// A chain at the root, or a composite's with its ends lent in any way.
+// A root chain, or a composite's chain of which any ends are borrowed.
 inline chain random_ends(dice& d, const std::vector<stage>& stages, bool lent) {
   chain c{.stages = stages, .input = {alignment * (1 + d.below(4)), 0}};
   if (!lent) return c;
@@ -51,7 +51,7 @@ inline chain random_ends(dice& d, const std::vector<stage>& stages, bool lent) {
   return c;
 }
 
-// Equal stages: what each keeps takes as many bytes as so many values, one of them its output or not.
+// Equal stages. Each keeps as many bytes as `kept` values, one of which may be its output.
 inline std::vector<stage> equal_stages(dice& d, std::size_t count, std::size_t kept) {
   stage s{};
   s.output = {alignment, 0};
@@ -65,7 +65,7 @@ inline std::vector<stage> equal_stages(dice& d, std::size_t count, std::size_t k
   return std::vector<stage>(count, s);
 }
 
-// Linear, ReLU, Linear, ..., with another width after each Linear.
+// Linear, ReLU, Linear, ..., with a random width after each Linear.
 inline std::vector<stage> mlp_stages(dice& d, std::size_t count) {
   std::vector<stage> list;
   std::size_t width = 16 * (1 + d.below(16));
@@ -77,7 +77,7 @@ inline std::vector<stage> mlp_stages(dice& d, std::size_t count) {
   return list;
 }
 
-// Residual blocks of one width that keep different numbers of values, some with an activation after them.
+// Residual blocks of one width that keep different numbers of values, mixed with activations and dropouts.
 inline std::vector<stage> block_stages(dice& d, std::size_t count) {
   const std::size_t width = 16 * (1 + d.below(4));
   std::vector<stage> list;

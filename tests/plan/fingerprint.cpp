@@ -12,7 +12,7 @@ using namespace cairn;
 using namespace cairn::detail;
 
 TEST_CASE("fingerprint: the hash is FNV-1a, and takes order and length to heart") {
-  // Eight bytes of zero, by the definition: the offset basis times the prime, eight times.
+  // The hash of eight zero bytes by the definition: the offset basis, multiplied by the prime eight times.
   constexpr std::uint64_t prime = 0x100000001B3U;
   constexpr std::uint64_t zeros = [] {
     std::uint64_t h = 0xCBF29CE484222325U;

@@ -21,7 +21,7 @@ struct count {
   std::size_t forward = 0, backward = 0;
 };
 
-// How many ops take another's work, which must be the next op that does any.
+// Counts the ops that also do the work of another op, which must be the next op that does work.
 template <class Policy = store_all>
 count fused(std::vector<stage> stages, chain c) {
   c.stages = stages;
@@ -51,19 +51,19 @@ TEST_CASE("fusion: a product takes the activation after it, and the derivative o
   const chain c{.batch = 2, .input = {32, 0}};
   CHECK(is(fused({dense(8, 8), relu(8), dense(8, 8), relu(8)}, c), 2, 1));
   CHECK(is(fused({dense(8, 8), relu(8), dense(8, 4)}, c), 1, 1));
-  // The activation at the beginning of the chain has no backward; nobody takes an activation after an activation.
+  // The activation at the beginning of the chain has no backward, and an activation after an activation is not fused.
   CHECK(is(fused({relu(8), dense(8, 8), relu(8), relu(8)}, c), 1, 0));
-  // Made again, it is taken again; on the way back the other forwards then stand between.
+  // A recomputed activation is fused again. In the backward pass it is not: other forwards run between the two ops.
   CHECK(is(fused<recompute_all>({dense(8, 8), relu(8), dense(8, 8)}, c), 2, 0));
 }
 
 TEST_CASE("fusion: not where somebody else reads the value between") {
   const chain c{.batch = 2, .input = {32, 0}};
-  CHECK(is(fused({dense(8, 8), gelu(8), dense(8, 8)}, c), 0, 0)); // its derivative is taken at its input
+  CHECK(is(fused({dense(8, 8), gelu(8), dense(8, 8)}, c), 0, 0)); // gelu's backward reads the value between
   stage reads_both = dense(8, 8);
   reads_both.reads_output = true;
   CHECK(is(fused({reads_both, relu(8), dense(8, 8)}, c), 0, 1));
-  stage blind = dense(8, 8); // has nothing to take the derivative at
+  stage blind = dense(8, 8); // its backward reads nothing
   blind.reads_input = false;
   CHECK(is(fused({dense(8, 8), relu(8), blind}, c), 1, 0));
 }
@@ -73,11 +73,11 @@ TEST_CASE("fusion: not where it would not be in place") {
   stage apart = relu(8);
   apart.in_place_forward = apart.in_place_backward = false;
   CHECK(is(fused({dense(8, 8), apart, dense(8, 8)}, c), 0, 0));
-  CHECK(is(fused({dense(8, 8), relu(64), dense(64, 8)}, c), 0, 0)); // of another size
+  CHECK(is(fused({dense(8, 8), relu(64), dense(64, 8)}, c), 0, 0)); // the sizes differ
   stage with_tape = relu(8);
   with_tape.tape = {1, 0};
   CHECK(is(fused({dense(8, 8), with_tape, dense(8, 8)}, c), 0, 0));
-  // The gradient of a lent chain's input is made in another place, if it is lent.
+  // The input gradient of a composite's chain is made in another place if that place is borrowed.
   CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true}), 0, 1));
   CHECK(is(fused({relu(8), dense(8, 8)}, {.input = {32, 0}, .lent = true, .lent_input_gradient = true}), 0, 0));
 }

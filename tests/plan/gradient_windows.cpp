@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::size_t most = 64;
 
-// Layers of some sizes in stages of some numbers of layers, in the order in which backward finishes them.
+// Layers of random sizes in stages of 0 to 4 layers, in the order in which backward finishes them.
 struct layers {
   std::size_t stages = 0;
-  std::vector<std::size_t> stage_begin; // of each stage, from the first; then the size
-  std::vector<std::size_t> stage;       // of each layer
+  std::vector<std::size_t> stage_begin; // of each stage, from the first one; then the total
+  std::vector<std::size_t> stage;       // the stage of each layer
   std::vector<gradient_end> ends;
 
   layers(dice& any, std::size_t count) : stages(count), stage_begin(count + 1) {
@@ -41,11 +41,11 @@ struct layers {
   }
 };
 
-// Follows the layers one by one and keeps the book of every number in every window.
+// Follows the layers one by one and records which bucket each window holds.
 void check(const layers& net, std::span<const bucket> buckets, std::size_t in_flight) {
   const auto plan = make_windows<most>(buckets, net.stage_begin, net.stages, 4, in_flight);
   constexpr std::size_t nobody = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> holds(plan.count, nobody); // which bucket
+  std::vector<std::size_t> holds(plan.count, nobody); // the bucket in each window
   const auto is_open = [&](std::size_t b, std::size_t stage) {
     const gradient_window& w = plan.storage[plan.of_bucket[b]];
     return w.from >= stage && stage >= w.to && w.bytes >= buckets[b].size() * 4;
@@ -59,7 +59,7 @@ void check(const layers& net, std::span<const bucket> buckets, std::size_t in_fl
   for (std::size_t l = 0; l < net.ends.size(); ++l) {
     stage = net.stage[l];
     std::size_t& own = holds[plan.of_bucket[b]];
-    CHECK((own == nobody || own == b)); // a layer is written only where nothing is needed any more
+    CHECK((own == nobody || own == b)); // a layer's gradients overwrite only what is not needed any more
     own = b;
     for (std::size_t open = used; open <= b; ++open) CHECK(is_open(open, stage));
     if (net.ends[l].end != buckets[b].end) continue;
@@ -68,7 +68,7 @@ void check(const layers& net, std::span<const bucket> buckets, std::size_t in_fl
   }
   while (used < buckets.size()) use(used++, stage);
   for (std::size_t w = 1; w < plan.count; ++w) CHECK(plan.storage[w - 1].from >= plan.storage[w].from);
-  for (std::size_t i = 0; i < net.stages; ++i) { // no more are opened by a stage than are there at a time
+  for (std::size_t i = 0; i < net.stages; ++i) { // a stage opens at most as many as are in flight
     std::size_t opened = 0;
     for (const gradient_window& w : plan.windows()) opened += w.from == i ? 1 : 0;
     CHECK(opened <= in_flight);
@@ -100,7 +100,7 @@ TEST_CASE("gradient_windows: a layer that is a stage opens and closes its own") 
   static_assert(plan.storage[0] == gradient_window{64, 3, 3});
   static_assert(plan.storage[1] == gradient_window{256, 1, 1});
   static_assert(plan.storage[2] == gradient_window{64, 0, 0});
-  // On its way while the next is made; the last one as long as the step.
+  // A bucket is on its way while the next one is made; the last one until the step ends.
   constexpr auto two = make_windows<3>(buckets, begin, 4, 4, 2);
   static_assert(two.storage[0] == gradient_window{64, 3, 1});
   static_assert(two.storage[1] == gradient_window{256, 1, 0});

@@ -17,7 +17,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// A product, an activation that reads its output, a mask, a product.
+// A product, an activation whose backward reads its output, a mask, a product.
 constexpr std::array<stage, 4> four{dense(16, 16), relu(16), dropout(16), dense(16, 4)};
 constexpr chain of_four{.stages = four, .batch = 2, .input = {64, 0}};
 
@@ -39,16 +39,16 @@ using flags = std::array<bool, 5>;
 } // namespace
 
 TEST_CASE("kept_over_loss: what backward reads, and nothing that the loss was the last to read") {
-  // The ReLU's output, the mask, what the last product reads; its output only goes to the loss.
+  // Kept are the ReLU's output, the mask and the input of the last product, whose output only the loss reads.
   static_assert(kept<store_all, of_four>.value == flags{false, false, true, true, false});
   static_assert(kept<store_all, of_four>.tape == flags{false, false, true, false, false});
 }
 
 TEST_CASE("kept_over_loss: what is made again is not kept") {
-  // Segments 0, 1 and 2, 3: the input of the second, and what its backwards read.
+  // With the segments {0, 1} and {2, 3}, the input of the second and what its backwards read are kept.
   static_assert(kept<every<2>, of_four>.value == flags{false, false, true, true, false});
   static_assert(kept<every<2>, of_four>.tape == flags{false, false, true, false, false});
-  // Segments 0 .. 2 and 3: only the input of the last.
+  // With the segments {0, 1, 2} and {3}, only the input of the last is kept.
   static_assert(kept<every<3>, of_four>.value == flags{false, false, false, true, false});
   static_assert(kept<every<3>, of_four>.tape == flags{});
   static_assert(kept<recompute_all, of_four>.value == flags{false, false, false, true, false});

@@ -27,7 +27,7 @@ constexpr std::size_t most_moves = 80;
 constexpr std::size_t most_ops = 2 * most_moves + 3 * most_stages + 2;
 constexpr std::size_t most_windows = 8;
 
-// Every kind of stage that a chain can tell apart. Sizes are in lines.
+// Every kind of stage that a chain distinguishes. Sizes are in lines.
 std::vector<stage> kinds() {
   std::vector<stage> list;
   for (unsigned bits = 0; bits < 64; ++bits) {
@@ -48,7 +48,7 @@ std::vector<stage> kinds() {
   return list;
 }
 
-// How a chain can stand in another.
+// A way in which a chain can be a part of another one, or the root.
 struct way_to_stand {
   bool lent, output, input_gradient, keeps;
 };
@@ -62,7 +62,7 @@ constexpr std::array<way_to_stand, 9> ways_to_stand{{{false, false, false, false
                                                      {true, true, true, false},
                                                      {true, true, true, true}}};
 
-// One walk: the schedule is proved, and the simulated memory always holds what is read.
+// Proves one schedule, and that the simulated memory always holds what is read. Returns the fault, or "".
 std::string check(const chain& c, std::span<const route_step> moves, journey kind) {
   const auto schedule = complete<most_stages, most_moves>(c, moves);
   if (const verdict v = prove<most_stages>(c, schedule.ops(), kind); !v) return "op " + std::to_string(v.at) + ": " + v.fault;
@@ -85,7 +85,7 @@ std::string check(const chain& c, std::span<const route_step> moves, journey kin
   return wrong.empty() ? wrong : "only what lasts, " + wrong;
 }
 
-// Windows that open and close at any backward that there is, in the order in which they open.
+// Windows that open and close at random backwards, in the order in which they open.
 std::vector<gradient_window> windows_of(const chain& c, dice& any) {
   std::vector<gradient_window> list;
   const std::size_t lowest = c.lowest_backward();
@@ -96,7 +96,7 @@ std::vector<gradient_window> windows_of(const chain& c, dice& any) {
   return list;
 }
 
-// All rows of at most `longest` forwards below n.
+// All sequences of at most `longest` forwards of stages below n.
 std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
   std::vector<std::vector<std::size_t>> list{{}};
   for (std::size_t begin = 0, length = 0; length < longest; ++length) {
@@ -111,7 +111,7 @@ std::vector<std::vector<std::size_t>> rows(std::size_t n, std::size_t longest) {
   return list;
 }
 
-// Route number `index`: up, and before each backward one of the rows.
+// Route number `index`: the forward pass, then one of the sequences before each backward.
 std::vector<route_step> route_through(std::size_t n, const std::vector<std::vector<std::size_t>>& between, std::size_t index) {
   std::vector<route_step> moves;
   for (std::size_t i = 0; i < n; ++i) moves.push_back({static_cast<std::uint32_t>(i), false});
@@ -164,7 +164,8 @@ TEST_CASE("memory_plan: every pair of stages on every short route") {
         const std::array<stage, 2> stages{first, second};
         const chain c = stand(stages, s);
         const std::size_t routes = between.size() * between.size();
-        // All routes for one way to stand; for the others every fifth, beginning elsewhere each time.
+        // Every third route for the first and the last of `ways_to_stand`, every eleventh for the others, from a first route
+        // that depends on the stages.
         const std::size_t stride = &s == &ways_to_stand[0] || &s == &ways_to_stand[8] ? 3 : 11;
         for (std::size_t r = (first.fuses + 2 * second.fuses) % stride; r < routes; r += stride) {
           const std::string wrong = check(c, route_through(2, between, r), journey::training);
@@ -226,7 +227,7 @@ TEST_CASE("memory_plan: what only reshapes the input takes no memory, however th
     check_policy<sqrt_n>(c, name);
     const std::string wrong = check(c, moves_of<forward_pass>(c), journey::evaluation);
     CHECK_MESSAGE(wrong.empty(), name, ": ", wrong);
-    // The forward pass has the memory of the chain without them.
+    // A forward pass takes the same memory as the chain without these stages.
     const auto arena = [&](const chain& of) {
       const auto schedule = complete<most_stages, most_moves>(of, moves_of<forward_pass>(of));
       return detail::lay_out<most_stages, most_ops, most_windows>(of, schedule.ops(), schedule.loss).forward_workspace;

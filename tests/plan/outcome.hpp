@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a plan makes of a route: the bytes that live, its FLOPs, and what is wrong with it.
+// The plan of a route: its live bytes, its FLOPs, and its fault if it has one.
 #pragma once
 
 #include <cstddef>

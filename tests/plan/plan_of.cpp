@@ -70,7 +70,7 @@ TEST_CASE("plan_of: one stage, and an evaluation") {
 
 namespace {
 
-// Keeps a budget: store_all, then a stored input at every third stage, then at every second.
+// The candidates for a budget: store_all, then a stored input at every third stage, then at every second.
 template <std::size_t Distance>
 struct candidate : every<Distance> {
   using next = candidate<Distance - 1>;

@@ -20,8 +20,8 @@ using namespace cairn::testing;
 
 namespace {
 
-// A policy of one's own: keeps the input of the upper half, does that half, then makes the lower half again. About
-// log2(n) values are stored, for n log2(n) / 2 more forwards.
+// A user's own policy: stores the input of the upper half, runs the backwards of that half, then recomputes the lower half.
+// It stores about log2(n) values and runs n log2(n) / 2 more forwards.
 struct halving {
   static constexpr void plan(const chain& c, route& out) {
     out.forward(0, c.size());
@@ -29,7 +29,7 @@ struct halving {
   }
 
 private:
-  // Walks [first, last) back. `made`: what it reads above its first stage has just been made.
+  // Runs the backwards of [first, last). `made`: the values that they read above its first stage have just been made.
   static constexpr void walk(const chain& c, route& out, std::size_t first, std::size_t last, bool made) {
     if (!made) out.recompute(first, last);
     if (last - first <= 2) return out.backward(first, last);
@@ -50,7 +50,7 @@ struct alternating {
   static constexpr chain value{.stages = stages, .batch = 16, .input = {64, 0}};
 };
 template <std::size_t N>
-struct gelus { // every value is read again
+struct gelus { // backward reads every value
   static constexpr auto stages = [] {
     std::array<stage, N> list{};
     for (std::size_t i = 0; i < N; ++i) list[i] = i % 2 == 0 ? dense(16, 16) : gelu(16);
@@ -85,14 +85,14 @@ bool proved(std::size_t shortest = 1) {
 }
 
 std::vector<std::size_t> begins(void (*plan)(const chain&, route&), std::size_t n) {
-  const std::vector<stage> stages(n, dropout(4)); // with a tape, so that every segment but the last is made again
+  const std::vector<stage> stages(n, dropout(4)); // with a tape, so that every segment but the last is recomputed
   const chain c{.stages = stages};
   route counted{c};
   plan(c, counted);
   std::vector<route_step> moves(counted.size());
   route r{c, moves.data()};
   plan(c, r);
-  std::vector<std::size_t> list; // where each segment begins, from the last
+  std::vector<std::size_t> list; // the begin of each segment, from the last one
   for (std::size_t m = 0; m < moves.size(); ++m)
     if (moves[m].backward && (m + 1 == moves.size() || !moves[m + 1].backward)) list.push_back(moves[m].position);
   std::reverse(list.begin(), list.end());
@@ -115,13 +115,13 @@ TEST_CASE("policies: every one gives a schedule that is proved") {
 }
 
 TEST_CASE("policies: what is stored and what is made again") {
-  // store_all: every value but the input, and two gradients less one in place; no forward twice.
+  // store_all: every value but the input, and two gradients, of which one is in place. No forward runs twice.
   static_assert(runs<store_all, 32> == 32 && values<store_all, 32> >= 32 && values<store_all, 32> <= 33);
-  // recompute_all: two values, and the gradient; n^2 / 2 forwards.
+  // recompute_all: two values and the gradient; n^2 / 2 forwards.
   static_assert(values<recompute_all, 16> == 3 && runs<recompute_all, 16> > 16 * 15 / 2 - 16);
-  // every<1> stores the input of every stage: that is all that is ever read here.
+  // every<1> stores the input of every stage: backward reads nothing more here.
   static_assert(values<every<1>, 32> <= values<store_all, 32>);
-  // sqrt_n and halving are between, and make no stage more than once, or log2(n) times, again.
+  // sqrt_n and halving are in between: sqrt_n recomputes a stage at most once, halving at most log2(n) times.
   static_assert(values<sqrt_n, 32> < 15 && runs<sqrt_n, 32> < 2 * 32);
   static_assert(values<halving, 32> < values<store_all, 32> && runs<halving, 32> < (1 + 5) * 32);
   static_assert(values<sqrt_n, 100> < 100 * 16 / 64);
@@ -163,7 +163,7 @@ TEST_CASE("policies: at<...> names all stages of a type, beside positions") {
     if (m.backward) list.push_back(m.position);
   CHECK(list.size() == 8);
   static_assert(at<named<int>>::accepts(one_int) && !at<named<long>>::accepts(one_int));
-  // The inputs of 0, 2, 3, 5 and 6 are stored: before the backward of each segment but the last, all of it runs again.
+  // The inputs of 0, 2, 3, 5 and 6 are stored. Each segment but the last is recomputed before its backwards.
   std::vector<std::size_t> again;
   std::size_t ups = 0;
   for (const route_step& m : moves_of<at<5, named<int>>>(c))
@@ -182,7 +182,7 @@ TEST_CASE("policies: every<K> and at<...> begin where they say") {
 
 namespace {
 
-// Six times a product, a normalisation with a tape of its own and an activation that reads its input.
+// Six times a product, a normalisation with its own tape and an activation whose backward reads its input; then a product.
 constexpr std::array<stage, 19> wide_blocks() {
   std::array<stage, 19> list{};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -228,7 +228,7 @@ TEST_CASE("policies: recompute_cheap keeps what products make, for less than hal
   CHECK(products == 7); // no product runs twice
   CHECK(cheap::memory.arena < all::memory.arena / 2);
   CHECK(double(flops(wide_chain::value, cheap::schedule.ops())) < 1.02 * double(flops(wide_chain::value, all::schedule.ops())));
-  // Where every stage is costly, it stores everything.
+  // If every stage is costly, it stores everything.
   CHECK(plan_of<equal_costly, recompute_cheap>::memory.arena == plan_of<equal_costly, store_all>::memory.arena);
 }
 

@@ -61,7 +61,7 @@ std::vector<sample> samples(const std::vector<network>& list) {
 
 bool accepts(const chain& c, const std::vector<op>& ops) { return bool(prove<most>(c, ops)); }
 
-// What an op looks at and what it changes, the order of the ops included.
+// The state that an op reads and the state that it writes, including the order of the ops.
 struct traces {
   std::set<std::pair<char, std::size_t>> reads, writes;
 };
@@ -71,7 +71,7 @@ traces traces_of(const chain& c, const op& o) {
   const std::size_t i = o.position;
   const stage* s = i < c.size() ? &c[i] : nullptr;
   const bool paired = o.takes_next || o.absorbed;
-  if (o.kind < op_kind::discard_value) (paired ? out.writes : out.reads).insert({'p', 0}); // stands beside its pair
+  if (o.kind < op_kind::discard_value) (paired ? out.writes : out.reads).insert({'p', 0}); // must be next to its pair
   switch (o.kind) {
   case op_kind::forward:
     (o.absorbed ? out.writes : out.reads).insert({'v', i});
@@ -156,8 +156,8 @@ TEST_CASE("proof: a changed mark, kind or position is found") {
     }
 }
 
-// Two neighbours may change places just when neither looks at what the other changes. Most of those that may are
-// discards: a later discard costs memory, and is no fault.
+// Two neighbours may be swapped exactly if neither reads or writes what the other writes. Most of those that may are
+// discards: a later discard costs memory, but is not a fault.
 TEST_CASE("proof: of neighbours changed round, exactly the dependent ones are found") {
   std::size_t found = 0;
   std::size_t harmless = 0;

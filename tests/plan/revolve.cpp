@@ -60,8 +60,8 @@ std::size_t least_forwards(std::size_t length, std::size_t inputs) {
   return answer;
 }
 
-// Forwards of a route, and the most values that lie stored while a stage works on another one: those that are there,
-// and are read again before they are made again. Value 0 is always there.
+// The forwards of a route, and the most values that are stored while a stage works on another value. A value is stored if it
+// has been made and is read again before it is recomputed. Value 0 is always there.
 struct cost {
   std::size_t forwards = 0, stored = 0;
 };
@@ -110,7 +110,7 @@ TEST_CASE("revolve: as few forwards as the closed form says, and never more than
 
 TEST_CASE("revolve: figures of the paper's kind") {
   static_assert(revolve_forwards(1, 3) == 0 && revolve_forwards(10, 1) == 45);
-  static_assert(revolve_forwards(100, 100) == 99); // everything stored: each stage but the last once more
+  static_assert(revolve_forwards(100, 100) == 99); // everything is stored: each stage but the last runs once more
   static_assert(revolve_forwards(100, 4) + 100 == 474 && revolve_forwards(100, 10) + 100 == 322);
   CHECK(revolve_forwards(32, 8) + 32 == 86);
 }
@@ -121,7 +121,7 @@ TEST_CASE("revolve: its schedules are proved, for one stage as for hundreds") {
   static_assert(bool(plan_of<equal_chain<17>, revolve<3>>::proof));
   using long_plan = plan_of<equal_chain<300>, revolve<6>>;
   static_assert(bool(long_plan::proof));
-  // Five stored inputs (the chain's own is not in the arena), two values and two gradients where it works.
+  // Five stored inputs (the chain's own is not in the arena), and two values and two gradients at the current stage.
   CHECK(long_plan::memory.arena <= 9 * alignment);
   CHECK(plan_of<equal_chain<17>, revolve<1>>::memory.arena <= plan_of<equal_chain<17>, recompute_all>::memory.arena);
 }

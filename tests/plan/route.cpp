@@ -41,7 +41,7 @@ TEST_CASE("route: a segment is made again up to its last stage, which is needed 
   const chain c{.stages = stages};
   route r{c};
   r.recompute(0, 3);
-  CHECK(r.size() == 2); // nobody reads the output of the last again
+  CHECK(r.size() == 2); // the output of the last is not read again
   route taped{c};
   taped.recompute(0, 2);
   CHECK(taped.size() == 2);

@@ -55,14 +55,14 @@ TEST_CASE("schedule: what nobody reads is not computed") {
   std::size_t last_outputs = 0;
   for (const op& o : complete_of(c, moves_of<every<3>>(c))) last_outputs += o.position == 2 && o.wants_output;
   CHECK(last_outputs == 1);
-  // The last stage of a segment that is made again gives its tape only; a stage nobody asks anything of is left out.
+  // The last stage of a recomputed segment makes only its tape. A forward whose results are not read is left out.
   const std::vector<route_step> moves{{0, false}, {1, false}, {2, false}, {0, false}, {1, false}, {2, false},
                                       {2, false}, {2, true},  {0, false}, {0, false}, {1, true},  {0, true}};
   const auto ops = complete_of(c, moves);
   CHECK(bool(prove<16>(c, ops)));
   std::size_t forwards = 0;
   for (const op& o : ops) forwards += o.kind == op_kind::forward;
-  CHECK(forwards == 4); // 0, 1 and 2, the second time that the route names them, and 0 once more on the way back
+  CHECK(forwards == 4); // 0, 1 and 2 when the route names them the second time, and 0 once more in the backward pass
   const std::vector<stage> below{relu(8), gelu(8), dense(8, 8), relu(8)};
   const chain d{.stages = below, .input = {32, 0}};
   for (const op& o : complete_of(d, moves_of<store_all>(d))) CHECK((o.kind != op_kind::backward || o.position >= 2));
@@ -133,8 +133,8 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   CHECK(bool(prove<16>(lent, of_composite.ops())));
   CHECK(of_composite.loss == 3); // forward 0, forward 1, discard value 1, loss
   CHECK(of_composite.storage[5] == forward(0, true, false, true));
-  CHECK(of_composite.lasting == 0); // the way back makes all that it reads
-  // Its output stays where it is, if it is lent: only what the way back lacks is made again.
+  CHECK(of_composite.lasting == 0); // the backward pass makes all that it reads
+  // A borrowed output stays where it is: only what the backward pass lacks is recomputed.
   const std::vector<stage> masked{dense(16, 16), relu(16)};
   chain output = lent;
   output.stages = masked;
@@ -145,7 +145,7 @@ TEST_CASE("schedule: what a composite makes again before its first backward is o
   std::size_t runs = 0;
   for (const op& o : kept.ops()) runs += o.kind == op_kind::forward && o.position == 1;
   CHECK(runs == 1);
-  // At the root it is done before the loss; what was made before is read by forward 1 only.
+  // At the root, stage 0 runs again before the loss; its first result is read by forward 1 only.
   const chain root{.stages = stages, .input = {64, 0}};
   const auto of_root = complete<16, 100>(root, moves);
   CHECK(bool(prove<16>(root, of_root.ops())));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks a schedule over a made-up memory in which every cache line says whose it is. It shares no code with the plan.
+// Runs a schedule on a simulated memory in which every cache line records its owner. It shares no code with the plan.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace cairn::testing {
 
 using namespace detail;
 
-// The content of a line: whose it is, and of which number.
+// The content of a line: the kind of its owner, and the owner's number.
 enum class owner : int { nobody, value, gradient, tape, workspace, leftover, window };
 using content = std::pair<owner, std::size_t>;
 
@@ -39,8 +39,8 @@ public:
     memory_[region::workspace].resize(lines(lent.forward_workspace));
   }
 
-  // Of the way up only the first `until` ops, and of the last of these the output only if `whole`. Returns what is
-  // wrong, or nothing.
+  // Runs the schedule. Of the forward pass it runs only the first `until` ops; the last of these makes its output only if
+  // `whole`. Returns the fault, or "".
   std::string run(std::size_t until, bool whole) {
     bool up = true;
     for (std::size_t t = 0; t < ops_.size() && wrong_.empty(); ++t) {
@@ -88,7 +88,7 @@ private:
 
   std::size_t value_bytes(std::size_t k) const { return chain_.value_bytes(k); }
   void read_value(const char* what, const place& p, std::size_t k) {
-    // What only reshapes the input leaves it as it is.
+    // A reshaped input is the input itself.
     read(what, p, value_bytes(k), {owner::value, p.where == region::input && k <= chain_.reshaped_inputs() ? 0 : k});
   }
   void read_gradient(const char* what, const place& p, std::size_t k) { read(what, p, value_bytes(k), {owner::gradient, k}); }
@@ -151,7 +151,7 @@ private:
       if (back) write(at_[now_].output_gradient, value_bytes(n_), {owner::gradient, n_});
       return;
     }
-    bool reads_output = false, reads_input = false; // what the chain around it keeps for it
+    bool reads_output = false, reads_input = false; // whether the chain around it keeps these values for it
     for (std::size_t t = now_ + 1; t < ops_.size(); ++t) {
       const op& o = ops_[t];
       const std::size_t reshaped = chain_.reshaped_inputs();
@@ -196,8 +196,8 @@ private:
     if (i == 1) first_gradient_ = at.input_gradient;
   }
 
-  // Gradients are written into a window at any time of the backward that opens it, and are there until the end of the one
-  // that closes it.
+  // Gradients are written into a window at any time during the backward that opens it, and are kept until the end of the
+  // backward that closes it.
   void open_windows(std::size_t i) {
     for (std::size_t w = 0; w < chain_.windows.size(); ++w)
       if (chain_.windows[w].from == i) write(windows_[w], chain_.windows[w].bytes, {owner::window, w});
@@ -211,7 +211,7 @@ private:
     }
   }
 
-  // What has been discarded is overwritten at once.
+  // Overwrites what is discarded at once.
   void discard(std::size_t bytes) {
     const place& p = at_[now_].input;
     if (p.where == region::none) return;

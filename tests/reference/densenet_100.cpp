@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DenseNet-BC-100 with weights and pictures from a file, for densenet_100.py: writes the loss of a batch, all gradients, and
-// what an evaluation makes after it; files hold doubles. CAIRN_NUMBERS is what it computes in.
+// DenseNet-BC-100 with weights and pictures from a file, for densenet_100.py. Writes the loss of a batch, all gradients, and the
+// outputs of an evaluation after it. Files hold doubles; CAIRN_NUMBERS is the type that it computes in.
 #include <cstdio>
 #include <fstream>
 #include <string>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-// The largest |found - expected| / max(1, |expected|); infinite if they differ in number or one is no number.
+// The largest |found - expected| / max(1, |expected|); infinite if the sizes differ or an element is NaN.
 template <class T>
 double largest_difference(const std::vector<T>& found, const std::vector<double>& expected) {
   if (found.size() != expected.size()) return INFINITY;

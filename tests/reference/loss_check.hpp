@@ -13,8 +13,8 @@
 #include "differences.hpp"
 #include "values.hpp"
 
-// How far a loss and its gradient are from PyTorch's, at most; for the gradient both over the output and
-// apart from it.
+// The largest distance of a loss and its gradient from PyTorch's. Runs without a gradient, with one apart from the output, and
+// with one over it.
 template <cairn::loss Loss, class T, class Target>
 double loss_distance_from_torch(const std::string& name, const cairn::shape& output_shape, const Loss& function = {}) {
   cairn::cpu device;

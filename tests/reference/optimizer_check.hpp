@@ -16,9 +16,8 @@
 #include "differences.hpp"
 #include "values.hpp"
 
-// The parameters after each step on the gradients of make.py, one step after another. The gradients are
-// divided by the scale first, which the optimizer has to make good; `cut` is where the span is cut in two, as
-// buckets do.
+// Returns the parameters after each step on the gradients of make.py. The gradients are divided by the scale first, which the
+// optimizer must undo; `cut` is where the span is cut in two, as buckets do.
 template <class T, cairn::optimizer Optimizer>
 std::vector<T> trajectory(const Optimizer& optimizer, double scale = 1, std::size_t cut = 0) {
   cairn::cpu device;
@@ -46,8 +45,7 @@ std::vector<T> trajectory(const Optimizer& optimizer, double scale = 1, std::siz
   return all;
 }
 
-// How far the parameters are from PyTorch's after any step, at most; for a whole span, a cut one and scaled
-// gradients.
+// The largest distance of the parameters from PyTorch's after any step, for a whole span, a cut one and scaled gradients.
 template <class T, cairn::optimizer Optimizer>
 double optimizer_distance_from_torch(const std::string& name, const Optimizer& optimizer) {
   const auto& expected = reference_values("optimizer/" + name);

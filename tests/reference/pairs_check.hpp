@@ -11,8 +11,8 @@
 #include "differences.hpp"
 #include "values.hpp"
 
-// For an op that compares outputs with targets, called as op(queue, loss, gradient, count, output, targets): how far the
-// loss and its gradient are from PyTorch's, at most, with the gradient not wanted, apart from the output and over it.
+// For an op that compares outputs with targets, called as op(queue, loss, gradient, count, output, targets). Returns the largest
+// distance of the loss and its gradient from PyTorch's: without a gradient, with one apart from the output, and with one over it.
 template <class T, class Op>
 double pairs_distance_from_torch(const std::string& name, const Op& op) {
   cairn::cpu device;
@@ -28,7 +28,7 @@ double pairs_distance_from_torch(const std::string& name, const Op& op) {
   return std::max({largest, largest_difference(apart, expected), largest_difference(output, expected)});
 }
 
-// Is the loss, over many elements, the mean of term(y, t) in double, and the same on any number of threads?
+// Whether the loss over many elements is the mean of term(y, t) in double, and the same on any number of threads.
 template <class T, class Op, class Term>
 bool is_mean_of(const Op& op, const Term& term, double tolerance) {
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{70001}}) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// The numbers that make.py wrote down, by name.
+// The numbers that make.py wrote, by name.
 inline const std::vector<double>& reference_values(const std::string& name) {
   static const std::map<std::string, std::vector<double>> all = [] {
     std::map<std::string, std::vector<double>> read;
@@ -27,7 +27,7 @@ inline const std::vector<double>& reference_values(const std::string& name) {
   return found->second;
 }
 
-// The same, rounded to T: every number that a test starts from is a float.
+// The same numbers rounded to T: every number that a test starts from is a float.
 template <class T>
 std::vector<T> reference_numbers(const std::string& name) {
   const std::vector<double>& values = reference_values(name);

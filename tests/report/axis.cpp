@@ -84,7 +84,7 @@ TEST_CASE("axis: ticks are those that were given, or round ones inside") {
   CHECK(ticks_of(given, {0, 100, 5, 1000, true}, 9) == std::vector<double>{10, 30});
   CHECK(ticks_of({}, {0, 100, 1, 2.4, false}, 8).front() == doctest::Approx(1));
   CHECK(ticks_of({}, {0, 100, 1, 2.4, false}, 8).back() == doctest::Approx(2.4));
-  // Less than an octave has no power of ten inside: linear ticks serve.
+  // Less than an octave has no power of ten inside, so the ticks are linear.
   const auto narrow = ticks_of({{}, chart_unit::plain, true}, {0, 100, 3.1, 4.4, true}, 5);
   CHECK(narrow.size() > 1);
   for (const double tick : narrow) CHECK((tick >= 3.1 && tick <= 4.4));

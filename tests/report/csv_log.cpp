@@ -16,7 +16,7 @@ using namespace cairn;
 
 TEST_CASE("csv_log: a row for each write, and a column for each name from where it is new") {
   const folder here;
-  const std::string path = here.path / "runs/a/metrics.csv"; // the folders are made
+  const std::string path = here.path / "runs/a/metrics.csv"; // creates the folders
   csv_log log{path};
   log.write(10, 0, {{"train_loss", 0.5}});
   CHECK(contents(path) == "step,epoch,train_loss\n10,0,0.5\n");
@@ -58,7 +58,7 @@ TEST_CASE("csv_log: a resumed run goes on where its state was saved, and no step
   }
   CHECK(contents(path) == "step,epoch,loss\n100,0,1\n500,1,1\n600,1,2\n700,1,2\n");
   csv_log log{path};
-  log.on_begin(testing::fake_run{.at_step = 550}); // nothing was logged yet, and nothing is to stay that comes again
+  log.on_begin(testing::fake_run{.at_step = 550}); // nothing is logged yet; rows that will come again are removed
   CHECK(contents(path) == "step,epoch,loss\n100,0,1\n500,1,1\n");
 }
 

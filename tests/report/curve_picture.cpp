@@ -26,7 +26,7 @@ using Net = Sequential<Linear<16, 64>, ReLU, Dropout<percent<20>>, Repeat<9, Res
                        Dropout<percent<20>>, Linear<64, 10>>;
 using curve_type = memory_curve<Net, 32>;
 
-// Where the points of the line of the curve are: "M1 2L3 4", the first thick path.
+// The points of the curve's line, which is the first thick path: "M1 2L3 4".
 std::vector<std::pair<double, double>> stair_of(const std::string& svg) {
   std::vector<std::pair<double, double>> out;
   const std::size_t begin = svg.rfind(" d=\"", svg.find("stroke-width=\"2.25\"")) + 4;
@@ -52,7 +52,7 @@ TEST_CASE("curve_picture: the curve is a stair down to store_all, and no policy 
     const bool down = stair[i].first == stair[i - 1].first && stair[i].second >= stair[i - 1].second;
     CHECK((right || down));
   }
-  // The least memory, then the policies: those that coincide share a point.
+  // The least memory, then the policies. Those that coincide share a point.
   const auto x = testing::numbers(svg, "circle", "cx");
   const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(x.size() == 5);
@@ -81,7 +81,7 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   const auto x = testing::numbers(svg, "circle", "cx");
   const auto y = testing::numbers(svg, "circle", "cy");
   REQUIRE(x.size() == 2 + budgets.size());
-  // The schedule stands at a corner of the curve, or left of it; not where the budget is.
+  // The schedule is at a corner of the curve, or left of it, and not where the budget is.
   const auto stair = stair_of(svg);
   for (std::size_t b = 2; b < x.size(); ++b) {
     const auto corner = std::find_if(stair.begin(), stair.end(), [&](const auto& p) { return p.second == y[b]; });
@@ -108,8 +108,8 @@ TEST_CASE("curve_picture: policies at the same place share a point, and its name
 }
 
 TEST_CASE("curve_picture: times are those that the curve was solved with") {
-  // The backward of the last stage is nearly all: nothing that is made again takes time, and the policies, which differ
-  // in bytes, are at one height.
+  // The backward of the last stage takes nearly all the time. Recomputing takes none, and the policies, which differ in bytes,
+  // are at one height.
   std::vector<stage_cost> costs(curve_type::plan::size, stage_cost{1, 1, 1});
   costs.back().backward = 1000000;
   const auto measured = testing::numbers(draw_curve<store_all, sqrt_n>(curve_type(costs)), "circle", "cy");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of drawings ask of a drawing.
+// Checks of drawings, for tests.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ inline std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// Rectangles within <g class="KIND" …>…</g>.
+// The number of rectangles within <g class="KIND" …>…</g>.
 inline std::size_t rectangles(const std::string& svg, const std::string& kind) {
   const std::size_t begin = svg.find("<g class=\"" + kind + "\"");
   if (begin == svg.npos) return 0;
   return count(svg.substr(begin, svg.find("</g>", begin) - begin), "<rect");
 }
 
-// Are all tags closed in order, all quotes closed, all ampersands part of an escape?
+// Whether all tags are closed in order, all quotes are closed, and each ampersand is part of an escape.
 inline bool well_formed(const std::string& svg) {
   std::vector<std::string> open;
   std::size_t roots = 0;
@@ -54,7 +54,7 @@ inline bool well_formed(const std::string& svg) {
   return open.empty() && roots == 1;
 }
 
-// About where each text is; true if two of them overlap.
+// Whether two texts overlap, by an estimate of where each text is.
 inline bool texts_overlap(const std::string& svg) {
   struct box {
     double left, right, top, bottom;
@@ -81,7 +81,7 @@ inline bool texts_overlap(const std::string& svg) {
   return false;
 }
 
-// The numbers after an attribute's name, of every element whose tag begins so: numbers(svg, "circle", "cx").
+// The numbers of one attribute of every element with this tag: numbers(svg, "circle", "cx").
 inline std::vector<double> numbers(const std::string& svg, const std::string& tag, const std::string& attribute) {
   std::vector<double> out;
   const std::string begin = "<" + tag + " ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a callback of fit is shown, without anything that is trained.
+// The run that a callback of fit is shown, without any training.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ using ticking_watch = detail::layer_watch<float, ticking::queue>;
 template <class Model>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>, float, ticking>;
 
-// What the layers of Model are as they were typed, with blocks resolved, and how often each runs forward in a step.
+// Returns the layers of Model as they were typed, with blocks resolved, and how often each runs forward in a step.
 template <class Model>
 std::vector<detail::network_line> layers_of_summary() {
   const network_summary all = summary<Model, 8>();
@@ -37,7 +37,7 @@ std::vector<detail::network_line> layers_of_summary() {
   return out;
 }
 
-// Nothing in it applies an activation to its own result.
+// A network in which no layer applies an activation to its own result.
 using Deep = Sequential<Linear<10, 16>, LayerNorm<16>, Repeat<3, Residual<LayerNorm<16>, Linear<16, 16>>>,
                         checkpoint<recompute_all, Sequential<Linear<16, 16>, Dropout<>, Linear<16, 16>>>, Linear<16, 4>>;
 
@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE("layer_watch: each layer runs as often as its policy says, an
   const samples<> s(8, 0);
   detail::step_watched(train.inside(), s.x, s.y, watch);
   const auto& sums = watch.sums();
-  // A line of the summary speaks for all its repetitions, so what is compared is the layers of one name.
+  // A line of the summary stands for all its repetitions, so all layers of one name are compared together.
   const auto lines = layers_of_summary<Model>();
   std::set<std::string> names;
   for (const auto& line : lines) names.insert(line.name);
@@ -104,7 +104,7 @@ TEST_CASE("layer_watch: the operations of all layers are those of the plan, acti
   trained<Model> train{SGD{}};
   ticking_watch watch(true, false);
   const samples<> s(8, 0);
-  for (int step = 0; step < 2; ++step) { // each step anew
+  for (int step = 0; step < 2; ++step) { // the sums start anew with each step
     detail::step_watched(train.inside(), s.x, s.y, watch);
     std::uint64_t all = 0;
     bool absorbed = false;
@@ -133,7 +133,7 @@ TEST_CASE("layer_watch: watched steps compute the bits of others, between them t
     trained<Model> one{rank, momentum}, two{rank, momentum};
     ticking_watch watch(false, true);
     CHECK(bits(one, watch, true) == bits(two, watch, false));
-    // Buckets are used where a layer's gradients are finished, and what is left is used at the end.
+    // Buckets are used when a layer's gradients are finished; the remaining ones are used at the end.
     CHECK(watch.nanoseconds(ticking_watch::update_part) > 1000 * static_cast<std::int64_t>(trained<Model>::buckets.size()));
     CHECK(watch.nanoseconds(ticking_watch::gradients_part) == 0);
   });

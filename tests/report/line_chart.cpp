@@ -82,7 +82,7 @@ TEST_CASE("line_chart: the name of a line that ends early lies on no other line"
   const std::string svg = draw_line_charts({&chart, 1});
   const auto x = testing::numbers(svg, "circle", "cx");
   const auto y = testing::numbers(svg, "circle", "cy");
-  // Where is the text, and how high does the long line run below or above it?
+  // Finds the text, and the height of the long line below or above it.
   const std::size_t end = svg.find(">short<");
   const std::string tag = svg.substr(svg.rfind("<text", end), end - svg.rfind("<text", end));
   const double left = std::strtod(tag.c_str() + tag.find(" x=\"") + 4, nullptr);
@@ -131,7 +131,7 @@ TEST_CASE("line_chart: a curve without markers, one without a name, and a chart 
   CHECK(count(svg, "<circle") == 1);
   CHECK(count(svg, "note of") == 1);
   CHECK(svg.find(">memory<") == svg.npos);
-  // Where the title was there is no gap.
+  // Without the title there is no gap.
   CHECK(testing::numbers(svg, "svg", "height")[0] < testing::numbers(titled, "svg", "height")[0]);
 }
 

@@ -30,7 +30,7 @@ struct drawing {
 } // namespace
 
 TEST_CASE("the curve has a step for each op and leaves out what lasts no time and is no peak") {
-  drawing d({1024, 2048, 512, 3072, 1024, 9999}); // what is behind the last op counts for nothing
+  drawing d({1024, 2048, 512, 3072, 1024, 9999}); // bytes after the last op do not count
   d.plot.draw_curve(d.to);
   CHECK(d.shows("M0 90L100 90L100 80L200 80L200 70L300 70L300 90L400 90\""));
   CHECK(d.plot.peak() == 3072);
@@ -53,7 +53,7 @@ TEST_CASE("where many ops share half a pixel, the highest stands for all") {
   d.plot.live = d.live;
   d.plot.draw_curve(d.to);
   CHECK(d.shows(" 20L"));
-  CHECK(d.to.str().size() < 4000); // and it was four thousand ops, nearly all of the same height
+  CHECK(d.to.str().size() < 4000); // for four thousand ops, nearly all of the same height
 }
 
 TEST_CASE("the peak and its number are marked, the reference only if it is higher") {
@@ -73,8 +73,8 @@ TEST_CASE("a budget is a line of its own, also below the peak") {
   d.plot.draw_peak(d.to);
   CHECK(d.shows("<line x1=\"0\" y1=\"80\" x2=\"400\" y2=\"80\" stroke=\"#1d8a5b\""));
   CHECK(d.shows(">budget 2.00 KiB</text>"));
-  CHECK(d.shows("y=\"75\"")); // its words stand on the line
-  // Just below another line they hang under it.
+  CHECK(d.shows("y=\"75\"")); // its text is above the line
+  // Just below another line, the text is below its own line.
   drawing close({1024, 2048, 512, 3072, 1024}, 6144);
   close.plot.budget = 5600;
   close.plot.draw_peak(close.to);

@@ -112,7 +112,7 @@ TEST_CASE("metrics_picture: a long run takes no more memory than a short one, an
   CHECK(line.points.size() > recorded_metrics::most_points / 2);
   for (const chart_point& p : line.points) REQUIRE(p.y == doctest::Approx(p.x));
   CHECK(line.points.back().x > 99'000);
-  CHECK(has(draw_metrics(seen), ">9.")); // up to the last value, which is no whole point
+  CHECK(has(draw_metrics(seen), ">9.")); // up to the last value, which does not fill a point
 }
 
 TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs apart") {
@@ -133,7 +133,7 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
   CHECK(read.lines()[2].name == "val_loss");
   CHECK(read.lines()[2].points[0].x == 25);
 
-  // What fit says of steps tells them apart.
+  // The names that fit gives its values of steps tell them apart.
   const std::string of_fit = here.path / "f.csv";
   {
     csv_log said{of_fit};

@@ -25,7 +25,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// A block of two chains, as a user of the internals writes it: y = a(x) + b(x). It is only planned here.
+// A block of two chains, as a user of the internals writes it: y = a(x) + b(x). It is planned here, but not run.
 template <class A, class B>
 struct Beside {};
 
@@ -103,7 +103,7 @@ using Deep =
                testing::Witness, Residual<checkpoint<recompute_all, Sequential<Linear<16, 16>, ReLU, Linear<16, 16>>>, ReLU>,
                checkpoint<sqrt_n, Sequential<Linear<16, 16>, GELU, Linear<16, 16>>>, Linear<16, 4>>;
 
-// What must hold of the lines of any network: they add up to what the plan says of the whole step.
+// Checks what holds for the lines of any network: they add up to what the plan says of the whole step.
 template <class Policy, class Net>
 void check_sums() {
   using plan = blueprint_of<checkpoint<Policy, Net>, 4>;
@@ -122,7 +122,7 @@ void check_sums() {
   CHECK(stages == plan::size);
   CHECK(forwards == planned);
   CHECK(work == flops(plan::whole, plan::training.ops()));
-  // At the loss what is kept lives, and the output, on which its gradient lies.
+  // At the loss everything that is kept is live, and so is the output, whose gradient takes its place.
   CHECK(bytes + plan::whole.value_bytes(plan::size) == plan::trained::memory.live[plan::training.loss]);
 }
 
@@ -131,10 +131,10 @@ void check_sums() {
 TEST_CASE("network_lines: a small network that stores everything, computed by hand") {
   const auto l = lines<store_all, Small>();
   REQUIRE(l.size() == 6);
-  // The first input gradient is left out: 272 forward and 272 of 528 back.
+  // The first input gradient is left out: 272 forward, and 272 of 528 backward.
   check(l[0], "Linear<8, 16>", 0, 1, 144, 1, 0, 0, 0, 272 + 272);
   check(l[1], "ReLU", 0, 1, 0, 1, 1, 0, value, 16 + 16);
-  // Each block keeps the output of its ReLU, and its own output for the stage after it. A sum costs one a number.
+  // Each block keeps the output of its ReLU, and its own output for the stage after it. A sum costs one operation per element.
   check(l[2], "Residual", 0, 2, 544, 2, 2, 0, 4 * value, 2 * (528 + 16 + 16 + 1040 + 16));
   check(l[3], "Linear<16, 16>", 1, 2, 544, 2, 0, 0, 0, 2 * (528 + 1040));
   check(l[4], "ReLU", 1, 2, 0, 2, 2, 0, 2 * value, 2 * (16 + 16));
@@ -145,7 +145,7 @@ TEST_CASE("network_lines: a small network that stores everything, computed by ha
 }
 
 TEST_CASE("network_lines: the same under sqrt_n") {
-  // Segments of stages 0 to 2 and 3, 4. Of the first only the output of its last block is kept; that block runs again
+  // The segments are stages 0 to 2, and 3 and 4. Of the first only the output of its last block is kept; that block runs again
   // for its tape, without the sum at its end.
   const auto l = lines<sqrt_n, Small>();
   REQUIRE(l.size() == 6);
@@ -226,7 +226,7 @@ TEST_CASE("network_lines: what a block keeps is what is kept inside it, and its 
       std::size_t inside = 0;
       for (std::size_t k = i + 1; k < l.size() && l[k].level > l[i].level; ++k)
         if (l[k].level == l[i].level + 1) inside += l[k].tape_bytes;
-      // What a checkpoint<> makes is the output of its last layer; a Residual's may be a sum of its own.
+      // A checkpoint<> makes the output of its last layer; the output of a Residual may be a sum of its own.
       if (l[i].name == "Residual") CHECK((inside <= l[i].tape_bytes && l[i].tape_bytes <= inside + l[i].times * value));
       else CHECK(inside == l[i].tape_bytes);
     }
@@ -254,7 +254,7 @@ TEST_CASE("network_lines: of a block of several chains each is a branch, the las
   CHECK(l[2].parameters == 2 * 272);
   CHECK(l[2].flops == l[3].flops + l[4].flops);
   CHECK(l[1].flops == l[2].flops + l[5].flops + 2 * (16 + 16)); // and the two sums
-  // 80 floats of the last layer; then of the second block the last branch, its first branch, and likewise of the first.
+  // 80 floats of the last layer; then the last branch of the second block and its first branch, and likewise of the first block.
   REQUIRE(l[5].gradients.size() == 2);
   CHECK(l[5].gradients[1].begin == 80);
   CHECK(l[3].gradients[1].begin == 80 + 256);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where tests let a progress bar write, and the clock that it reads.
+// A file that a progress bar of a test writes to, and the clock that it reads.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace testing {
 
-// A clock that goes on only when it is told to.
+// A clock that only pass() moves on.
 struct set_clock {
   using duration = std::chrono::milliseconds;
   using rep = duration::rep;
@@ -21,7 +21,7 @@ struct set_clock {
   static void pass(int milliseconds) { time += duration(milliseconds); }
 };
 
-// A file in memory: a place to write that is no terminal.
+// A temporary file: a place to write that is no terminal.
 struct paper {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::tmpfile(), &std::fclose};
 

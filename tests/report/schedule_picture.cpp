@@ -54,7 +54,7 @@ struct planned {
   }
 };
 
-// As irregular as what a solver finds: splits at random places, stores all of some parts, and walks others twice.
+// A schedule as irregular as a solver's: it splits at random places, stores all of some parts, and walks others twice.
 template <unsigned Seed>
 struct anywhere {
   static constexpr void plan(const chain& c, route& out) {
@@ -144,7 +144,7 @@ TEST_CASE("panels share their scales") {
   const std::string svg = draw_schedules(panels);
   CHECK(well_formed(svg));
   CHECK(count(svg, "<g class=\"forward\"") == 2);
-  // The first op is the same in both: it begins at the same place and is as wide.
+  // The first op is the same in both panels: it begins at the same place and has the same width.
   const std::size_t first = svg.find("<g class=\"forward\"");
   const auto head = [&svg](std::size_t at) {
     const std::size_t begin = svg.find("<rect", at);
@@ -201,7 +201,7 @@ TEST_CASE("a budget above every peak lies inside the picture") {
 }
 
 TEST_CASE("the highest bytes are at one height in panels side by side") {
-  // Both have the same peak, so their marks have the same y; the widths of the two are halves of the picture.
+  // Both panels have the same peak, so their marks have the same y. Each is half as wide as the picture.
   const std::array panels{planned<sqrt_n, 10>::panel(), planned<sqrt_n, 10>::panel()};
   const auto y = testing::numbers(draw_schedules(panels, {.columns = 2}), "circle", "cy");
   REQUIRE(y.size() == 2);

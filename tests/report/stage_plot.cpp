@@ -68,7 +68,7 @@ TEST_CASE("an op is a rectangle in its row, from its begin to its end") {
   d.plot.draw_ops(d.to, picture_kind::forward);
   const std::string text = d.to.str();
   CHECK(rectangles(text) == 4);
-  // Forward of stage 1: from 1/4 to 2/4 of a forward; the whole step is 2.75 forwards wide, 300 pixels.
+  // The forward of stage 1 goes from 1/4 to 2/4 of a forward; the whole step is 2.75 forwards wide, 300 pixels.
   const std::string left = svg_writer::number(100 + 300 * 0.25 / 2.75 + 0.375);
   CHECK(text.find("<rect x=\"" + left + "\" y=\"51.5\"") != text.npos);
   CHECK(text.find("<title>forward of 1</title>") != text.npos);
@@ -120,7 +120,7 @@ TEST_CASE("a bucket is a line down from its backward and a rectangle in the lane
   const std::string text = d.to.str();
   CHECK(rectangles(text) == 2);
   CHECK(count(text, "<line") == 2);
-  // Complete when the backward of stage 2 ends: one forward and two backwards of half a forward each.
+  // The bucket is complete when the backward of stage 2 ends: one forward and two backwards of half a forward each.
   CHECK(text.find("<line x1=\"" + svg_writer::number(d.plot.x(2.0)) + "\"") != text.npos);
 }
 

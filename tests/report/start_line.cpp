@@ -75,8 +75,8 @@ TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
 
 namespace {
 
-// fit() on two ranks with everything that shows and writes; each rank has a place of its own for it, and `table` is the first
-// rank's csv_log. Returns the text of the exception that comes out of it.
+// Runs fit() on two ranks with everything that shows and writes. Each rank has a place of its own for it, and `table` is the
+// first rank's csv_log. Returns the text of the exception that comes out of it.
 std::string show_all(const folder& here, const std::string& table, const std::string& states, std::array<paper, 2>& papers) {
   return text_of([&] {
     const digits d(32);
@@ -119,7 +119,7 @@ TEST_CASE("start_line, fit: what goes wrong on one rank comes out once, with its
   const std::string of_log = show_all(here, taken, own + "/states", papers);
   CHECK(has(of_log, "threads: rank 0 of 2 threw: "));
   CHECK(count_of(of_log, taken) == 1);
-  // All ranks throw what the first could not do: none goes on without it.
+  // All ranks throw when the first one cannot write: none goes on without it.
   CHECK(show_all(here, own + "/table.csv", own + "/table.csv/states", papers).find("rank 0") != std::string::npos);
   CHECK(papers[1].text().empty());
 }
@@ -129,7 +129,7 @@ TEST_CASE("start_line: the kernels are named by what is picked") {
   CHECK(has(detail::product_kernels(instruction_set::avx512), "AVX-512, own kernels"));
   CHECK(has(detail::product_kernels(instruction_set::avx2), "AVX2, own kernels"));
   CHECK(has(detail::product_kernels(instruction_set::plain), "plain C++, own kernels"));
-  // A BLAS makes the products of machines without these instructions only.
+  // A BLAS makes products only on machines without these instructions.
   CHECK(has(detail::product_kernels(instruction_set::plain), ", products by ") == (CAIRN_WITH_BLAS != 0));
 }
 

@@ -32,8 +32,8 @@ using Recomputed = checkpoint<sqrt_n, Deep>;
 template <class Model>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>>;
 
-// "forward of 0 Linear<10, 16>", in the order in which a picture has them from the left to the right. An op without any
-// operations of its own has no width, but a place.
+// The ops of a picture from left to right, as in "forward of 0 Linear<10, 16>". An op without operations of its own has no width,
+// but a place.
 std::vector<std::string> drawn_ops(const std::string& svg) {
   std::vector<std::tuple<double, std::string>> found;
   for (const char* const kind : {"forward", "recompute", "backward"}) {
@@ -54,7 +54,7 @@ std::vector<std::string> drawn_ops(const std::string& svg) {
   return out;
 }
 
-// The same words of a trace.
+// The ops of a trace, in the same words.
 std::vector<std::string> traced_ops(const rank_trace& trace) {
   std::vector<std::string> out;
   std::int64_t before = 0;
@@ -68,7 +68,7 @@ std::vector<std::string> traced_ops(const rank_trace& trace) {
   return out;
 }
 
-// Slices of a row lie apart or in one another.
+// Checks that slices of a row are apart or nested.
 void check_rows(const rank_trace& trace) {
   for (std::size_t a = 0; a < trace.slices.size(); ++a)
     for (std::size_t b = a + 1; b < trace.slices.size(); ++b) {
@@ -98,7 +98,7 @@ TEST_CASE("step_trace: in a block's op stands each call of its layers") {
     if (inner.kind != "layer") continue;
     ++layers;
     if (inner.name.ends_with(" forward")) forward.push_back(inner.name);
-    // The block's own op is around it, and is named by the block's place.
+    // The op of the block is around the layer's slice, and is named by the block's place.
     const bool is_inside = std::any_of(trace.slices.begin(), trace.slices.end(), [&](const trace_slice& s2) {
       return (s2.kind == "forward" || s2.kind == "backward") && s2.begin <= inner.begin && inner.end <= s2.end;
     });
@@ -128,7 +128,7 @@ TEST_CASE("step_trace: the ops that were measured are those of the picture, in i
   CHECK(count_named(trace, "loss") == 1);
   CHECK(count_named(trace, "update") == 1);
   CHECK(count_named(trace, "wait") == 0);
-  // What lives rises to the peak of the plan, and ends.
+  // The live bytes rise to the peak of the plan, and end at 0.
   double peak = 0;
   for (const trace_count& c : trace.counts) peak = std::max(peak, c.value);
   CHECK(peak == static_cast<double>(trained<Recomputed>::plan::trained::memory.bound));

@@ -24,7 +24,7 @@ using watching = detail::step_watch<std::chrono::steady_clock, float, cpu::queue
 template <class Model>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>>;
 
-// The bits of the parameters after a few steps, of which the second and the third may be watched.
+// The checksums of the parameters after each of a few steps, of which the second and the third may be watched.
 template <class Trainer, class... Rank>
 std::vector<std::uint64_t> checksums(bool watched, Rank&... rank) {
   Trainer train{rank..., momentum, {.seed = 4}};

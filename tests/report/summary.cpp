@@ -32,7 +32,7 @@ namespace {
 
 using Small = Sequential<Linear<8, 16>, ReLU, Repeat<2, Residual<Linear<16, 16>, ReLU>>, Linear<16, 4>>;
 
-// y = x, and it counts how often it runs in either direction.
+// y = x. It counts how often it runs in either direction.
 template <std::size_t Id, reads Reads = reads::output>
 struct Tally {
   static inline std::size_t forwards = 0, backwards = 0;
@@ -52,12 +52,12 @@ struct Tally {
   }
 };
 
-// What is not read on the way back need not run for a tape alone.
+// A layer whose backward reads nothing need not run for a tape alone.
 template <std::size_t Id>
 using Unread = Tally<Id, reads::nothing>;
 
-// Tallies at the root, in blocks of blocks, and where a block ends, where they may be left out.
-// Below the first parameter nothing runs back.
+// Tallies at the root, in blocks of blocks, and at the end of a block, where they may be left out. No backward runs below the
+// first parameter.
 using Tallied =
     Sequential<Input<8>, checkpoint<recompute_all, Sequential<Tally<9>, Tally<10>>>, Linear<8, 8>, Tally<0>,
                Repeat<5, Residual<Linear<8, 8>, Tally<1>, Unread<6>>>,
@@ -165,7 +165,7 @@ TEST_CASE("summary: what is frozen stays frozen without checkpointing, and is no
 }
 
 TEST_CASE("summary: frozen parameters are counted apart from those that are learnt") {
-  // 144 of the first Linear and twice 272 of the block in a block; 272 + 68 are learnt.
+  // 144 parameters of the first Linear and twice 272 of the block in a block are frozen; 272 + 68 are learnt.
   using base = frozen<Sequential<Linear<8, 16>, Repeat<2, Residual<ReLU, Linear<16, 16>>>>>;
   const auto s = summary<Sequential<base, Residual<Linear<16, 16>>, Linear<16, 4>>, 4>();
   CHECK((s.parameters == 340 && s.frozen == 688));
@@ -208,7 +208,7 @@ TEST_CASE("summary: with sync_batch_norm it says what a step sends for statistic
 }
 
 TEST_CASE("summary: with ddp each line says in which buckets its gradients leave") {
-  // In the flat buffer: 64 + 16 numbers of the last Linear, 256 + 16 twice, 128 + 16 of the first; four bytes each.
+  // The flat buffer has 64 + 16 elements of the last Linear, 256 + 16 twice, and 128 + 16 of the first, of four bytes each.
   const auto s = summary<ddp<Small, loopback::rank, bucket_bytes<1088>>, 4>();
   REQUIRE(s.buckets.size() == 4);
   const std::string text = s.text();

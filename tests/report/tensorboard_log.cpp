@@ -20,8 +20,8 @@ using namespace cairn;
 
 namespace {
 
-// The payloads of a file's records, whose checksums have to be right. (That TensorBoard reads the same of them is tested by
-// tests/checks/event_files.py.)
+// Returns the payloads of a file's records and checks their checksums. (tests/checks/event_files.py tests that TensorBoard reads
+// the same.)
 std::vector<std::string> payloads(const std::string& file) {
   const auto number = [&](std::size_t at, std::size_t bytes) {
     std::uint64_t out = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cpu whose stopwatch is a counter: from one look to the next there is a microsecond. And a clock of the host that moves on by
-// a millisecond at every look.
+// A cpu whose stopwatch is a counter: each look comes a microsecond after the last. The host's clock moves on by a millisecond at
+// every look.
 #pragma once
 
 #include <chrono>

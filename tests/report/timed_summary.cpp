@@ -32,7 +32,7 @@ constexpr timing_options few{.steps = 3, .warm_up = 1};
 template <class Model, class T = float, class Device = cpu>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>, T, Device>;
 
-// What must hold of every measurement.
+// Checks what holds for every measurement.
 template <class Trainer>
 void check_rows(const step_times& times, Trainer& train) {
   std::vector<std::size_t> indices;
@@ -59,7 +59,7 @@ void check_rows(const step_times& times, Trainer& train) {
                        [](const layer_times& a, const layer_times& b) { return a.seconds() > b.seconds(); }));
 }
 
-// One trainer is measured between two steps, and the other is not.
+// Checks that a trainer that is measured between two steps goes on like one that is not.
 template <class Trainer, class... Rank>
 void check_undisturbed(Rank&... rank) {
   typename Trainer::options given{.seed = 4};
@@ -110,7 +110,7 @@ TEST_CASE("timed_summary: every rank makes the call, and training goes on") {
     CHECK(times.gradients > 0);
     CHECK(has(times.text(), "on rank " + std::to_string(rank.rank()) + " of 2"));
     CHECK(has(times.text(), "gradients of all ranks"));
-    // Refused on both, and both go on.
+    // The call is refused on both ranks, and both go on.
     const std::string text = text_of([&] { timed_summary(train, s.x, s.y, {.steps = rank.rank() == 0 ? 3U : 2U}); });
     CHECK(has(text, "expected the same steps and warm_up on every rank, found 3 and 3 on rank 0, 2 and 3 on rank 1"));
     train.step(s.x, s.y);
@@ -156,7 +156,7 @@ TEST_CASE("timed_summary: the parts of a step are its whole, by a clock that onl
       CHECK(l.flops_per_second() == static_cast<double>(l.flops) / l.seconds());
     }
     CHECK(recomputed > 0);
-    CHECK(times.layers.front().recompute > 0); // the slowest
+    CHECK(times.layers.front().recompute > 0); // the slowest layer
     CHECK(is(times.of_layers(), static_cast<double>(10 + recomputed)));
     CHECK(is(times.loss, 1));
     CHECK(is(times.update, 1));

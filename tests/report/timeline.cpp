@@ -51,7 +51,7 @@ TEST_CASE("ops follow one another and their lengths are their operations") {
     const bool works = s.storage[i].kind == op_kind::forward || s.storage[i].kind == op_kind::backward;
     CHECK((t.ops[i].length() > 0) == works);
   }
-  // Forward 600, backward 1200, but nobody reads the first input gradient.
+  // 600 forward and 1200 backward, but nobody reads the first input gradient.
   CHECK(t.work == doctest::Approx((600 + 1200 - 100) / 600.0));
   CHECK(t.end == t.work);
   CHECK(t.work_ratio == doctest::Approx(1));

@@ -19,7 +19,7 @@ using Net = Sequential<Linear<10, 16>, Residual<LayerNorm<16>, Linear<16, 16>>, 
 using plan = blueprint_of<Net, 8>;
 constexpr const auto& code = detail::program_of<plan, float, cpu::queue>;
 
-// Writes down what it is told.
+// Records the calls of layers.
 struct told : detail::watched_layers<float, cpu::queue> {
   using base = detail::watched_layers<float, cpu::queue>;
   using base::begin_layers, base::watched, base::watched_layers;

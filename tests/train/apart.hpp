@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A device on the processor that forbids what a GPU forbids:
-//   * The host cannot read its memory: each block is mapped twice, data() without any right, and only ops know the other one. A
-//     loop of the host over it is a SIGSEGV, and an op that is given the host's memory throws.
-//   * Its work is done late: ops are kept, and run only while the host waits, in an order that a seeded generator picks among
+//   * The host cannot read its memory. Each block is mapped twice: data() has no access rights, and only ops know the other
+//     mapping. A loop of the host over the memory is a SIGSEGV, and an op that gets the host's memory throws.
+//   * Its work is done late. Ops are queued and run only while the host waits, in an order that a seeded generator picks among
 //     those that the queues and their events allow.
-//   * Memory through which it copies is spoilt as soon as it may be: what was uploaded when the copy is made, and the place of a
-//     download when it is asked for.
-// A trainer that forgets a wait on it has wrong numbers.
+//   * Memory that it copies through is spoilt as early as allowed: the source of an upload once it is copied, the destination of
+//     a download as soon as it is requested.
+// If a trainer forgets a wait on this device, its numbers are wrong.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@
 
 namespace apart {
 
-// All blocks of all devices: the address that the host knows, and how far from it the ops find the bytes.
+// All blocks of all devices: the address that the host knows, and the offset from it to the bytes that ops use.
 class address_book {
 public:
   static address_book& all() {
@@ -46,7 +46,7 @@ public:
     const std::lock_guard lock(mutex_);
     blocks_.erase(first);
   }
-  // Where an op finds what the host knows by this address; throws if it is the host's own.
+  // Returns the address at which ops find the bytes that the host knows as `known`; throws if it is no address of a device.
   template <class T>
   T* bytes_of(T* known) {
     if (known == nullptr) return nullptr;
@@ -113,7 +113,7 @@ private:
 
 struct event {
   std::size_t queue = 0;
-  std::size_t place = 0; // behind so many ops of it
+  std::size_t place = 0; // reached after this many ops of the queue
 };
 
 // The queues of one device, and when their ops run.
@@ -135,7 +135,7 @@ public:
     return true;
   }
 
-  // Runs one op, if any may run; which one is a matter of luck.
+  // Runs one op, if any may run, picked at random.
   bool run_one() {
     std::vector<std::size_t> may;
     for (std::size_t q = 0; q < lines_.size(); ++q)
@@ -149,7 +149,7 @@ public:
     if (!next.waits) next.work(processor_);
     return true;
   }
-  // A few ops, or none.
+  // Runs up to three ops.
   void run_some() {
     for (std::size_t i = random_() % 4; i > 0; --i) run_one();
   }
@@ -158,7 +158,7 @@ public:
       if (!run_one()) throw std::logic_error("apart: the queues wait for each other");
   }
 
-  bool forgets = false; // to wait: it tells the host that everything is done
+  bool forgets = false; // to wait: reports to the host that everything is done
 
 private:
   struct item {
@@ -194,7 +194,7 @@ public:
   void put(schedule::op work) { all_->put(number_, std::move(work)); }
   const std::shared_ptr<schedule>& all() const { return all_; }
 
-  // Looks at the clock when the queue gets there.
+  // Reads the clock when the queue reaches a mark.
   class stopwatch {
   public:
     static constexpr std::int64_t least = 1000;
@@ -220,7 +220,7 @@ private:
   std::size_t number_;
 };
 
-// Bytes that were asked for and are not freed, and calls of allocate and staging.
+// The requested bytes, and the calls, of allocate() and staging().
 struct counters {
   std::size_t bytes = 0, calls = 0, staging_bytes = 0, staging_calls = 0;
 };
@@ -232,9 +232,9 @@ public:
   using event = apart::event;
   using queue = apart::queue;
 
-  // Runs that differ only in this have equal bits.
+  // Picks the order of the ops. Runs that differ only in the seed must have equal bits.
   static inline std::atomic<std::uint64_t> seed{1};
-  // Ops that were never done when their device went.
+  // The number of devices that were destroyed before all their ops were done.
   static inline std::atomic<std::size_t> unfinished{0};
 
   explicit device(const cairn::device_options&) {}
@@ -242,7 +242,7 @@ public:
   device& operator=(const device&) = delete;
   ~device() { unfinished += all_->is_idle() ? 0 : 1; }
 
-  // A mistake on purpose: while it forgets, the host waits for nothing.
+  // A deliberate mistake: while the device forgets, it reports every event as reached, so the host does not wait.
   void forget(bool from_now_on) { all_->forgets = from_now_on; }
 
   queue& compute() { return compute_; }

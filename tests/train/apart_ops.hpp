@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ops of apart.hpp's device, found by their first argument: those of the cpu, later.
+// The ops of apart.hpp's device, found by their first argument: the cpu's ops, run later.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace apart {
 
-// What an op is given, as it finds it when it runs.
+// An op's argument, with addresses translated to those that the op may use when it runs.
 template <class T>
 T at(const T& value) {
   return value;
@@ -54,7 +54,7 @@ cairn::adam_coefficients<T> at(cairn::adam_coefficients<T> c) {
   return c;
 }
 
-// The ops: those of the cpu, with what they were given by value, later.
+// Each op runs the cpu's op later, with its arguments kept by value.
 #define APART_OP(name)                                                                                                           \
   template <class... Given>                                                                                                      \
   void name(queue& q, Given... given) {                                                                                          \
@@ -146,7 +146,7 @@ template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {
   q.put([=](cairn::cpu::queue&) {
     std::memcpy(at(to), from, count * sizeof(T));
-    if constexpr (std::is_same_v<T, std::byte>) // a slot; other uploads are of memory that is somebody's
+    if constexpr (std::is_same_v<T, std::byte>) // a staging slot; the source of other uploads has an owner
       std::memset(const_cast<T*>(from), 0xFF, count * sizeof(T));
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A little of everything that a program does with a trainer, on any device; and every number that it sees of it. What it gives
-// to the trainer it spoils as soon as the call is back.
+// A program that does a little of everything with a trainer, on any device, and records every number that it sees. It spoils the
+// samples that it passes to the trainer as soon as the call returns.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace apart {
 
 using cairn::BatchNorm1d, cairn::Dropout, cairn::LayerNorm, cairn::Linear, cairn::ReLU, cairn::Residual, cairn::Sequential;
 
-// What it sees, bit for bit.
+// The numbers that the program sees, bit for bit.
 struct seen {
   std::vector<std::uint64_t> bits;
 
@@ -41,7 +41,7 @@ struct seen {
   bool operator==(const seen&) const = default;
 };
 
-// Samples that are gone when the call is back.
+// Calls f with samples, and spoils them as soon as it returns.
 template <class T, class F>
 auto with_samples(std::size_t rows, std::uint32_t stream, F&& f) {
   testing::samples<T> given(rows, stream);
@@ -61,7 +61,7 @@ void use(Trainer& t, seen& out, std::uint32_t rank) {
   const auto step = [&](std::size_t rows, std::uint32_t stream) {
     return with_samples<T>(rows, stream + 100 * rank, [&](const auto& x, const auto& y) { return t.step(x, y); });
   };
-  // Losses are read late: those of a step while the next one is on its way.
+  // Losses are read late: that of a step while the next step is in flight.
   auto last = step(6, 1);
   for (std::uint32_t s = 2; s < 6; ++s) {
     auto next = step(s == 4 ? 2 : 6, s);

@@ -15,10 +15,10 @@
 
 namespace apart {
 
-// What a rank forgets when it reduces.
+// The wait that a rank leaves out when it reduces.
 enum class skips : unsigned char { nothing, the_wait_for_the_gradients, the_wait_of_the_update };
 
-// Ranks whose devices are apart, over a communicator of the host: a bucket is summed when the queue gets there.
+// Ranks whose devices are apart, over a communicator of the host: a bucket is summed when the queue reaches it.
 template <class Inner, skips Skips = skips::nothing>
 class ranks {
 public:

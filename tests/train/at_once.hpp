@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls that several threads make at the same time.
+// Runs calls on several threads at the same time.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace testing {
 
-// How many of `times` calls by each of `threads` threads that begin together give something else than one call alone. The
-// threads make the calls in turn, each from another one on.
+// Starts `threads` threads together, lets each make `times` calls, and returns how many results differ from that of the same
+// call made alone. Each thread goes through the calls in turn, beginning with a different one.
 inline std::size_t wrong_at_once(std::size_t threads, std::size_t times,
                                  const std::vector<std::function<std::vector<float>()>>& calls) {
   std::vector<std::vector<float>> alone;
@@ -30,7 +30,7 @@ inline std::size_t wrong_at_once(std::size_t threads, std::size_t times,
   return wrong;
 }
 
-// Calls f(thread) on so many threads.
+// Calls f(thread) on each of `threads` threads.
 template <class F>
 void on_threads(std::size_t threads, const F& f) {
   std::vector<std::thread> all;

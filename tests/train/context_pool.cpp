@@ -99,7 +99,7 @@ TEST_CASE("context_pool: never two users of one, and as many contexts as there w
     CHECK(shared == 0);
     CHECK(pool.in_use() == 0);
     CHECK(pool.size() >= 4);
-    CHECK(pool.size() <= 5); // with a wide one that was not alone
+    CHECK(pool.size() <= 5); // four, and the wide one, which only a lone call takes
   }
 }
 

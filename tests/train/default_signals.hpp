@@ -5,7 +5,8 @@
 
 namespace testing {
 
-// doctest handles SIGTERM and SIGINT itself, and what the program handles is left alone: so not while one of these lives.
+// Restores the default handlers of SIGTERM and SIGINT during its lifetime: doctest handles both, and Cairn leaves signals alone
+// that the program handles.
 class default_signals {
 public:
   default_signals() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Samples as a dataset, for the tests of what reads a loader.
+// Samples as a dataset, for tests of code that reads a loader.
 #pragma once
 
 #include <cstddef>

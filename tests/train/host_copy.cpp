@@ -35,7 +35,7 @@ TEST_CASE("host_copy: elsewhere it is a copy, and what was changed goes back whe
   detail::host_copy<const float, apart::device> second(device, there);
   CHECK(second.numbers()[3] == 5);
   detail::host_copy<float, apart::device> third(device, there);
-  third.numbers()[3] = 6; // and is not given back
+  third.numbers()[3] = 6; // never given back
   detail::host_copy<float, apart::device> fourth(device, there);
   CHECK(fourth.numbers()[3] == 5);
 }

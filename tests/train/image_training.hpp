@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of networks of images have in common: PyTorch's numbers of three steps, and jobs whose bits are compared.
+// Common parts of the tests of networks of images: three steps against PyTorch's numbers, and jobs whose bits are compared.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace testing {
 
-// Images of so many numbers each, and their classes.
+// Images of `Pixels` numbers each, and their classes.
 template <std::size_t Pixels>
 struct image_samples {
   std::vector<float> x;
@@ -31,8 +31,8 @@ struct image_samples {
   }
 };
 
-// How far everything is from PyTorch's numbers after three steps, at most; gradients are those of the first, running
-// statistics those of the layer at this place. The network is `name` in make.py and has so many parameters.
+// The largest difference from PyTorch's numbers in three steps: of the losses, the first step's gradients, the parameters, and
+// the running statistics of the layer `normalized`. The network is `name` in make.py and has `parameters` parameter tensors.
 template <class Model, class T>
 double distance_of_images(const std::string& name, std::size_t parameters, const std::string& normalized) {
   cairn::trainer<Model, cairn::CrossEntropyLoss, cairn::SGD, cairn::batch<5>, T> t{momentum, {.seed = 1}};
@@ -66,7 +66,7 @@ double distance_of_images(const std::string& name, std::size_t parameters, const
   return largest;
 }
 
-// What a job of three steps leaves, the second of fewer rows.
+// The results of a job of three steps, of which the second has fewer rows.
 struct image_trace {
   std::vector<double> losses;
   std::vector<float> parameters, buffers, evaluated;
@@ -87,8 +87,8 @@ image_trace run_images(std::size_t threads = 1) {
   return out;
 }
 
-// What three steps of two ranks leave in each, of which the second has fewer rows; and what the same rows as micro-batches of
-// one process leave.
+// The results of three steps of two ranks, of which the second has fewer rows; and the parameters of one process that trains on
+// the same rows as micro-batches.
 struct ranks_of_images {
   std::array<std::vector<float>, 2> parameters, buffers;
   std::vector<float> alone;

@@ -31,7 +31,7 @@ using Net = Sequential<Inputs<dims<wide>, constant<wide>>, Linear<wide, wide>, t
                        checkpoint<recompute_all, Sequential<testing::Split, Dropout<>, Linear<wide, wide>, testing::GatedPair>>,
                        Linear<wide, testing::classes>>;
 
-// Rows of numbers and of a mask with a class each.
+// Rows of numbers, each with a mask and a class.
 struct masked_samples {
   std::vector<float> hidden, mask;
   std::vector<int> classes;
@@ -54,7 +54,7 @@ double step(Trainer& t, const masked_samples& s) {
   return t.step(inputs(s.hidden, s.mask), s.classes);
 }
 
-// Two steps, the second of two micro-batches, and an evaluation.
+// The results of two steps, the second of two micro-batches, and of an evaluation.
 struct trace {
   std::vector<double> losses;
   std::vector<float> outputs;

@@ -127,7 +127,7 @@ TEST_CASE("model: parameters and buffers go by their names") {
   CHECK(names.front() == "0.weight");
   CHECK(names.back() == "5.bias");
   CHECK(buffers == std::vector<std::string>{"4.1.forwards", "4.1.sum"});
-  // They are the model's own: what is written there is computed with.
+  // They are the model's own memory: evaluations use what is written there.
   const samples s(6, 1);
   net.for_each([](const named_parameter<float>& p) {
     for (float& x : p.numbers) x = 0;
@@ -147,7 +147,7 @@ TEST_CASE("model: a network of several arrays") {
 
 namespace {
 
-// Evaluations by four threads of one const model have the bits of those by one thread.
+// Checks that evaluations of one const model on four threads have the bits of those on one thread.
 template <class Model, class... Inputs>
 void same_bits_at_once(const Model& net, const Inputs&... all) {
   std::vector<std::function<std::vector<float>()>> calls;

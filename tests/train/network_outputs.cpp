@@ -39,10 +39,10 @@ TEST_CASE("network_outputs: each lies in room for the most samples, and is shown
   const auto second = all::view(memory.data(), 1, 5, all::sums);
   CHECK(second.rows() == 5);
   CHECK(second.sample_shape() == shape{2, 5});
-  CHECK(second.data() >= memory.data() + 7 * 3); // behind the first of 7 samples
+  CHECK(second.data() >= memory.data() + 7 * 3); // after 7 samples of the first output
   CHECK(second.data() + 7 * 10 <= memory.data() + memory.size());
   CHECK(all::view(memory.data(), 0, 5, all::sums).data() == memory.data());
-  static_assert(all::values.size < all::sums.size); // of 16 bits
+  static_assert(all::values.size < all::sums.size); // values have 16 bits
 }
 
 } // namespace network_outputs_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Proves from the record of recording.hpp that any two ops of which one writes what the other touches are in order: on one
-// queue, or by an event that one queue recorded and the other waited for. Vector clocks: an op comes after another if its
-// queue knows of it (Fidge, 1988; Mattern, 1989).
+// Proves from the record of recording.hpp that two ops are always in order if one writes what the other touches: on one queue,
+// or by an event that one queue recorded and the other waited for. It uses vector clocks: an op comes after another if its queue
+// knows of it (Fidge, 1988; Mattern, 1989).
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace recording {
 
-// The sentence that says what is wrong with a record, or nothing. Bytes in `arena` must also have been written before they
-// are read, and not been discarded since.
+// Returns a diagnostic of what is wrong with a record, or an empty text. Bytes in `arena` must also have been written before
+// they are read, and not discarded since.
 inline std::string fault_of(const log& all, std::span<const std::byte> arena) {
   using clock = std::vector<std::size_t>; // how many ops of each queue are known
   struct word {                           // four bytes of memory

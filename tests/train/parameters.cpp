@@ -37,7 +37,7 @@ struct block {
   }
 };
 
-// Tensors that start in every way that there is.
+// Tensors with every kind of initial values.
 struct Started {
   static constexpr tensor_list inputs{{8}};
   static constexpr reads backward_reads = reads::nothing;
@@ -86,7 +86,7 @@ TEST_CASE("parameters: names and shapes are those of PyTorch, from the first lay
     count += p.numbers.size();
     CHECK(p.numbers.size() == p.facts->extents.size());
     CHECK(reinterpret_cast<std::uintptr_t>(p.numbers.data()) % sizeof(float) == 0);
-    CHECK((p.numbers.data() - b.numbers.data()) % 16 == 0); // each starts at a line
+    CHECK((p.numbers.data() - b.numbers.data()) % 16 == 0); // each starts at a cache line
   });
   CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "2.0.weight", "2.0.bias", "2.1.weight", "2.2.weight",
                                           "3.0.weight", "3.0.bias", "4.weight", "4.bias"});
@@ -112,7 +112,7 @@ TEST_CASE("parameters: names are those of the same nn.Sequential, and as they we
   CHECK(names(detail::naming::as_before) == std::vector<std::string>{"1.weight", "2.weight", "3.0.weight", "5.weight", "7.weight",
                                                                      "8.0.weight", "8.1.weight", "9.0.weight", "9.1.weight",
                                                                      "10.0.0.weight", "10.0.1.weight", "11.weight"});
-  // A branch that is frozen has the names of one that is not.
+  // A frozen branch has the same names as one that is not frozen.
   block<Sequential<Residual<shortcut<frozen<Pair>>, Pair>>> c(seed{1});
   std::vector<std::string> found;
   c.for_each([&](const named_parameter<float>& p) { found.push_back(p.name); });
@@ -129,7 +129,7 @@ TEST_CASE("parameters: they start as PyTorch's do") {
       for (const float x : p.numbers) CHECK(x == (p.name == "2.0.weight" ? 1.0F : 0.0F));
       return;
     }
-    // Uniform in +-1 / sqrt(inputs): the mean of the squares is a third of the bound's.
+    // Uniform in +-1 / sqrt(inputs): the mean of the squares is a third of the bound's square.
     const double inputs = p.leaf == 0 ? 100 : p.leaf == 7 ? 25 : 32;
     const double bound = 1 / std::sqrt(inputs);
     double sum = 0, squares = 0;
@@ -145,7 +145,7 @@ TEST_CASE("parameters: they start as PyTorch's do") {
     CHECK(std::abs(sum / n) < bound / 8);
     CHECK(squares / n == doctest::Approx(bound * bound / 3).epsilon(0.15));
   });
-  CHECK(seen.size() > drawn - drawn / 500); // no two parameters are drawn from the same numbers
+  CHECK(seen.size() > drawn - drawn / 500); // parameters do not share random numbers
 }
 
 TEST_CASE("parameters: they do not depend on policy, batch and what stands in a checkpoint, but on the seed") {
@@ -195,10 +195,10 @@ TEST_CASE("parameters: uniform, normal, truncated normal and constant initial va
   CHECK(normal.deviation == doctest::Approx(0.02).epsilon(0.05));
   CHECK(normal.largest > 0.05); // two and a half deviations: it is not cut off
   CHECK(std::abs(truncated.mean + 1) < 0.03);
-  CHECK(truncated.deviation == doctest::Approx(0.5 * 0.8796).epsilon(0.04)); // of what the cut leaves
+  CHECK(truncated.deviation == doctest::Approx(0.5 * 0.8796).epsilon(0.04)); // the deviation after truncation
   CHECK(truncated.largest <= 1);
   CHECK(truncated.largest > 0.98);
-  // A buffer and a parameter of the same law do not start with the same numbers.
+  // A buffer and a parameter with the same distribution do not start with the same numbers.
   CHECK(found["0.noise"] != found["0.normal"]);
   CHECK(moments(found["0.noise"], 1).deviation == doctest::Approx(0.02).epsilon(0.05));
 }

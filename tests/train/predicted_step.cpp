@@ -31,7 +31,7 @@ using on_ranks = ddp<Model, loopback::rank, Options...>;
 template <class Model, class T = float>
 using costs_of = op_times<Model, batch<32>, T>;
 
-// A layer that states no operations.
+// A layer that reports no operations.
 struct Silent : Linear<8, 8> {
   static constexpr work flops(const arguments&) { return {}; }
 };
@@ -45,7 +45,7 @@ template <class Costs>
 double sum_of(const Costs& costs) {
   return std::accumulate(costs.ops().begin(), costs.ops().end(), costs.update());
 }
-// Seconds of all calls one after another: of the buckets, and of the facts of four ranks.
+// The seconds of all calls one after another; the first bucket has `facts` bytes more, for the facts of all ranks.
 template <class Costs>
 double on_the_link(const cluster& on, std::size_t facts) {
   double sum = 0;
@@ -103,7 +103,7 @@ TEST_CASE("predicted_step: a forward that makes the tape alone has a cost of its
     whole += seconds == 1000 * 1e-9 ? 1U : 0U;
     tapes += seconds == 10 * 1e-9 ? 1U : 0U;
   }
-  CHECK(tapes == 1); // the last time that the block runs, for its backward
+  CHECK(tapes == 1); // the block's last run, for its backward
   CHECK(whole > 3);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("predicted_step: after the whole backward pass nothing is hidden, but 
   using Costs = costs_of<Late>;
   const auto p = predicted_step(Costs::of_step(0.5, 0.1), four);
   const std::size_t facts = detail::facts_of_ranks<float>::size(4) * sizeof(float);
-  REQUIRE(Costs::buckets.size() == 6); // of six parameters the weights, and biases
+  REQUIRE(Costs::buckets.size() == 6); // a bucket for each of three weights and three biases
   for (const bucket_times& b : p.buckets) CHECK(b.leaves == doctest::Approx(0.4));
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed == doctest::Approx(on_the_link<Costs>(four, facts) + 2 * four.latency).epsilon(0.1));
@@ -174,13 +174,13 @@ TEST_CASE("predicted_step: a fused update waits in the backward pass, and hides 
   const auto p = predicted_step(costs, four);
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed < predicted_step(costs_of<Early>::of_step(0.5, 0.1), four).exposed);
-  // A network that cannot keep up stops the backward pass: a bucket leaves late, which without it leaves in time.
+  // A slow network blocks the backward pass: a bucket leaves late that leaves in time without a fused update.
   const cluster slow{.machines = 4, .latency = 1e-3, .bandwidth = 1e4};
   const auto late = predicted_step(costs, slow);
   const auto plain = predicted_step(costs_of<Early>::of_step(0.5, 0.1), slow);
   CHECK(late.buckets.back().leaves > 0.5);
   CHECK(plain.buckets.back().leaves < 0.5);
-  // There is memory for two buckets: the first is waited for when the second has left, and before the third is written.
+  // There is memory for two buckets: after the second has left, and before the third is written, the step waits for the first.
   REQUIRE(late.buckets.size() == 3);
   CHECK(late.buckets[1].leaves < late.buckets[0].arrives);
   CHECK(late.buckets[2].leaves > late.buckets[0].arrives);

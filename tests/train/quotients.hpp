@@ -8,7 +8,7 @@
 
 namespace testing {
 
-// The derivative of loss() by every parameter of a trainer of doubles, in the order of for_each. Leaves each as it was.
+// Returns the derivatives of loss() by all parameters of a trainer of doubles, in the order of for_each. Restores them.
 template <class Trainer, class Loss>
 std::vector<double> quotients_of(Trainer& train, const Loss& loss) {
   constexpr double h = 1e-5;

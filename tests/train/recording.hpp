@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ops of the device in recording_device.hpp. order.hpp proves from its record that the work would also be right where queues
-// really run at the same time.
+// The ops of the device in recording_device.hpp. From its record, order.hpp proves that the work would also be right if queues
+// really ran at the same time.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace recording {
 
-// The ops of this device, found by their first argument. Each writes down what it touches, then does it.
+// The ops of this device, found by their first argument. Each records what it touches, then does its work.
 template <class T>
 void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
             std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
@@ -180,7 +180,7 @@ void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std
         {span_of(weight_gradient, vocabulary * width), span_of(output_gradient, count * width), span_of(indices, count)});
   cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
 }
-// Options come last, or not at all.
+// The options are the last argument, and may be left out.
 template <class T, class Target, class... Options>
 void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets,
                            const Options&... options) {
@@ -238,8 +238,8 @@ void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const 
 
 static_assert(cairn::testing::has_every_op<queue, float> && cairn::testing::has_every_op<queue, double>);
 
-// One of two ranks of which the other has the same gradients; it works on a queue of its own. What it forgets is told by
-// the type, so that a test can show that the proof finds it.
+// One of two ranks with the same gradients, with a queue of its own. Its type says what it forgets, so that a test can show that
+// the proof finds it.
 enum class forgets : unsigned char { nothing, to_wait_for_the_gradients, to_let_the_update_wait };
 
 template <forgets Forgets>
@@ -274,8 +274,7 @@ public:
   }
 
 private:
-  // The other rank is like this one, so the facts of its step are too. Where they are is seen by their form: whole numbers,
-  // then zeros.
+  // The other rank is like this one, so it has the same step facts. Their form shows where they are: whole numbers, then zeros.
   template <class T>
   static void copy_facts(std::span<T> span) {
     constexpr std::size_t each = cairn::detail::facts_of_ranks<T>::each;

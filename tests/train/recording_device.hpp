@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A device that does what cpu does and writes down every op: on which queue, what it reads and what it writes; and every
-// event. Its ops are in recording.hpp and recording_images.hpp.
+// A device that works like cpu and records every event and every op: its queue, what it reads and what it writes. Its ops are in
+// recording.hpp and recording_images.hpp.
 #pragma once
 
 #include <cstddef>

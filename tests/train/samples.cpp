@@ -56,7 +56,7 @@ TEST_CASE("samples: every kind of array is read in place and gives the same bits
   CHECK(t.step(tensor, y) == want);
   CHECK(t.step(xt::adapt(s.x, std::array<std::size_t, 2>{4, 10}), y) == want);
   CHECK(t.step(as_view(array), y) == want);
-  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) == want); // one axis: all the numbers
+  CHECK(t.step(xt::xarray<float>(xt::adapt(s.x, std::vector<std::size_t>{40})), y) == want); // one axis: all numbers in a row
 }
 
 TEST_CASE("samples: targets may be any integers") {
@@ -104,7 +104,7 @@ TEST_CASE("samples: an array that knows its extents has samples of the shape tha
   const std::string text = text_of([&] { t.step(images, std::vector<int>(32)); });
   CHECK(has(text, "expected samples of the shape (392), found samples of the shape (28, 28)"));
   CHECK(has(text_of([&] { t.evaluate(images); }), "(28, 28)"));
-  const tensor_view<const float> halves(pixels.data(), 64, shape{14, 28}); // flattened without being asked
+  const tensor_view<const float> halves(pixels.data(), 64, shape{14, 28}); // flattened implicitly
   CHECK(text_of([&] { t.step(halves, std::vector<int>(64)); }) == "");
   const shape channels_last{28, 28, 3}, channels_first{3, 28, 28};
   CHECK(text_of([&] { detail::check_sample(channels_last, channels_last, "here"); }) == "");

@@ -37,11 +37,11 @@ TEST_CASE("session: it gives what its model gives, in memory of its own") {
   CHECK(first.rows() == 6);
   CHECK(first.sample_shape() == shape{testing::classes});
   CHECK(copy_of(first) == copy_of(net.evaluate(a.x)));
-  net.evaluate(b.x); // the model's calls leave a session's outputs alone, and so do those of another session
+  net.evaluate(b.x); // a session's outputs survive calls of the model and of other sessions
   session other{net};
   other.evaluate(b.x);
   CHECK(copy_of(first) == copy_of(net.evaluate(a.x)));
-  CHECK(own.evaluate(b.x).data() == first.data()); // its next does not
+  CHECK(own.evaluate(b.x).data() == first.data()); // but not its own next call
 
   std::vector<float> into(24, 7.0F);
   const tensor_view<const float> written = own.evaluate(b.x, into);
@@ -58,7 +58,7 @@ TEST_CASE("session: one thread unless it is given more") {
   CHECK(session{net, {.threads = 2}}.threads() == 2);
   CHECK(session{net, {.threads = 0}}.threads() == detail::usable_cores());
   CHECK_THROWS_WITH_AS((session{net, {.threads = 5000}}), doctest::Contains("found 5000"), input_error);
-  static_assert(!std::is_constructible_v<session<model<Net, batch<6>>>, model<Net, batch<6>>>); // of a temporary model
+  static_assert(!std::is_constructible_v<session<model<Net, batch<6>>>, model<Net, batch<6>>>); // no session of a temporary model
 }
 
 TEST_CASE("session: it computes with the weights that its model has now") {
@@ -101,7 +101,7 @@ TEST_CASE("session: accuracy asks it as it asks a model") {
 }
 
 TEST_CASE("session: one in each of four threads, beside calls of the model, gives the bits of one thread") {
-  // Large enough that an operation is shared by the threads of a session and of the model.
+  // Large enough for an operation to use all threads of a session and of the model.
   using Wide = Sequential<Linear<testing::features, 256>, ReLU, Linear<256, 256>, ReLU, Linear<256, testing::classes>>;
   const model<Wide, batch<64>> net{{.seed = 3, .threads = 2}};
   std::vector<samples<>> given;

@@ -27,7 +27,7 @@ using testing::samples;
 
 namespace {
 
-// Gives its input on, and does in between what a test asks for.
+// Calls a test's function, then passes its input on.
 struct Interrupted {
   static inline std::function<void()> does{};
 
@@ -51,7 +51,7 @@ TEST_CASE("shared_weights: calls at the same time have a context each, which is 
   const std::vector<float> alone = copy_of(net.evaluate(s.x));
   CHECK(contexts.size() == 1);
   std::barrier gate(3);
-  Interrupted::does = [&] { gate.arrive_and_wait(); }; // until all three are in the middle
+  Interrupted::does = [&] { gate.arrive_and_wait(); }; // until all three calls are in the middle
   std::atomic<int> wrong{0};
   for (int round = 0; round < 3; ++round) {
     testing::on_threads(3, [&](std::size_t) { wrong += copy_of(net.evaluate(s.x)) != alone; });
@@ -95,7 +95,7 @@ TEST_CASE("shared_weights: weights of 16 bits are made once for all threads, and
     std::atomic<int> wrong{0};
     std::barrier gate(3);
     testing::on_threads(3, [&](std::size_t) {
-      gate.arrive_and_wait(); // all find that they are to be made
+      gate.arrive_and_wait(); // all find that the weights have to be made
       wrong += copy_of(net.evaluate(s.x)) != expected;
     });
     REQUIRE(wrong == 0);

@@ -30,7 +30,7 @@ TEST_CASE("staging_slots: each batch arrives whole, however late the device is")
     download(device.compute(), 64, back.data() + batch * 64, static_cast<const std::byte*>(slots.there()));
   }
   device.compute().finish();
-  CHECK(waits == 3); // the first two find their slots unused
+  CHECK(waits == 3); // the first two batches find their slots unused
   for (std::size_t i = 0; i < back.size(); ++i) CHECK(std::to_integer<std::size_t>(back[i]) == i / 64 + 1);
 }
 

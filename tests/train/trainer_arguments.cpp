@@ -25,7 +25,7 @@ inline constexpr int fault = detail::fault_of_arguments<arguments<Distributed>, 
 
 } // namespace
 
-// Programs that meet them are in tests/compile_fail/.
+// Programs that cause these errors are in tests/compile_fail/.
 TEST_CASE("trainer_arguments: those that fit a constructor are known, and why others do not") {
   static_assert(std::is_constructible_v<arguments<false>, SGD>);
   static_assert(std::is_constructible_v<arguments<false>, cpu&, SGD, options>);

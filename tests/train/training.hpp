@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of training have in common: a network with everything in it, and samples.
+// Common parts of the tests of training: a network with everything in it, and samples.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace testing {
 
 inline constexpr std::size_t features = 10, classes = 4;
 
-// The last Linear inside the block reads what Dropout makes, so the block's forward really runs again.
+// The last Linear inside the block reads the output of Dropout, so the block's forward really runs again.
 using Net = cairn::Sequential<cairn::Linear<features, 16>, cairn::ReLU,
                               cairn::Repeat<2, cairn::Residual<cairn::LayerNorm<16>, cairn::Linear<16, 16>, cairn::ReLU>>,
                               cairn::checkpoint<cairn::recompute_all, cairn::Sequential<cairn::Linear<16, 16>, Witness,
@@ -44,7 +44,7 @@ struct samples {
   }
 };
 
-// The numbers of a view, which may be overwritten later.
+// A copy of the elements of a view, whose memory may be overwritten later.
 template <class View>
 std::vector<float> copy_of(const View& view) {
   return {view.begin(), view.end()};

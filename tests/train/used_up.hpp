@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An optimizer that spoils whatever nobody may read after an update.
+// An optimizer that spoils everything that must not be read after an update.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace testing {
 
-// Writes the gradients down in its state, and NaNs over the parameters and the gradients themselves.
+// Writes the gradients to its state, and NaNs over the parameters and the gradients.
 struct used_up {
   double learning_rate = 1;
 

@@ -22,7 +22,7 @@ using testing::samples;
 
 namespace {
 
-// What both offer, in one function for both.
+// The names of the parameters and buffers, by the interface that a model and a trainer share.
 template <class Owner>
 std::vector<std::string> names_of(Owner& owner) {
   std::vector<std::string> names;
@@ -37,7 +37,7 @@ std::vector<std::string> names_of(Owner& owner) {
   return names;
 }
 
-// y = x / temperature, a number that the program sets while it trains.
+// y = x / temperature; the program sets the temperature while it trains.
 struct Tempered {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
@@ -52,7 +52,7 @@ struct Tempered {
   }
 };
 
-// The parameters after three steps, with a temperature of 2, 1 and 0.5.
+// The parameters' checksum after three steps, with temperatures of 2, 1 and 0.5 if it `cools`.
 template <class Model>
 std::uint64_t cooled(bool cools) {
   trainer<Model, CrossEntropyLoss, SGD, batch<6>> train{testing::momentum, {.seed = 3}};

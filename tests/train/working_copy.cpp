@@ -24,7 +24,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Takes integers, then numbers, and hands the numbers on.
+// Takes integers, then numbers; its output has the shape of the numbers.
 struct Beside {
   static constexpr std::size_t takes = 2;
   static constexpr reads backward_reads = reads::nothing;
@@ -80,7 +80,7 @@ TEST_CASE("working_copy: of bfloat16 it has the parameters, those of frozen bloc
   copy_of<Frozen, bfloat16> own(device);
   weights_as<Frozen, bfloat16> weights(device);
   using whole = plan<Frozen, bfloat16>;
-  // 25 + 5 elements of each layer, each tensor from a multiple of 64 bytes as bfloat16: 32 elements.
+  // Each layer has 25 + 5 elements. Each tensor begins at a multiple of 64 bytes, which are 32 elements of bfloat16.
   static_assert(whole::parameter_block == 2 * 64 && whole::state_block == 64);
   static_assert(weights_as<Frozen, bfloat16>::bytes == (128 + 64) * 2 && copy_of<Frozen, bfloat16>::bytes == 64 + 2 * 64);
   static_assert(weights_as<Learnt, bfloat16>::bytes == 64 * 2 && copy_of<Learnt, bfloat16>::bytes == 64 + 64);

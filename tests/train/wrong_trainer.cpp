@@ -12,7 +12,7 @@ namespace wrong_trainer_tests {
 
 using namespace cairn;
 
-// Programs that meet it are in tests/compile_fail/.
+// Programs that get it are in tests/compile_fail/.
 TEST_CASE("wrong_trainer: what stands in has all that a trainer has, and what fits is no stand-in") {
   using stand_in = detail::stand_in_trainer<double>;
   using fits = trainer<Sequential<Linear<4, 3>>, MSELoss, SGD, batch<2>>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the kernels, the products and the steps of networks reach on the GPU of this machine, as tables for RESULTS.md.
+// Measures what kernels, products and training steps reach on the GPU of this machine, and prints tables for RESULTS.md.
 //
 //   gpu_bench [--list] [--only machine|ops|products|steps] [--step "NAME POLICY"] [--steps N] [--smaller N]
 //
-// --list names what would be measured, and needs no GPU; without one all else ends with status 77. --step prints one line of
-// JSON, for peer.py. --smaller divides all sizes, to try out the program itself.
+// --list names what would be measured and needs no GPU; without a GPU everything else ends with status 77. --step prints one line
+// of JSON, for peer.py. --smaller divides all sizes, to try out the program itself.
 #include <cstdlib>
 #include <exception>
 #include <string>

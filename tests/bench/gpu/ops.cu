@@ -26,20 +26,20 @@ using namespace cairn;
 
 constexpr std::size_t fewest_features = 64;
 
-// Arrays that are larger than any cache, of normal size on the average, and small ones that belong to channels.
+// Arrays that are larger than any cache, of numbers in [-2, 2), and small ones of numbers in [1, 5], one for each channel.
 struct arrays {
   std::size_t count, small;
   cuda::memory big[4], of_channels[6], integers, doubles;
   float* x(std::size_t i) const { return reinterpret_cast<float*>(big[i].data()); }
   float* c(std::size_t i) const { return reinterpret_cast<float*>(of_channels[i].data()); }
   std::int32_t* index() const { return reinterpret_cast<std::int32_t*>(integers.data()); }
-  std::int32_t* target() const { return index() + count / 2; } // of the fewest classes
+  std::int32_t* target() const { return index() + count / 2; } // classes below fewest_features
   double* sum() const { return reinterpret_cast<double*>(doubles.data()); }
 };
 
 struct measured_op {
   std::string name, shape;
-  double bytes; // that it has to move where nothing stays in a cache
+  double bytes; // that the op has to move if nothing stays in a cache
   std::function<void(cuda::queue&, const arrays&)> run;
 };
 
@@ -134,7 +134,7 @@ void add_rows(std::vector<measured_op>& all, std::size_t n) {
                  }});
 }
 
-// Of the table of Embedding, which with its rows of 512 is a quarter of the array.
+// The rows of Embedding's table. With 512 elements each, the table is a quarter of the array.
 std::size_t words_of(std::size_t n) { return std::max<std::size_t>(1, n / 2048); }
 
 void add_others(std::vector<measured_op>& all, std::size_t n) {

@@ -10,7 +10,7 @@
 namespace gpu_bench {
 
 void list_ops(const request&);
-void measure_ops(cairn::cuda&, const request&, double floor); // bytes per second
+void measure_ops(cairn::cuda&, const request&, double floor); // floor: bytes per second
 double copied_bytes_per_second(cairn::cuda&, const request&);
 
 void list_products(const request&);
@@ -18,6 +18,6 @@ void measure_products(cairn::cuda&, const request&);
 
 void list_steps();
 void measure_steps(const request&);
-bool measure_step(const request&); // a line of JSON; false where there is no such network
+bool measure_step(const request&); // prints a line of JSON; false if there is no such network
 
 } // namespace gpu_bench

@@ -23,7 +23,7 @@ struct product {
   std::string shape() const { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }
 };
 
-// Cubes, and what a step of tests/bench has: y = x W^T, dx = dy W and dW = dy^T x of the mlp and of the chain.
+// Cubes, and the products of a step of tests/bench: y = x W^T, dx = dy W and dW = dy^T x of the mlp and of the chain.
 std::vector<product> all_products(const request& asked) {
   std::vector<product> all;
   for (std::size_t n = 256; n <= 8192; n *= 2) all.push_back({transpose::second, n, n, n});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables in Markdown, and how long something takes: what the benchmark for GPUs does on the host.
+// The host's part of the benchmark for GPUs: tables in Markdown, and measured times.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace gpu_bench {
 
-// Three digits that count, without an exponent.
+// Writes a number with about three significant digits, without an exponent.
 inline std::string number(double value) {
   char text[32];
   const int digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
   std::snprintf(text, sizeof text, "%.*f", digits, value);
   return text;
 }
-// 0 is not known.
+// 0 means that the share is unknown.
 inline std::string percent(double share) { return share == 0 ? "-" : number(100 * share) + " %"; }
 
-// The first columns are words, the others numbers. A row is printed when it is there, as a run may end early.
+// A table whose first columns are words and whose others are numbers. Each row is printed at once, as a run may end early.
 class table {
 public:
   explicit table(const std::vector<std::string>& head, std::size_t words = 2) {
@@ -44,8 +44,8 @@ inline double median(std::vector<double> list) {
   return list[list.size() / 2];
 }
 
-// Milliseconds of one run: the median over some rounds, each of as many runs as take some milliseconds together. `finish` comes
-// back when all that was put is done.
+// Returns the milliseconds of one run: the median over some rounds, each of as many runs as take some milliseconds together.
+// `finish` returns when everything that was put on the queue is done.
 template <class Run, class Finish>
 double milliseconds(const Run& run, const Finish& finish, double of_round = 20, std::size_t rounds = 7) {
   using clock = std::chrono::steady_clock;
@@ -55,7 +55,7 @@ double milliseconds(const Run& run, const Finish& finish, double of_round = 20, 
     finish();
     return std::chrono::duration<double, std::milli>(clock::now() - start).count();
   };
-  of(2); // the first may choose an algorithm, or compile
+  of(2); // the first run may choose an algorithm, or compile
   std::size_t runs = 1;
   for (double took = of(runs); took < of_round && runs < 100000; took = of(runs))
     runs = std::max(2 * runs,
@@ -65,9 +65,9 @@ double milliseconds(const Run& run, const Finish& finish, double of_round = 20, 
   return median(found);
 }
 
-// What the command line chose.
+// The choices of the command line.
 struct request {
-  bool list = false;       // names of what would be measured, and no GPU
+  bool list = false;       // only names what would be measured, which needs no GPU
   std::string only{};      // one part: machine, ops, products, steps
   std::string step{};      // one network: a line of JSON
   std::size_t steps = 30;  // of one round

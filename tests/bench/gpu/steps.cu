@@ -25,7 +25,7 @@ struct step_figures {
   double ms, loss;
 };
 
-// Time goes from when all before is done to when all steps are, the batches' way to the GPU with them.
+// The time runs from when all earlier work is done until all steps are, including the batches' transfer to the GPU.
 template <class Model, std::size_t Batch>
 step_figures run(const request& asked, const char* name, const char* policy) {
   using type = trainer<Model, CrossEntropyLoss, SGD, batch<Batch>, float, cuda>;
@@ -37,7 +37,7 @@ step_figures run(const request& asked, const char* name, const char* policy) {
   for (std::size_t i = 0; i < Batch; ++i) y[i] = static_cast<int>(random_bits({.seed = 2}, i) % 10);
   const auto step = [&] {
     for (std::size_t i = 0; i + 1 < asked.steps; ++i) train.step(x, y);
-    found.loss = train.step(x, y); // which waits
+    found.loss = train.step(x, y); // reading the loss waits
   };
   found.ms = milliseconds(step, [] {}, 0, asked.smaller > 1 ? 1 : 5) / static_cast<double>(asked.steps);
   return found;

@@ -31,7 +31,7 @@ namespace {
 
 using cpu_queue = cairn::cpu::queue;
 
-// Numbers whose sum has other bits in another order.
+// Numbers whose sum has other bits in another order of addition.
 std::vector<float> numbers_of(int rank, std::size_t count) {
   std::vector<float> numbers(count);
   for (std::size_t i = 0; i < count; ++i)
@@ -39,7 +39,7 @@ std::vector<float> numbers_of(int rank, std::size_t count) {
   return numbers;
 }
 
-// The least that a communicator has, for the queues of every device, around another one.
+// A communicator around another one, with the required members only, for the queues of every device.
 template <class Inner>
 struct least {
   static constexpr const char* name = "least";
@@ -51,7 +51,7 @@ struct least {
   auto broadcast(auto& queue, std::span<std::byte> bytes, int root) { return inner.broadcast(queue, bytes, root); }
 };
 
-// All that a communicator may have, of rank 3 of 4 on two machines. It keeps what it was asked for.
+// A communicator with every optional member, as rank 3 of 4 on two machines. It records what it was asked for.
 struct all_there : cairn::loopback::rank {
   static constexpr std::string_view name = "all there";
   int rank() const { return 3; }
@@ -67,7 +67,7 @@ struct all_there : cairn::loopback::rank {
   std::array<std::byte, 64> block{};
 };
 
-// Of one device only: its queue reaches it as it is.
+// A communicator for one device only, which gets that device's queue unchanged.
 struct device_queue {
   static constexpr bool shares_memory = false;
   int waited = 0;
@@ -144,7 +144,7 @@ TEST_CASE("any_rank: one rank is the identity") {
 
 TEST_CASE("any_rank: all that a communicator may have is passed on") {
   all_there inner;
-  any_rank first(inner), rank(first); // a copy stands for the same one
+  any_rank first(inner), rank(first); // a copy refers to the same communicator
   CHECK(rank.called() == "all there");
   CHECK(rank.rank() == 3);
   CHECK(rank.size() == 4);
@@ -186,7 +186,7 @@ TEST_CASE("any_rank: the queue of another device reaches the communicator as it 
   cairn::any_rank_for<device_queue> rank(inner);
   device_queue q;
   auto pending = rank.all_reduce(q, std::span<float>{});
-  CHECK(!pending.over()); // this one cannot tell
+  CHECK(!pending.over()); // the inner pending has no over()
   pending.wait(q);
   rank.broadcast(q, {}, 0).wait(q);
   CHECK(q.waited == 2);

@@ -27,7 +27,7 @@ struct fake_rank : cairn::loopback::rank {
   int size() const { return ranks; }
 };
 
-// Stands for mpi: this process is one of its ranks.
+// Takes the place of mpi: this process is one of its ranks.
 struct fake_processes {
   using rank = fake_rank;
   struct options {
@@ -57,7 +57,7 @@ launch alone() { return started_by({}); }
 launch rank_1_of_4_by_mpirun() { return started_by({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}}); }
 launch rank_0_of_2_by_torchrun() { return started_by({{"RANK", "0"}, {"WORLD_SIZE", "2"}}); }
 
-// What is chosen, in words; or the error. Ranks of 0 are not given.
+// Returns the choice in words, or the error. If `ranks` is 0, the option is not set.
 template <class Processes>
 std::string choice(const launch& here, const std::string& word, int ranks = 0, int otherwise = 1) {
   fake_processes::ranks = here.size;

@@ -15,7 +15,7 @@ using cairn::launcher;
 
 namespace {
 
-// An environment or a command line in a row of a table, with blanks between its words.
+// Splits an environment or a command line of a table's row at its blanks.
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> out;
@@ -49,8 +49,9 @@ std::string error_of(const std::string& environment, const std::string& argument
   return "no error";
 }
 
-// What `torchrun --nproc-per-node 2`, Open MPI 4.1's `mpirun -np 2` and MPICH 4.0's `mpiexec.hydra -n 2` set for rank 1, as seen on
-// Debian 12; Slurm's as its sources set them for task 5 of `srun -N 3 -n 6` and for a script of `sbatch -n 6`.
+// The variables that `torchrun --nproc-per-node 2`, Open MPI 4.1's `mpirun -np 2` and MPICH 4.0's `mpiexec.hydra -n 2` set for
+// rank 1,
+// as seen on Debian 12. Slurm's are as its sources set them for task 5 of `srun -N 3 -n 6` and for a script of `sbatch -n 6`.
 const std::string torchrun =
     "GROUP_RANK=0 GROUP_WORLD_SIZE=1 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=33895 RANK=1 "
     "ROLE_RANK=1 ROLE_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=314ad108 WORLD_SIZE=2 ";
@@ -206,7 +207,7 @@ const std::vector<right> right_ones{
 struct wrong {
   std::string what, environment, arguments;
   launch::options given;
-  std::string error; // a part of it
+  std::string error; // a part of the message
 };
 const std::vector<wrong> wrong_ones{
     {"another number of ranks",
@@ -338,7 +339,7 @@ TEST_CASE("launch: words that only start like a local rank are the program's") {
 TEST_CASE("launch: of this process, which may have no arguments at all") {
   const char* const words[] = {"program", "--epochs", "3"};
   const launch::options told{.rank = 1, .size = 2};
-  // A test may itself run below a launcher: then this process says so, and contradicts.
+  // The test may itself run under a launcher, whose variables contradict the given options.
   const auto asked = [&](auto... given) -> std::string {
     try {
       launch::of_process(3, words, given...);

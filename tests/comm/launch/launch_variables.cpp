@@ -13,7 +13,7 @@ using detail::launch_field;
 
 namespace {
 
-// What a node's place in Slurm's list says, 0 if it is refused.
+// The number of tasks of a node by Slurm's list; 0 if it is refused.
 int tasks_of_node(const std::string& node, const std::string& tasks) {
   launch_claims claims;
   claims.add(launcher::slurm, launch_field::local_size, "SLURM_STEP_TASKS_PER_NODE", tasks);

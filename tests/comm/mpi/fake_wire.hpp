@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Messages between ranks that are threads of one process, or one thread in turn: a transport for tests. A message of more than a
-// few bytes is read where the sender has it, when the receiver takes it, as a quick network does; and messages arrive late, in
-// an order that a seed decides, but those with one sender and one tag in theirs.
+// A transport for tests: messages between ranks that are threads of one process, or that one thread plays in turn. Messages of
+// more than a few bytes are read from the sender's memory when the receiver takes them, as in a fast network. Messages arrive
+// late, in an order that depends on a seed; those with the same sender and tag keep their order.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ struct wire {
     int from, to, tag;
     const std::byte* where;
     std::size_t bytes;
-    std::vector<std::byte> copy; // of a small one
+    std::vector<std::byte> copy; // for a small message
     std::shared_ptr<bool> taken;
-    unsigned late; // looks of the receiver before it is seen
+    unsigned late; // number of times that the receiver looks before it sees the message
   };
   struct awaited {
     int from, to, tag;
@@ -53,7 +53,7 @@ struct wire {
   std::mutex mutex;
   std::deque<message> on_the_way;
   std::deque<awaited> wanted;
-  bool loses_all = false; // nothing that is sent from now on arrives
+  bool loses_all = false; // from now on, no message that is sent arrives
 };
 
 class wire_transport {
@@ -119,7 +119,7 @@ public:
     std::erase_if(all_->wanted, [&](const wire::awaited& w) { return w.came == r.received; });
     r = {};
   }
-  // What is not taken yet holds nothing of use any more.
+  // Gives up a send: a message that is not taken yet carries garbage from now on.
   void forget(request& r) {
     const std::lock_guard lock(all_->mutex);
     for (wire::message& m : all_->on_the_way)
@@ -129,7 +129,7 @@ public:
   [[noreturn]] void abort(const std::string& text) { throw cairn::error("aborted: " + text); }
 
 private:
-  // Hands messages to the receives of this rank that take them.
+  // Hands messages to the waiting receives of this rank.
   void move_on() {
     for (wire::message& m : all_->on_the_way)
       if (m.to == rank_ && m.late > 0) --m.late;

@@ -45,7 +45,7 @@ TEST_CASE("where one rank cannot reach another's block, no rank has any") {
     int round = 0;
     const auto exchange = [&](std::span<const std::byte> own, std::span<std::byte> all) {
       rank.exchange(own, all);
-      if (round++ == 0 && rank.rank() == 1) std::memset(all.data(), 0, own.size()); // what rank 0 told
+      if (round++ == 0 && rank.rank() == 1) std::memset(all.data(), 0, own.size()); // erases what rank 0 sent
     };
     CHECK(memory_of_ranks::join(static_cast<std::size_t>(rank.rank()), 3, 1000, 0, exchange) == nullptr);
   });

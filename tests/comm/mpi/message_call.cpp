@@ -25,7 +25,7 @@ namespace {
 
 using call_of_wire = detail::message_call<wire_transport>;
 
-// The calls of all ranks, moved on in turn by one thread.
+// The calls of all ranks; one thread moves them on in turn.
 struct ranks_in_turn {
   wire all;
   std::vector<std::unique_ptr<wire_transport>> transports;
@@ -37,7 +37,7 @@ struct ranks_in_turn {
       calls.push_back(std::make_unique<call_of_wire>(*transports.back()));
     }
   }
-  // Whether all are over after so many looks.
+  // Moves all calls on; returns whether all are over within `looks` rounds.
   bool run(int looks = 10'000) {
     for (bool any = true; any && looks > 0; --looks) {
       any = false;
@@ -176,7 +176,7 @@ TEST_CASE("after give_up nothing is written to the memory of the call any more")
   job.calls[0]->begin({rank_call::kind::sum_float, 0, a.data(), a.size()}, whole(0, a.size()), false);
   job.calls[0]->give_up();
   CHECK_FALSE(job.calls[0]->is_open());
-  a = std::vector<float>(); // who took part of it now would read what is gone
+  a = std::vector<float>(); // a rank that still took part of it would read freed memory
   job.calls[1]->begin({rank_call::kind::sum_float, 0, b.data(), b.size()}, whole(0, b.size()), false);
   CHECK_FALSE(job.run(100));
   CHECK(job.calls[1]->is_open());

@@ -44,7 +44,7 @@ static_assert(communicator<wired_rank> && detail::exchanges_bytes<wired_rank> &&
 static_assert(!communicator<wired_rank, far_queue>);
 static_assert(!std::is_copy_constructible_v<wired_rank> && !std::is_copy_constructible_v<wired_rank::ticket>);
 
-// Whether the text of rank has all of these words.
+// Whether the text contains all of these words.
 bool says(const std::string& text, const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (text.find(word) == std::string::npos) {
@@ -191,7 +191,7 @@ TEST_CASE("calls that a rank has started before it threw are over on the others,
     std::vector<float> first(20'000, 1), second(20'000, 2);
     auto a = rank.all_reduce(queue, std::span<float>(first));
     auto b = rank.all_reduce(queue, std::span<float>(second));
-    if (rank.rank() == 2) throw std::runtime_error("out of the way"); // and the two are destroyed unwaited
+    if (rank.rank() == 2) throw std::runtime_error("out of the way"); // destroys both pendings without a wait
     a.wait(queue);
     b.wait(queue);
     if (first[19'999] == 3 && second[0] == 6) ++right;
@@ -219,7 +219,7 @@ TEST_CASE("a rank that returns too early, and a rank that is late, are named wit
   CHECK_FALSE(thrown[0].empty());
   CHECK_FALSE(thrown[1].empty()); // all processes end with an error
 
-  for (const std::size_t count : {16U, 10'000U}) { // one owner, and all of them
+  for (const std::size_t count : {16U, 10'000U}) { // one owner, and all ranks as owners
     std::atomic<int> has_thrown{0};
     std::vector<std::string> told(2);
     wired_job quick{.ranks = 3};

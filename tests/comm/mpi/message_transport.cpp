@@ -43,7 +43,7 @@ TEST_CASE("the wire of the tests keeps a transport's promises") {
   b.receive(received[1], 0, 20, &more, 1);
   finished_request over[2];
   for (std::size_t count = 0; count < 2;) count += b.finished(received, over);
-  CHECK(got == first); // in the order of their sender
+  CHECK(got == first); // in the order in which they were sent
   CHECK(more == second);
   CHECK(a.finished(sent, over) == 2);
   CHECK_FALSE(a.is_open(sent[0]));

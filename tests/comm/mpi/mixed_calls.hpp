@@ -17,7 +17,7 @@ inline float number_of(int rank, std::size_t i, int round) {
   return 1.0F / static_cast<float>(1 + (i * 13 + static_cast<std::size_t>(rank * 101 + round)) % 997);
 }
 
-// Calls of all kinds and several sizes, some of them open at the same time: everything that a rank has seen at the end.
+// Makes calls of all kinds and several sizes, some of them open at the same time, and returns everything that the rank has seen.
 template <class Rank>
 std::vector<float> mixed_calls(Rank& rank) {
   near_queue queue;
@@ -31,7 +31,7 @@ std::vector<float> mixed_calls(Rank& rank) {
       spans.push_back(std::move(span));
     }
     std::vector<double> wide(5000, 0.1 * (rank.rank() + 1));
-    // Two neighbours in memory of the communicator, where it lends some.
+    // Two adjacent spans, in memory of the communicator if it provides some.
     constexpr std::size_t near = 12'345, far = 700'001;
     std::vector<float> spare(near + far);
     const cairn::lent_memory lent = cairn::detail::ask_for_memory(rank, spare.size() * sizeof(float));

@@ -101,7 +101,7 @@ TEST_CASE("mpi: a job can be run again, and knows its place") {
     job.run([&](mpi::rank& rank) {
       ++runs;
       CHECK(rank.size() == job.size());
-      CHECK(rank.local_size() <= rank.size()); // one machine, on which each may be bound to a core of its own
+      CHECK(rank.local_size() <= rank.size()); // all on one machine, where each may be bound to a core of its own
       CHECK(rank.local_size() >= 1);
       CHECK(rank.local_rank() == rank.rank());
       near_queue queue;

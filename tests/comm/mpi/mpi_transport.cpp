@@ -34,7 +34,7 @@ int ranks_of_mpi() {
   return size;
 }
 
-// Looks until a request is over.
+// Polls until a request is over, and returns it.
 finished_request one_that_is_over(mpi_transport& t, std::span<mpi_transport::request> requests) {
   std::vector<finished_request> over(requests.size());
   while (t.finished(requests, over) == 0) continue;

@@ -27,7 +27,7 @@ using testing::wire_transport;
 
 namespace {
 
-// Counts how often anything is asked of it.
+// A transport that counts how often it is polled.
 struct counted : wire_transport {
   std::atomic<int>* looks = nullptr;
   counted(wire& all, int rank, std::atomic<int>& count) : wire_transport(all, rank), looks(&count) {}
@@ -41,7 +41,7 @@ struct counted : wire_transport {
   }
 };
 
-// Receives nothing until it may, and sees no news before all that a call receives is there.
+// A transport that receives nothing until it may, and sees no news before a call has received everything.
 struct slow_reader : wire_transport {
   std::atomic<bool>* may_receive = nullptr;
   int open = 0;
@@ -56,7 +56,7 @@ struct slow_reader : wire_transport {
     std::vector<bool> receives;
     for (const request& one : requests) receives.push_back(one.received != nullptr);
     const std::size_t count = wire_transport::finished(requests, over);
-    if (requests.size() > 1) // else it is the news
+    if (requests.size() > 1) // otherwise it is the news
       for (std::size_t i = 0; i < count; ++i)
         if (receives[over[i].index]) --open;
     return count;
@@ -73,7 +73,7 @@ TEST_CASE("a call is not over where the rank that sent its bytes has given them 
   wire all(2);
   std::atomic<bool> may_receive{false};
   std::string told;
-  std::thread first([&] { // its deadline ends, as rank 1 takes nothing
+  std::thread first([&] { // its deadline ends, because rank 1 takes nothing
     try {
       const detail::message_group<wire_transport> group({.deadline = 100ms, .max_in_flight = 16},
                                                         [&] { return wire_transport(all, 0); });
@@ -99,7 +99,7 @@ TEST_CASE("a call is not over where the rank that sent its bytes has given them 
       } catch (const rank_lost& thrown) {
         told = thrown.what();
       }
-      CHECK(bytes != std::vector<std::byte>(4096, std::byte{1})); // else this test shows nothing
+      CHECK(bytes != std::vector<std::byte>(4096, std::byte{1})); // otherwise this test shows nothing
     };
     detail::run_as_rank<slow_reader>(group.engine(), body);
   } catch (const error&) {
@@ -122,7 +122,7 @@ TEST_CASE("the communication thread sleeps while no call is open") {
       self.all_reduce(queue, std::span<float>(span)).wait(queue);
       ++met;
       while (met < 2) std::this_thread::sleep_for(1ms);
-      // Both are on their way to sleep; once both are there, nothing is looked at again.
+      // Both threads are about to sleep; once both do, neither polls any more.
       int before = -1;
       for (int same = 0; same < 20;) {
         std::this_thread::sleep_for(1ms);
@@ -201,7 +201,7 @@ TEST_CASE("where ranks have no core to spare, a sum in memory that all reach beg
       const std::span numbers(reinterpret_cast<float*>(block.data()), 1000);
       numbers[7] = 1;
       auto sum = self.all_reduce(queue, numbers);
-      while (!sum.over()) std::this_thread::sleep_for(1ms); // one that does not begin is stopped as a test that hangs
+      while (!sum.over()) std::this_thread::sleep_for(1ms); // if it never begins, the test hangs and is stopped
       ended[rank] = sum.over();
       std::move(sum).wait(queue);
       CHECK(numbers[7] == 2);

@@ -25,7 +25,7 @@ namespace {
 // A name that no other job has.
 std::string own_job(const char* what) { return std::string(what) + std::to_string(::getpid()); }
 
-// A process that answers as one of a job until it is ended.
+// A process that answers as one rank of a job until it is ended.
 class answering_child {
 public:
   answering_child(const std::string& job, int own, int size) {
@@ -68,7 +68,7 @@ TEST_CASE("roll_call: those that have not come are missing, and those that have 
   CHECK(own.missing() == "rank 1 has not come, rank 2 has not come, rank 3 has not come");
   answering_child third(job, 2, 4);
   const answering_child fourth(job, 3, 4);
-  std::optional<roll_call> second; // behind the children, which would keep its name
+  std::optional<roll_call> second; // made after the children, which would keep its name
   second.emplace(job, 1, 4, "rank");
   CHECK(own.missing().empty());
   CHECK(second->missing().empty());
@@ -109,7 +109,7 @@ TEST_CASE("roll_call: the launcher's name of the job") {
   CHECK(job({{"PMIX_NAMESPACE", "17"}, {"OMPI_MCA_ess_base_jobid", "18"}}) == "17");
   CHECK(job({{"OMPI_MCA_ess_base_jobid", "18"}, {"SLURM_JOB_ID", "1"}}) == "18");
   CHECK(job({{"SLURM_JOB_ID", "12"}, {"SLURM_STEP_ID", "3"}}) == "12.3");
-  CHECK(job({{"SLURM_JOB_ID", "12"}}).empty()); // of a script, which is no step
+  CHECK(job({{"SLURM_JOB_ID", "12"}}).empty()); // a script, which is no step
   CHECK(job({}).empty());
 }
 

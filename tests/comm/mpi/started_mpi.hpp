@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MPI for test programs, begun once and by the program itself, so that several tests may each make an mpi.
+// MPI for test programs. The program itself starts it, once, so that several tests may each make an mpi.
 #pragma once
 
 #include <cstdlib>

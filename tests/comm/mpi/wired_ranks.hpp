@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks that are threads of one process and talk in messages, as processes do.
+// Ranks that are threads of one process and exchange messages, as processes do.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct wired_job {
   std::size_t most_bytes = 1 << 20;
   cairn::detail::message_options options{.deadline = std::chrono::seconds(20), .max_in_flight = 4096};
 
-  // What run threw on each rank, empty where it threw nothing.
+  // Runs the body on each rank and returns what each threw; empty if nothing.
   template <class Body>
   std::vector<std::string> run(Body body) const {
     wire all(ranks, seed, most_bytes);

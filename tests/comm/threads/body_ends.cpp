@@ -25,7 +25,7 @@ TEST_CASE("body_ends: a wait ends with the last body, whichever that is") {
   std::thread last([&] {
     std::this_thread::sleep_for(5ms);
     ends.mark(1);
-    ends.mark(1); // no body ends twice, and no harm is done
+    ends.mark(1); // no body ends twice, but it does no harm
   });
   CHECK(ends.wait(10s, 1h, nothing_failed));
   last.join();

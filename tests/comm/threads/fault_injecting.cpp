@@ -32,7 +32,7 @@ struct of_two_machines : cairn::loopback::rank {
 static_assert(cairn::communicator<testing::fault_injecting<cairn::loopback::rank>>);
 static_assert(cairn::communicator<testing::fault_injecting<threads::rank>>);
 
-// Rank 1 of 2 has the fault; both make three calls and a broadcast. Returns what run throws.
+// Rank 1 of 2 has the fault; both ranks make three calls and a broadcast. Returns what run() throws.
 std::string run_with(injected_fault planned, std::atomic<int>& finished) {
   try {
     threads{2, {.deadline = 100ms}}.run([&](threads::rank& rank) {

@@ -20,14 +20,14 @@ namespace testing {
 
 using namespace cairn;
 
-// What goes wrong on one rank, and in which of its calls (from 0).
+// A fault of one rank, and the call (from 0) in which it happens.
 struct injected_fault {
   enum class kind : unsigned char {
     none,
     late,           // the call starts after `delay`
     fails_to_start, // the call throws and is never started
     fails_in_wait,  // the call is started, and its wait throws
-    fails_later,    // the wait comes back, and check() throws from then on, as on a device whose work is done later
+    fails_later,    // the wait returns, and check() throws from then on, as on a device whose work is done later
   };
 
   kind what = kind::none;
@@ -35,8 +35,8 @@ struct injected_fault {
   std::chrono::milliseconds delay{0};
 };
 
-// A communicator around another one that behaves like it but for one fault: to try out how a program meets a
-// lost or slow rank. The other one is borrowed. Inside a body of threads::run:
+// A communicator around another one that behaves like it except for one fault: to try out how a program handles a lost or slow
+// rank. It borrows the other one. Inside a body of threads::run:
 //
 //   fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{injected_fault::kind::late, 7, 2s} : injected_fault{});
 //   trainer<ddp<Model, decltype(faulty)>, …> train{faulty, …};
@@ -45,7 +45,7 @@ class fault_injecting {
 public:
   static constexpr std::string_view name = Inner::name;
 
-  // A pending around a pending.
+  // A pending around the inner communicator's.
   template <class Ticket>
   class [[nodiscard]] ticket {
   public:
@@ -100,7 +100,7 @@ public:
     return started([&] { return inner_.broadcast(queue, bytes, root); });
   }
 
-  // A call like the others, and waited for in it.
+  // Counts as a call like the others, and returns when it is over.
   void exchange(std::span<const std::byte> own, std::span<std::byte> all)
     requires detail::exchanges_bytes<Inner>
   {
@@ -131,7 +131,7 @@ public:
 private:
   [[noreturn]] static void throw_in_wait() { throw rank_lost("fault_injecting: this wait fails, as was asked for"); }
 
-  // What goes wrong in the call that begins; after the delay, if it is late.
+  // Counts a call that begins and returns its fault. Sleeps first if the call is late; throws if it fails to start.
   injected_fault::kind next() {
     const injected_fault::kind now = calls_++ == planned_.call ? planned_.what : injected_fault::kind::none;
     if (now == injected_fault::kind::late) std::this_thread::sleep_for(planned_.delay);
@@ -149,7 +149,7 @@ private:
   Inner& inner_;
   injected_fault planned_;
   std::uint64_t calls_ = 0;
-  bool failed_ = false; // and only check() says so
+  bool failed_ = false; // reported by check() only
 };
 
 } // namespace testing

@@ -43,7 +43,7 @@ std::string thrown_in_check(thread_group& group, int rank) {
 
 } // namespace
 
-// One thread may play all ranks as long as it does not wait for itself.
+// One thread may play all ranks, as long as it does not wait for itself.
 TEST_CASE("thread_group: the communication threads finish a call that nobody waits for") {
   thread_group group(2, 10s, 16);
   std::vector<float> zero(1000, 1.0F);
@@ -137,7 +137,7 @@ TEST_CASE("thread_group: check tells of a call that is open for longer than the 
   group.start(0, sum_of(zero));
   std::this_thread::sleep_for(5ms);
   CHECK_FALSE(group.halted());
-  CHECK(thrown_in_check(group, 1).empty()); // which has started nothing
+  CHECK(thrown_in_check(group, 1).empty()); // rank 1 has started nothing
   CHECK_THROWS_WITH_AS(group.check(0),
                        "threads: rank 0 of 2, call 1, all_reduce of 10 float: it was not done, because call 1 was not started by "
                        "rank 1 (0 calls started) within 1 ms",
@@ -150,7 +150,7 @@ TEST_CASE("thread_group: check waits for nothing, and finds nothing wrong with c
   thread_group group(2, 10s, 4);
   std::vector<float> zero(10, 1.0F);
   std::vector<float> one(10, 2.0F);
-  for (int round = 0; round < 11; ++round) { // more than there are slots
+  for (int round = 0; round < 11; ++round) { // more rounds than there are slots
     const auto call = group.start(0, sum_of(zero));
     if (round % 3 == 0) CHECK(thrown_in_check(group, 0).empty());
     group.start(1, sum_of(one));

@@ -23,10 +23,10 @@
 #include "../said_on_stderr.hpp"
 #include "../stopped_child.hpp"
 
-// Every allocation of this program is counted. Not inlined, or g++ takes new and free for a mismatched pair.
+// Counts every allocation of this program. Not inlined, or g++ takes new and free for a mismatched pair.
 namespace {
 std::atomic<std::size_t> allocations{0};
-// So many more are granted to this program.
+// The number of further allocations that this program may make.
 constexpr long for_ever = 1L << 60;
 std::atomic<long> allocations_left{for_ever};
 } // namespace
@@ -71,7 +71,7 @@ std::vector<T> plain_sum(int ranks, std::size_t count) {
   return sum;
 }
 
-// The text of the Kind of error that the function throws; empty if it throws nothing.
+// Returns the text of the error of type Kind that the function throws; empty if it throws nothing.
 template <class Kind = cairn::error, class F>
 std::string thrown_by(F&& f) {
   try {
@@ -189,7 +189,7 @@ TEST_CASE("threads: a rank that throws is the reason that all others are given")
   for (const int guilty : {0, 1, 2})
     for (const int calls_before : {0, 1, 5}) {
       std::atomic<int> told{0};
-      // A wait for the deadline would be stopped as a test that hangs.
+      // The deadline is long: a rank that waited for it would be stopped as a test that hangs.
       const auto run = [&] {
         threads{3, {.deadline = 1h}}.run([&](threads::rank& rank) {
           any_queue queue;
@@ -234,7 +234,7 @@ TEST_CASE("threads: the exception itself is nested in what run throws") {
 }
 
 TEST_CASE("threads: an exception that leaves calls behind takes its spans out of the others' reach") {
-  // Under the thread or address sanitizer: nobody touches a span after its owner has thrown.
+  // Under the address or thread sanitizer: no rank touches a span after its owner has thrown.
   for (int round = 0; round < 50; ++round) {
     const auto run = [&] {
       threads{3}.run([&](threads::rank& rank) {
@@ -329,7 +329,7 @@ TEST_CASE("threads: a rank that is late is found about when the deadline is over
     goes_on = true;
   });
   CHECK(found >= 300ms);
-  CHECK(found < 3s); // twice the deadline, where the machine is so busy that the process seems stopped, and some more
+  CHECK(found < 3s); // twice the deadline, where the machine is so busy that the process seems stopped, plus a margin
 }
 
 TEST_CASE("threads: where one rank works alone others wait longer, and a line tells of it") {
@@ -397,7 +397,7 @@ TEST_CASE("threads: the odd one of three ranks is named, with what it does") {
 }
 
 TEST_CASE("threads: when no memory is left a rank ends as after any other exception") {
-  // From the n-th allocation of rank 1's body on, or of its failure, there is none for any thread.
+  // After `left` further allocations, in rank 1's body or in its failure, no thread gets memory any more.
   for (int left = 0; left < 12; ++left) {
     bool ended = false;
     try {
@@ -447,7 +447,7 @@ TEST_CASE("threads: after a failure the ranks recover together, and calls are se
       rank.all_reduce(queue, values).wait(queue);
       if (values == std::vector<float>(10, 3.0F)) ++right;
     }
-    rank.recover(); // where nothing has failed it is a meeting
+    rank.recover(); // if nothing has failed, the ranks only meet
   });
   CHECK(right == 15);
 }
@@ -513,7 +513,7 @@ TEST_CASE("threads: a rank that returns early fails those that count on it, and 
     });
     CHECK(told == 2);
   }
-  // Nothing is wrong with returning at different times.
+  // Ranks may return at different times.
   threads{3}.run([&](threads::rank& rank) {
     any_queue queue;
     std::vector<float> values(10);
@@ -570,11 +570,11 @@ TEST_CASE("threads: a ticket tells whether its call is over, without waiting for
       while (!looked) std::this_thread::yield();
     threads::rank::ticket sum = rank.all_reduce(queue, values);
     if (rank.rank() == 0) {
-      if (!sum.over()) ++right; // the other rank has not even begun
+      if (!sum.over()) ++right; // the other rank has not even started
       looked = true;
     }
     sum.wait(queue);
-    if (sum.over() && threads::rank::ticket{}.over()) ++right; // nothing is waited for
+    if (sum.over() && threads::rank::ticket{}.over()) ++right; // an empty ticket is over
   });
   CHECK(right == 3);
 }
@@ -605,7 +605,7 @@ TEST_CASE("threads: an exchange fails as other calls do") {
     if (contains(thrown_by<deadline_error>([&] { exchange(rank, 6); }), "not started by rank 1 (0 calls started)")) ++told;
   });
   CHECK(told == 5);
-  threads{2}.run([&](threads::rank& rank) { // and after it all go on
+  threads{2}.run([&](threads::rank& rank) { // and afterwards all go on
     thrown_by<input_error>([&] { exchange(rank, rank.rank() == 0 ? 6 : 5); });
     rank.recover();
     CHECK_NOTHROW(exchange(rank, 3));

@@ -7,7 +7,7 @@
 
 #include "state.hpp"
 
-// What the library keeps in its opaque structures is ours to decide.
+// Our own contents of the library's opaque structures.
 namespace {
 
 struct description {
@@ -15,7 +15,7 @@ struct description {
   cudaDataType_t type;
   std::int32_t transposes_a, transposes_b;
   std::uint32_t epilogue;
-  void* vector; // the bias, or where its gradient goes
+  void* vector; // the bias, or the place for its gradient
 };
 struct layout {
   cudaDataType type;
@@ -30,12 +30,12 @@ struct wish {
 struct algorithm {
   std::uint64_t mark;
   std::uint64_t workspace;
-  // That it was asked for. It adds up in another order for another.
+  // The epilogue that it was chosen for. The order of summation depends on it.
   std::uint64_t epilogue;
   std::uint64_t alignment;
-  std::uint64_t of_vector;   // the alignment of the bias that it was asked with
-  std::uint64_t is_in_place; // parts of a sum are added to the result, that is to C, one after the other
-  std::uint64_t takes_c;     // that is not D
+  std::uint64_t of_vector;   // the alignment of the bias in the request
+  std::uint64_t is_in_place; // partial sums are added to the result, that is to C, one after the other
+  std::uint64_t takes_c;     // C may be other memory than D
 };
 constexpr std::uint64_t mark = 0xCA1247;
 
@@ -49,7 +49,7 @@ const Own& in(const Opaque* opaque) {
   return *reinterpret_cast<const Own*>(opaque);
 }
 
-// Everything of a call, by value, as it is done late.
+// All arguments of a call, by value, because it runs later.
 struct product {
   description how;
   layout a, b, c, d;
@@ -59,7 +59,7 @@ struct product {
 bool has_vector(const description& how) {
   return how.epilogue != CUBLASLT_EPILOGUE_DEFAULT && how.epilogue != CUBLASLT_EPILOGUE_RELU;
 }
-// What it can do at all.
+// Whether the library can compute this at all.
 bool is_known(const description& how) {
   if (how.compute == CUBLAS_COMPUTE_64F_PEDANTIC) return how.type == CUDA_R_64F && how.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   return how.type == CUDA_R_32F && (how.compute == CUBLAS_COMPUTE_32F_PEDANTIC || how.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
@@ -73,7 +73,7 @@ bool fits(const product& p) {
          (tb ? p.b.rows : p.b.columns) == n && (tb ? p.b.columns : p.b.rows) == k && p.c.rows == m && p.c.columns == n;
 }
 
-// Both are of std::vector, whose alignment is no question: looked at in each element, it would keep this loop from being vectorised.
+// Both arrays are in std::vectors, whose alignment is known. A check of each element would keep this loop from being vectorised.
 template <class T>
 [[gnu::noinline, gnu::no_sanitize("alignment")]] void add_scaled(std::uint64_t count, T* to, const T* from, T factor) {
   for (std::uint64_t i = 0; i < count; ++i) to[i] += from[i] * factor;
@@ -89,7 +89,8 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
   const auto of_b = [&](std::uint64_t i, std::uint64_t column) { return tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]; };
   const auto* const vector = static_cast<const T*>(p.how.vector);
   const auto which = p.how.epilogue;
-  // Sums of a column side by side, each in T and in one order, so that the order can be seen. Several columns share what is read of a.
+  // The sums of a column are made side by side, each in T and in one order, so that tests can see the order. Several columns
+  // share what is read of a.
   constexpr std::uint64_t together = 8;
   std::vector<T> columns_of_a(m * k), sums(m * together);
   for (std::uint64_t first = 0; first < m; first += 16)
@@ -201,7 +202,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const wish& own = in<wish>(p);
   const auto vector = reinterpret_cast<std::uintptr_t>(how.vector) | 256;
-  // The quickest does not add what lies elsewhere.
+  // The first algorithm, the quickest, cannot add a C that is not D.
   for (*count = 0; *count < most && *count < 2; ++*count) {
     cublasLtMatmulHeuristicResult_t& result = results[*count];
     in<algorithm>(&result.algo) = {mark,

@@ -23,13 +23,13 @@ namespace fake {
 
 namespace {
 
-// What a thread of the host has waited for is over before what it does next begins.
+// The calling host thread's clock: what it puts on a stream begins no earlier than the work that it has waited for has ended.
 std::uint64_t& time_of_host() {
   thread_local moment own;
   if (own.since != now().resets) own = {0, now().resets};
   return own.nanoseconds;
 }
-// This clock is not behind that moment.
+// Moves the clock on to that moment, if it is earlier.
 void set_behind(std::uint64_t& clock, const std::shared_ptr<moment>& at) {
   if (at != nullptr && at->since == now().resets) clock = std::max(clock, at->nanoseconds);
 }
@@ -120,7 +120,7 @@ cudaError_t& last_error() {
   return own;
 }
 
-// Work of a stream, during which its memory can be read.
+// Puts work on a stream. The device's memory is open while the work runs.
 void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work) {
   state& s = now();
   if (stream == nullptr) ++s.counted.default_stream;
@@ -162,7 +162,7 @@ cudaError_t cudaSetDevice(int ordinal) {
 cudaError_t cudaPeekAtLastError() { return fake::last_error(); }
 cudaError_t cudaGetLastError() { return std::exchange(fake::last_error(), cudaSuccess); }
 
-// The block ends where a page ends that nobody can touch, but for the 256 bytes to which it is aligned.
+// The block, rounded up to 256 bytes, ends where a page begins that nothing can access.
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
   ENTER();
   ++now().counted.allocations;
@@ -208,7 +208,7 @@ cudaError_t cudaFreeHost(void* block) {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   ENTER();
   ++now().counted.made;
-  if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue; // another one would wait for the default stream
+  if (flags != cudaStreamNonBlocking) return cudaErrorInvalidValue; // any other stream would wait for the default one
   const std::size_t queue = now().order.add_queue();
   now().gpu_of_stream[queue] = fake::current_gpu();
   *stream = reinterpret_cast<cudaStream_t>(queue + 1);
@@ -260,7 +260,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
   ENTER();
   now().order.run_some();
   if (!now().order.is_over(of(e).place)) return fake::last_error() = cudaErrorNotReady;
-  // It is over, but perhaps not yet by the host's clock, which an answer moves on.
+  // The event is over, but perhaps not yet by the host's clock, which each query moves on.
   std::uint64_t& host = fake::time_of_host();
   std::uint64_t then = host;
   fake::set_behind(then, of(e).time);
@@ -291,7 +291,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;
-  // Pageable memory goes through the runtime's own: until it has been there, or has come back, a GPU makes the host wait.
+  // Pageable memory is copied by way of the runtime's own: a GPU makes the host wait until that is done.
   if ((!to_device && !now().is_pinned(to)) || (!from_device && !now().is_pinned(from))) ++now().counted.waits;
   fake::put(stream, fake::time_of_copy(bytes), [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the fake runtime and the fake cuBLASLt share.
+// The state that the fake runtime and the fake cuBLASLt share.
 #pragma once
 
 #include <cstddef>
@@ -21,24 +21,24 @@ struct failure {
   int code = 0;
 };
 
-// What a clock says, which begins anew with each reset.
+// A time of a clock. Clocks start anew with each reset, which `since` counts.
 struct moment {
   std::uint64_t nanoseconds = 0;
   std::size_t since = 0;
 };
-// A place in a stream, and its clock there once the stream has reached it.
+// A place in a stream, and the stream's clock there once it is reached.
 struct event {
   apart::event place;
   std::shared_ptr<moment> time; // null: it was not recorded
   bool is_timed = false;
-  int gpu = 0; // that was the current one when it was made
+  int gpu = 0; // the current one when the event was made
 };
 
-// FAKE_GPUS of the environment, or 2.
+// The environment variable FAKE_GPUS, or 2.
 int gpus_of_machine();
 
 struct state {
-  std::recursive_mutex only_one; // call at a time, whatever it does
+  std::recursive_mutex only_one; // held by each call: one at a time
   counts counted;
   std::map<std::string, std::size_t> calls;
   std::map<std::string, failure> failures;
@@ -47,18 +47,18 @@ struct state {
   std::map<const std::byte*, std::size_t> pinned;
   apart::schedule order{1};                    // the streams of all devices
   std::map<std::size_t, std::uint64_t> clocks; // of each stream
-  std::map<std::size_t, int> gpu_of_stream;    // of those that are not destroyed
+  std::map<std::size_t, int> gpu_of_stream;    // of streams that are not destroyed
   std::size_t resets = 0;
   int gpus = gpus_of_machine();
 
-  bool is_open = false; // memory of the device can be read and written
+  bool is_open = false; // whether the device's memory can be read and written
 
   void open(bool readable);
   bool owns(const void* at) const;
   bool is_pinned(const void* at) const;
-  // A stream that was made, while the calling thread has its GPU.
+  // True for the default stream, and for an existing stream of the calling thread's current GPU.
   bool may_use(cudaStream_t stream) const;
-  // The default stream is one that nobody made.
+  // The default stream, nullptr, has a queue of its own.
   std::size_t queue_of(cudaStream_t stream) {
     if (stream != nullptr) return reinterpret_cast<std::uintptr_t>(stream) - 1;
     static const std::size_t of_all = order.add_queue();
@@ -67,8 +67,8 @@ struct state {
 };
 state& now();
 
-// A call of the runtime, one at a time. Work of streams that is done in it opens the device's memory, which its end closes:
-// to do so for each piece of work took half of the time of all tests.
+// A call of the runtime; only one runs at a time. Work of streams that runs in it opens the device's memory, and the end of the
+// call closes it. To open and close it for each piece of work took half of the time of all tests.
 class one_call {
 public:
   one_call() : lock_(now().only_one) {}
@@ -82,13 +82,13 @@ private:
   std::lock_guard<std::recursive_mutex> lock_;
 };
 
-// The calling thread's.
+// Both belong to the calling thread.
 int& current_gpu();
 cudaError_t& last_error();
 
-// Counts a call; the code that it has to fail with, or 0.
+// Counts a call and returns the code that it must fail with, or 0.
 int entered(const char* function);
-// `work` is done when the stream gets there, and takes so many nanoseconds.
+// Puts `work` on the stream: it is done when the stream gets there, and takes this many nanoseconds.
 void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work);
 
 } // namespace fake

@@ -21,18 +21,18 @@ namespace {
 
 // The last layer is the largest: where a BatchNorm1d is, an evaluation leaves its workspace untouched.
 //
-// Running statistics in blocks whose first layer normalizes, and whose last does.
+// Running statistics in blocks whose first layer normalizes, and in blocks whose last layer does.
 using First = Residual<BatchNorm1d<16>, ReLU, Linear<16, 16>>;
 using Last = Residual<Linear<16, 16>, BatchNorm1d<16>>;
 using Tokens =
     Sequential<Inputs<integers<5>>, Embedding<16, 16>, BatchNorm1d<16>, Repeat<2, Sequential<First, ReLU, Last>>, Linear<16, 64>>;
-// A forward of a block for its tape alone, and one that keeps no tape: neither moves a statistic again.
+// A forward of a block for its tape alone, and one that keeps no tape: neither updates a statistic again.
 using Inner = checkpoint<recompute_all, Sequential<BatchNorm1d<16>, Tanh, BatchNorm1d<16>, Linear<16, 16>>>;
 using Deep = Sequential<Linear<12, 16>, Inner, checkpoint<sqrt_n, Repeat<3, Sequential<First, checkpoint<every<2>, Last>>>>,
                         BatchNorm1d<16>>;
 using Beside = Sequential<Linear<12, 16>, Concat<Sequential<BatchNorm1d<16>, Linear<16, 6>>, Sequential<First, Linear<16, 10>>>,
                           BatchNorm1d<16>, ReLU, Linear<16, 64>>;
-// Of the pixels of images, beside a convolution that does without a bias.
+// Statistics of the pixels of images, beside a convolution without a bias.
 using Pixels = Conv2d<8, 8, 3, padding<1>, no_bias>;
 using Images =
     Sequential<Input<4, 5, 3>, Conv2d<3, 8, 3, no_bias>, BatchNorm2d<8>, ReLU,

@@ -27,13 +27,13 @@ namespace {
 using Wide = Linear<16, 16>;
 using Norm = Sequential<LayerNorm<16>, Dropout<percent<30>>, Wide>;
 
-// Each chain has parameters, tapes, buffers and random numbers of its own; a chain in a chain.
+// Each chain has parameters, tapes, buffers and random numbers of its own. One chain is inside another.
 using One =
     Sequential<Linear<12, 16>, Sum<1, Sequential<Wide, testing::Witness, ReLU>, Norm>, ReLU,
                Residual<Sum<1, Sequential<testing::Scale>, Sequential<Sum<1, Norm, Sequential<Wide, Tanh>>>>>,
                Repeat<2, checkpoint<recompute_all, Sequential<Sum<1, Norm, Sequential<testing::Witness>>, Wide>>>, Linear<16, 4>>;
 
-// Two or three tensors arrive; a chain takes one or two of them, and what neither takes goes past the block.
+// Two or three tensors arrive. A chain takes one or two of them, and those that no chain takes go past the block.
 using Fewer = Sequential<Inputs<dims<16>, dims<16>, dims<16>>, Wide,
                          Sum<2, Sequential<Wide, ReLU>, Sequential<Tanh, GatedPair, Wide>>, Sum<1, Norm, Sequential<ReLU>>,
                          GatedPair, Split, checkpoint<sqrt_n, Sequential<Sum<2, Sequential<Swap, Wide>, Sequential<ReLU>>>>,

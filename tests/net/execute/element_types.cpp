@@ -26,11 +26,11 @@ using Wide = Linear<16, 16>;
 // Tokens come in and become vectors.
 using Tokens = Sequential<Inputs<integers<5>>, Lookup<7, 16>, LayerNorm<16>, Repeat<2, Residual<LayerNorm<16>, Wide, ReLU, Wide>>,
                           Linear<16, 4>>;
-// Tokens stand beside the value, and go past layers and through blocks.
+// Tokens come beside the value, and go past layers and through blocks.
 using Beside = Sequential<Inputs<dims<16>, integers<8>>, Wide, WhereEven, ReLU, Residual<Wide, Tanh>,
                           Repeat<2, checkpoint<recompute_all, Sequential<Wide, WhereEven, ReLU>>>, Residual<WhereEven, Wide>,
                           checkpoint<store_all, Sequential<WhereEven, ReLU>>, Wide>;
-// A tensor that is one for all samples of a batch, with a gradient, made by a layer whose tape has integers and sums.
+// A tensor that is one for all samples of a batch, with a gradient. The tape of the layer that makes it has integers and sums.
 using Mean = Sequential<Linear<12, 16>, BatchMean, Wide, ReLU, Centered, Residual<BatchMean, Wide, Centered>,
                         Repeat<2, checkpoint<recompute_all, Sequential<BatchMean, Tanh, Centered, Wide>>>, BatchMean,
                         Residual<Wide, ReLU>, checkpoint<sqrt_n, Sequential<Wide, Tanh>>, Centered, Wide>;

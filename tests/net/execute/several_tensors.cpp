@@ -42,8 +42,8 @@ using HiddenMask = Sequential<Inputs<dims<12>, constant<16>, constant<16>>, Line
                               checkpoint<recompute_all, Sequential<Wide, ReLU, Masked<>, Dropout<percent<30>>, Wide>>,
                               Residual<Masked<>, Wide>, Linear<16, 4>>;
 
-// Two tensors that have gradients: layers and blocks of one tensor work on the first, and the gate goes past them, also
-// past a product that does the activation after it.
+// Two tensors that have gradients: layers and blocks of one tensor work on the first, and the gate goes past them, also past a
+// product that applies the activation after it.
 using Passing = Sequential<Linear<12, 16>, Split, Wide, ReLU, Residual<Wide, Tanh>, LayerNorm<16>, Linear<16, 7>, Linear<7, 16>,
                            ReLU, Dropout<percent<20>>, testing::Scale, testing::Witness, GatedPair, ReLU,
                            Residual<Split, Wide, ReLU, GatedPair>, Linear<16, 4>>;
@@ -55,22 +55,21 @@ using Blocks = Sequential<Inputs<dims<16>, constant<16>>, Wide, Split,
                           checkpoint<store_all, Sequential<Residual<Swap, Wide, GELU, Wide>, Masked<>, Swap>>,
                           checkpoint<recompute_all, Sequential<Wide, Swap, Split, GatedPair, LayerNorm<16>>>, GatedPair, Wide>;
 
-// Three in and three out. The last values' second and third tensors are not used, and those of the blocks before by
-// the blocks after.
+// Three tensors in and three out. The second and third tensors of the last value are not used; those of earlier blocks are used
+// by later ones.
 using Three = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Mix, Mix, Repeat<3, Residual<Mix, Linear<9, 9>, ReLU>>,
                          Repeat<2, checkpoint<recompute_all, Sequential<Mix, Linear<9, 9>, Mix>>>, Swap, Mix,
                          checkpoint<sqrt_n, Sequential<Mix, Residual<Mix>>>>;
 
-// Each layer in place needs one tensor more than the next: the gradients grow on the way back.
+// Each in-place layer needs one tensor more than the next one, so the gradients grow in the backward pass.
 using Growing = Sequential<Inputs<dims<9>, dims<9>, dims<9>>, Linear<9, 9>, Swap, Linear<9, 9>, Mix, Mix, Mix, Linear<9, 9>>;
 
-// What comes in second is used only by way of the first; of the values of the splits one tensor is used, also the second
-// alone.
+// The second input is used only by way of the first. One tensor of each split value is used, sometimes only the second.
 using Late = Sequential<Inputs<dims<16>, dims<16>, constant<16>>, Residual<Swap, Masked<>>, GatedPair, Wide, Split, First,
                         Residual<Split, First>, Split, Swap, First, checkpoint<recompute_all, Sequential<Split, Swap>>, Masked<>,
                         First, Split, Repeat<2, checkpoint<recompute_all, Sequential<Swap, Swap, Swap>>>, First, Wide>;
 
-// A residual block adds what is there: the gradient of its first output alone, that of its layers alone, or both.
+// A residual block adds the gradients that exist: that of its first output alone, that of its layers alone, or both.
 using Adding = Sequential<Wide, Split, Residual<Swap>, First, Split, Residual<Swap>, Swap, First, Split,
                           Residual<Swap, Wide, Swap>, GatedPair, Wide>;
 
@@ -112,7 +111,7 @@ TEST_CASE("several tensors: outputs that are not used") {
 }
 
 TEST_CASE("several tensors: the gradient of an output that is not used is not computed") {
-  // In each step one Split is asked for the gradient of its value, and the other for that of its gate.
+  // In each step, one Split is asked for the gradient of its value and the other for that of its gate.
   using Net = Sequential<Wide, Split, ReLU, First, Split, Swap, First, Wide>;
   const auto p = testing::plan<checkpoint<sqrt_n, Net>, 5, float>();
   testing::queue q{1};
@@ -123,7 +122,7 @@ TEST_CASE("several tensors: the gradient of an output that is not used is not co
   CHECK(testing::split_seen.unused[0] == 1);
   CHECK(testing::split_seen.used[1] == 1);
   CHECK(testing::split_seen.unused[1] == 1);
-  // Of a repeated block only the last has an output that is not used.
+  // In a repeated block only the last repetition has an output that is not used.
   using Repeated = Sequential<Wide, Split, Repeat<3, checkpoint<recompute_all, Sequential<GatedPair, Split>>>, ReLU>;
   testing::replica<float> blocks(testing::plan<Repeated, 5, float>());
   testing::split_seen = {};
@@ -141,7 +140,7 @@ TEST_CASE("several tensors: every layer's gradients are finished once, whatever 
     CHECK(r.times_finished() == layers);
     CHECK(r.finished() == p.parameters);
   };
-  // A Linear below, three blocks of a LayerNorm and two Linear, two Linear in a block, one in another, one on top.
+  // A Linear at the bottom, three blocks of a LayerNorm and two Linear, two Linear in a block, one in another, one on top.
   constexpr std::size_t layers = 1 + 3 * 3 + 2 + 1 + 1;
   check(testing::plan<HiddenMask, 5, float>(), layers);
   check(testing::plan<checkpoint<recompute_all, HiddenMask>, 5, float>(), layers);
@@ -150,7 +149,7 @@ TEST_CASE("several tensors: every layer's gradients are finished once, whatever 
 
 namespace {
 
-// Compares every parameter's gradient with a difference quotient of what testing::derive is the derivative of.
+// Compares every parameter's gradient with a difference quotient of the function whose derivative testing::derive computes.
 template <class Model>
 void check_derivatives() {
   const auto p = testing::plan<Model, 3, double>();
@@ -178,7 +177,7 @@ void check_derivatives() {
           const double expected = (above - below) / (2 * h);
           const auto at = static_cast<std::size_t>(&element - r.parameters().data());
           const double difference = std::fabs(gradients[at] - expected) / std::max(1.0, std::fabs(expected));
-          largest = difference <= largest ? largest : difference; // one that is no number stays
+          largest = difference <= largest ? largest : difference; // NaN stays
         }
       });
   CHECK(largest < 1e-7);

@@ -54,11 +54,11 @@ TEST_CASE("adam: bits do not depend on how the span is cut") {
 TEST_CASE("adam: the first step is the learning rate however small the gradient, if eps is smaller still") {
   cpu device;
   adam_coefficients<float> c{1, 0.9F, 0.1F, 0.999F, 0.001F, 1 / std::sqrt(0.001F), 1e-30F, 0.01F / 0.1F, 0, 1};
-  for (const float gradient : {1e-10F, 1e-18F, 1e-19F, 3e-20F, 2e-20F}) { // from 1e-18 on the square is not normal
+  for (const float gradient : {1e-10F, 1e-18F, 1e-19F, 3e-20F, 2e-20F}) { // from 1e-18 on the square is subnormal
     std::vector<float> p(5, 0.0F), m(5, 0.0F), s(5, 0.0F);
     const std::vector<float> g(5, gradient);
     adam(device.compute(), 5, p.data(), m.data(), s.data(), g.data(), c);
-    // What rounding left of the square decides; the root of it must be right.
+    // The result depends on the rounded square; only the root of it must be right.
     const double root = std::sqrt(static_cast<double>(s[0]) / 0.001);
     CHECK(static_cast<double>(p[0]) == doctest::Approx(-0.01 * static_cast<double>(gradient) / root).epsilon(1e-6));
   }

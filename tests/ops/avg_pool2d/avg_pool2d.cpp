@@ -26,10 +26,10 @@ struct pool {
 };
 constexpr window_axis parts(std::size_t in, std::size_t out) { return {in, out}; }
 constexpr pool several[] = {
-    {{fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})}, mean_of::window},                   // side by side, a column is left over
+    {{fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})}, mean_of::window},                   // side by side, one column is not covered
     {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::window},             // overlapping, with padding
     {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::pixels},             //
-    {{fitted({6, 0, 3, 2, 1}, true), fitted({5, 0, 2, 2, 1}, true)}, mean_of::window}, // windows that reach beyond
+    {{fitted({6, 0, 3, 2, 1}, true), fitted({5, 0, 2, 2, 1}, true)}, mean_of::window}, // windows beyond the padded input
     {{fitted({5, 0, 2, 2, 0}, true), fitted({7, 0, 4, 3, 2}, true)}, mean_of::pixels}, //
     {{parts(7, 3), parts(5, 2)}, mean_of::adaptive},                                   // parts that overlap
     {{parts(3, 5), parts(6, 6)}, mean_of::adaptive},                                   // more parts than pixels
@@ -57,7 +57,7 @@ passes<T> run(const pool& how, std::size_t samples, std::size_t channels, const 
   return r;
 }
 
-// Is an input in the window of an output, and does a place of the window that is not there count? Tap by tap.
+// The formulas, tap by tap: finds the inputs in each output's window, and counts places outside the image as `which` says.
 template <class T>
 passes<double> plain(const pool& how, std::size_t samples, std::size_t channels, const std::vector<T>& x,
                      const std::vector<T>& dy) {
@@ -66,7 +66,7 @@ passes<double> plain(const pool& how, std::size_t samples, std::size_t channels,
   const auto places = [&](const window_axis& a, std::size_t o) {
     std::vector<std::ptrdiff_t> found;
     if (how.which == mean_of::adaptive) {
-      for (std::size_t i = 0; i < a.in; ++i) // parts are [o in / out, (o + 1) in / out), with every pixel that they touch
+      for (std::size_t i = 0; i < a.in; ++i) // part o is [o in / out, (o + 1) in / out), with every pixel that it touches
         if ((i + 1) * a.out > o * a.in && i * a.out < (o + 1) * a.in) found.push_back(std::ptrdiff_t(i));
       return found;
     }
@@ -138,7 +138,7 @@ TEST_CASE_TEMPLATE("avg_pool2d: the mean of equal numbers is that number, of how
     }
 }
 
-// Wider maps than what is added up at once, and more rows than a chain has.
+// Maps with more channels than are added up at once, and more rows than a chain has.
 TEST_CASE_TEMPLATE("avg_pool2d: long sums have one order on any number of threads", T, float, double) {
   for (const pool& how : {pool{{parts(9, 1), parts(5, 1)}, mean_of::adaptive},
                           pool{{fitted({9, 0, 7, 1, 3}), fitted({8, 0, 7, 1, 3})}, mean_of::pixels},

@@ -25,7 +25,7 @@ struct run {
   bool operator==(const run&) const = default;
 };
 
-// Forward and backward with the given x, dy, w and b; `in_place` over the input and the output gradient.
+// Forward and backward with the given x, dy, w and b. `in_place`: results overwrite the input and the output gradient.
 template <class T>
 run<T> both_passes(std::size_t features, std::size_t threads, const std::vector<T>& x, const std::vector<T>& dy,
                    const std::vector<T>& w, const std::vector<T>& b, bool in_place = false) {
@@ -48,7 +48,7 @@ std::vector<T> noise(std::size_t count, double frequency, double center = 0) {
   return result;
 }
 
-// The formulas, one feature after another, in double, with the variance in a pass of its own.
+// The formulas in double, one feature after another, with the variance in a second pass.
 template <class T>
 run<double> plain(std::size_t features, const std::vector<T>& x, const std::vector<T>& dy, const std::vector<T>& w,
                   const std::vector<T>& b) {
@@ -107,12 +107,12 @@ TEST_CASE("batch_norm: PyTorch's numbers, in training, of running statistics and
 TEST_CASE_TEMPLATE("batch_norm: the formulas, also in place, and the same bits on any number of threads", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 4e-6 : 1e-13;
   for (const std::size_t features : {1U, 16U, 70U, 1100U}) {
-    const std::size_t rows = features == 70 ? 1000 : 65; // 1000 x 70 and 65 x 1100 are worth several threads
+    const std::size_t rows = features == 70 ? 1000 : 65; // 1000 x 70 and 65 x 1100 are enough for several threads
     const auto x = noise<T>(rows * features, 1.3, 2), dy = noise<T>(rows * features, 0.7);
     const auto w = noise<T>(features, 3.1, 1), b = noise<T>(features, 2.3);
     const auto one = both_passes(features, 1, x, dy, w, b);
     const auto expected = plain(features, x, dy, w, b);
-    CHECK(distance(one, expected) < tolerance * (features == 70 ? 10 : 1)); // sums of 1000 elements are not of size 1
+    CHECK(distance(one, expected) < tolerance * (features == 70 ? 10 : 1)); // sums of 1000 elements are larger
     CHECK((one == both_passes(features, 3, x, dy, w, b)));
     CHECK((one == both_passes(features, 1, x, dy, w, b, true)));
   }
@@ -230,7 +230,7 @@ TEST_CASE("batch_norm: sums over ranks of floats far from zero lose no more than
   std::vector<float> statistics(2 * features);
   batch_norm_sums(device.compute(), rows, features, sums.data(), x.data());
   batch_norm_statistics(device.compute(), features, statistics.data(), static_cast<const double*>(sums.data()));
-  for (std::size_t j = 0; j < 2 * features; ++j) // a float there is 1/512 from the next, so its square is known to 1e-6
+  for (std::size_t j = 0; j < 2 * features; ++j) // neighbouring floats are 1/512 apart here, so a square is known to 1e-6
     CHECK(static_cast<double>(statistics[j]) == doctest::Approx(expected.statistics[j]).epsilon(1e-6));
 }
 

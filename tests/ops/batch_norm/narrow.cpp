@@ -42,13 +42,13 @@ void check() {
   CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
   CHECK(narrow::wrong(own_sums, wide_sums, 1e-5F) == 0);
 
-  own = dy.own; // in place, and nothing else
+  own = dy.own; // in place, without the parameters' gradients
   batch_norm_backward(queue, rows, features, 1e-5, own.data(), static_cast<float*>(nullptr), static_cast<float*>(nullptr),
                       own.data(), x.own.data(), wide_s.data(), w.own.data());
   CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
 
   batch_norm_forward(queue, 0, features, 1e-5, own.data(), own_s.data(), x.own.data(), w.own.data(), b.own.data());
-  CHECK(own_s == std::vector<float>(2 * features)); // of no rows
+  CHECK(own_s == std::vector<float>(2 * features)); // without rows, they are 0
 }
 
 } // namespace

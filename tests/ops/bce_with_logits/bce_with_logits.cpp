@@ -33,7 +33,7 @@ TEST_CASE_TEMPLATE("bce_with_logits: weights of the targets of 1 go round with t
     std::vector<T> gradients[2];
     for (const std::size_t threads : {1U, 2U}) {
       cpu device({.threads = threads});
-      gradients[threads - 1] = x; // over the output
+      gradients[threads - 1] = x; // the gradient overwrites the output
       T* const own = gradients[threads - 1].data();
       bce_with_logits(device.compute(), &losses[threads - 1], own, count, static_cast<const T*>(own), t.data(), w.data(),
                       columns);

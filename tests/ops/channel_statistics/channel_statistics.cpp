@@ -19,7 +19,7 @@ struct results {
   bool operator==(const results&) const = default;
 };
 
-// Of the first columns of a wider map.
+// Runs on the first columns of a wider map.
 template <class T>
 results<T> run(std::size_t rows, std::size_t channels, std::size_t threads, bool plain) {
   cpu::queue queue(threads);
@@ -59,9 +59,9 @@ TEST_CASE("channel_statistics: running statistics move as those of batch_norm") 
   double mean[] = {0, 0}, variance[] = {1, 1};
   channel_statistics_update(queue, 2, 2, 0.25, mean, variance, statistics);
   CHECK(mean[0] == 1.25);
-  CHECK(variance[0] == 1.25); // of two rows without bias it is 2
+  CHECK(variance[0] == 1.25); // 0.75 + 0.25 of the unbiased variance of two rows, 2
   CHECK(variance[1] == 2.75);
-  channel_statistics_update(queue, 1, 2, 0.5, mean, variance, statistics); // one row says nothing of a variance
+  channel_statistics_update(queue, 1, 2, 0.5, mean, variance, statistics); // one row has no variance
   CHECK(mean[0] == 3.125);
   CHECK(variance[0] == 1.25);
 }

@@ -50,7 +50,7 @@ TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an im
     const auto one = run<T>(how, 4, 1);
     CHECK((run<T>(how, 4, 2) == one));
     CHECK((run<T>(how, 4, 3) == one));
-    const auto first = run<T>(how, 1, 1); // the same numbers
+    const auto first = run<T>(how, 1, 1); // the same elements in the first image
     CHECK(std::equal(first.y.begin(), first.y.end(), one.y.begin()));
     CHECK(std::equal(first.dx.begin(), first.dx.end(), one.dx.begin()));
   }
@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an im
 TEST_CASE("conv2d: images and weights that do not fit into the scratch at once") {
   run<float>(made(3, 2, 1500, 7, 1, axis(3, 1, 1), axis(2, 1, 1)), 1, 1);   // several blocks of channels
   run<double>(made(2, 2, 600, 130, 1, axis(2, 1, 1), axis(2, 1, 0)), 1, 1); // weights packed term by term
-  run<float>(made(3, 3, 512, 5, 1, axis(3, 1, 1), axis(3, 1, 1)), 9, 2);    // some images at a time, with weights likewise
+  run<float>(made(3, 3, 512, 5, 1, axis(3, 1, 1), axis(3, 1, 1)), 9, 2);    // some images at a time, and some weights at a time
   run<float>(made(2, 9000, 13, 2, 1, axis(2, 1, 0), axis(3, 2, 1)), 1, 1);  // a row in several tiles
   run<double>(made(1, 1, 100000, 2, 1, axis(1, 2), axis(1, 1)), 2, 1);      // not even one pixel of the input,
   run<double>(made(1, 1, 2, 50000, 1, axis(1, 2), axis(1, 1)), 2, 1);       // or of the output
@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("conv2d: the kernels of every instruction set make the same, 
       const auto compare = [&worst](const std::vector<T>& a, const std::vector<T>& e) {
         for (std::size_t i = 0; i < a.size(); ++i) {
           const double apart = std::fabs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
-          worst = apart <= worst ? worst : apart; // NaN counts
+          worst = apart <= worst ? worst : apart; // NaN is the worst
         }
       };
       compare(found.y, expected.y);
@@ -111,7 +111,7 @@ TEST_CASE_TEMPLATE("conv2d: the kernels of every instruction set make the same, 
 
 namespace {
 
-// The kernels of one instruction set.
+// Calls the kernels of one instruction set.
 struct by_instruction_set {
   detail::instruction_set isa;
   template <class T>
@@ -136,9 +136,9 @@ struct by_instruction_set {
 
 TEST_CASE_TEMPLATE("conv2d: a number that is not finite reaches what is made of it, and no more", T, float, double) {
   const convolution more[] = {
-      made(7, 9, 4, 6, 2, axis(3, 1, 2, 2), axis(3, 1, 1)),    // rows of a narrow image are one product
-      made(5, 40, 3, 5, 1, axis(3, 1, 1), axis(3, 1, 1)),      // rows by themselves
-      made(9, 50, 20, 33, 1, axis(3, 2, 1), axis(5, 2, 4, 2)), // taps by themselves
+      made(7, 9, 4, 6, 2, axis(3, 1, 2, 2), axis(3, 1, 1)),    // a narrow image: the rows of a tile are one product
+      made(5, 40, 3, 5, 1, axis(3, 1, 1), axis(3, 1, 1)),      // one product per row
+      made(9, 50, 20, 33, 1, axis(3, 2, 1), axis(5, 2, 4, 2)), // taps apart: one product per tap
   };
   const auto check = [](const convolution& how) {
     check_spread<T>(how);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All passes of a convolution, each element compared with its formula.
+// Compares each element of all passes of a convolution with its formula.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct passes {
   bool operator==(const passes&) const = default;
 };
 
-// What a program calls. `error` is how far a sum of so many terms may be off, in roundings.
+// The ops that programs call. `error` is the largest error of a sum of `terms` terms, in roundings.
 struct public_passes {
   static double error(double terms) { return 1 + std::sqrt(terms); }
   template <class... Arguments>
@@ -58,7 +58,7 @@ struct public_passes {
   }
 };
 
-// All passes of some samples, the output and its gradient with `gap` elements between two rows.
+// Runs all passes of some samples. The output and its gradient have `gap` elements between two rows.
 template <class T, class By = public_passes>
 passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, std::size_t gap = 0, bool fused = false,
               const By& by = {}) {
@@ -83,10 +83,10 @@ passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, 
   by.input_gradient(queue, how, samples, r.dx.data(), gradient, w.data(), backward);
   by.weight_gradient(queue, how, samples, r.dw.data(), r.db.data(), gradient, x.data());
 
-  // The gap stays as it was.
+  // The gap is unchanged.
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t i = how.out_channels; i < stride; ++i) CHECK(r.y[row * stride + i] == T{-7});
-  // The formulas, one element after another.
+  // Compares with the formulas, one element after another.
   double worst = 0;
   const auto differs = [&worst](T found, double expected, std::size_t terms) {
     const double scale = static_cast<double>(std::numeric_limits<T>::epsilon()) * By::error(static_cast<double>(terms));
@@ -116,7 +116,7 @@ passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, 
   return r;
 }
 
-// An addend may be the result itself, of both passes that have one.
+// Checks that the addend may be the result itself, in both passes that have an addend.
 template <class T, class By = public_passes>
 void check_in_place(const convolution& how, const By& by = {}) {
   cpu device;
@@ -141,11 +141,12 @@ void check_in_place(const convolution& how, const By& by = {}) {
   CHECK(dx == dx_apart);
 }
 
-// One number of x, or of dy, is not finite: an element of a pass is infinite or NaN where its formula is, and else as close to it
-// as ever. Gives how many are not finite: a window may read nothing but what is beside the image, and an input may have none.
+// Makes one element of x, or of dy, not finite. An element of a pass must be infinite or NaN where its formula is, and
+// otherwise as close to it as usual. Returns how many are not finite. There may be none: a window may lie beside the image,
+// and an input may be in no window.
 template <class T, class By>
 std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, std::size_t at, T value) {
-  constexpr std::size_t samples = 3, gap = 2; // it is in the second image
+  constexpr std::size_t samples = 3, gap = 2; // the element is in the second image
   cpu device({.threads = 2});
   auto& queue = device.compute();
   const std::size_t outputs = samples * how.over.outputs(), inputs = samples * how.over.inputs();
@@ -184,7 +185,7 @@ std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, st
   CHECK(wrong == 0);
   return spread;
 }
-// At the corners, the edges and inside.
+// Checks elements at the corners, at the edges and inside.
 template <class T, class By = public_passes>
 void check_spread(const convolution& how, const By& by = {}) {
   CAPTURE(how.over.x.in);
@@ -205,15 +206,15 @@ void check_spread(const convolution& how, const By& by = {}) {
 }
 
 inline constexpr convolution several[] = {
-    made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual one
+    made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual convolution
     made(6, 5, 2, 50, 1, axis(1), axis(1)),                    // a product
     made(6, 5, 4, 6, 2, axis(1), axis(1)),                     // two products
-    made(7, 9, 5, 3, 1, axis(1, 2), axis(1, 3)),               // most inputs meet no window
+    made(7, 9, 5, 3, 1, axis(1, 2), axis(1, 3)),               // most inputs are in no window
     made(9, 8, 3, 5, 1, axis(3, 2, 1), axis(2, 2, 0)),         // strides
     made(11, 10, 4, 6, 2, axis(3, 2, 2, 2), axis(3, 1, 3, 3)), // groups and dilations
-    made(8, 12, 6, 6, 6, axis(5, 3, 4), axis(3, 4, 2, 2)),     // each channel by itself, and a stride beyond the window
+    made(8, 12, 6, 6, 6, axis(5, 3, 4), axis(3, 4, 2, 2)),     // depthwise, and a stride beyond the window
     made(4, 4, 2, 3, 1, axis(4, 1, 3), axis(3, 1, 5)),         // more padding than image on one side
-    made(6, 7, 70, 70, 70, axis(3, 2, 1), axis(3, 1, 1)),      // the same with several blocks of channels
+    made(6, 7, 70, 70, 70, axis(3, 2, 1), axis(3, 1, 1)),      // depthwise with several blocks of channels
     made(9, 6, 3, 2, 1, axis(2, 4, 0, 3), axis(2, 2, 1, 2)),   // a stride and a dilation with a common divisor
     made(6, 6, 70, 60, 1, axis(3, 1, 1), axis(3, 1, 1)),       // several slivers, the last one partial
 };

@@ -24,7 +24,7 @@ void check(const convolution& how, bool spoilt = false) {
   auto& queue = device.compute();
   const std::size_t outputs = samples * how.over.outputs(), inputs = samples * how.over.inputs();
   auto x = narrow::normal<T>(inputs * how.in_channels, 1), dy = narrow::normal<T>(outputs * how.out_channels, 2);
-  if (spoilt) { // at a corner each
+  if (spoilt) { // each at a corner
     x.own.front() = std::numeric_limits<T>::infinity();
     dy.own.back() = std::numeric_limits<T>::quiet_NaN();
     x.wide.front() = static_cast<float>(x.own.front());

@@ -31,7 +31,7 @@ constexpr convolution square(std::size_t extent, std::size_t in, std::size_t out
   return made(extent, extent, in, out, groups, axis(kernel, stride, kernel / 2), axis(kernel, stride, kernel / 2));
 }
 
-// The passes that are chosen, of layers that were measured.
+// Whether oneDNN is chosen for exactly these passes. The layers below were measured.
 constexpr bool chosen(const convolution& how, bool forward, bool input_gradient, bool weight_gradient) {
   return quicker_by_onednn(how, conv2d_pass::forward) == forward &&
          quicker_by_onednn(how, conv2d_pass::input_gradient) == input_gradient &&
@@ -51,7 +51,7 @@ static_assert(chosen(square(56, 128, 128, 3, 1, 128), true, true, true));
 static_assert(chosen(square(28, 40, 40, 5, 1, 40), true, true, false));
 static_assert(chosen(square(28, 48, 48, 3, 1, 4), false, false, true));
 
-// oneDNN wherever it has a kernel, whether it is quicker or not, and Cairn's own elsewhere. Counts the first.
+// Calls oneDNN wherever it has a kernel, whether it is faster or not, and Cairn's own kernels elsewhere. Counts the former.
 struct by_onednn {
   std::size_t* made;
   static double error(double terms) { return 1 + std::sqrt(terms) + terms / 8; } // it adds one term after another
@@ -78,14 +78,14 @@ struct by_onednn {
 
 // Small images of every kind of convolution for which oneDNN is chosen.
 constexpr convolution quick_ones[] = {
-    square(9, 3, 16),           // few channels come in
+    square(9, 3, 16),           // few input channels
     square(8, 16, 32, 3, 2),    // a stride
-    square(7, 20, 16),          // channels that fill no register
+    square(7, 20, 16),          // channels that do not fill a register
     square(7, 12, 8, 5),        // a large window
     square(5, 16, 48),          // a small image
     square(6, 16, 32, 1, 2),    // a stride without a window
     square(7, 32, 32, 3, 1, 4), // groups
-    square(7, 20, 20, 3, 2, 20) // channels by themselves
+    square(7, 20, 20, 3, 2, 20) // depthwise
 };
 
 void check_all(const convolution& how, std::size_t samples, std::size_t least) {
@@ -94,7 +94,7 @@ void check_all(const convolution& how, std::size_t samples, std::size_t least) {
   CAPTURE(how.groups);
   std::size_t plain = 0, fused = 0;
   run<float>(how, samples, 1, 0, false, by_onednn{&plain});
-  run<float>(how, samples, 2, 3, true, by_onednn{&fused}); // rows apart, an activation, addends and a mask
+  run<float>(how, samples, 2, 3, true, by_onednn{&fused}); // rows with gaps, an activation, addends and a mask
   if (detail::widest_instruction_set() != detail::instruction_set::plain) CHECK(plain >= least);
   CHECK(fused == plain);
 }
@@ -104,7 +104,7 @@ void check_all(const convolution& how, std::size_t samples, std::size_t least) {
 TEST_CASE("onednn: the formulas, whatever the options") {
   for (const convolution& how : several) check_all(how, 3, 0);
   for (const convolution& how : quick_ones) check_all(how, 3, 3); // each pass has a kernel
-  check_all(square(4, 128, 256), 9, 3);                           // a gradient of two pieces, from 8 images and one
+  check_all(square(4, 128, 256), 9, 3);                           // a gradient in two pieces, from 8 images and one
 }
 
 TEST_CASE("onednn: a number that is not finite reaches what is made of it, and no more") {
@@ -122,14 +122,14 @@ TEST_CASE("onednn: the same bits on any number of threads, and of an image whate
     const auto one = run<float>(how, 11, 1, 0, false, by);
     CHECK((run<float>(how, 11, 2, 0, false, by) == one));
     CHECK((run<float>(how, 11, 3, 0, false, by) == one));
-    const auto first = run<float>(how, 1, 1, 0, false, by); // the same numbers
+    const auto first = run<float>(how, 1, 1, 0, false, by); // the same elements in the first image
     CHECK(std::equal(first.y.begin(), first.y.end(), one.y.begin()));
     CHECK(std::equal(first.dx.begin(), first.dx.end(), one.dx.begin()));
   }
 }
 
 TEST_CASE("onednn: a program gets it where it is quicker, and Cairn's own kernels elsewhere") {
-  if (detail::widest_instruction_set() == detail::instruction_set::plain) return; // none is chosen
+  if (detail::widest_instruction_set() == detail::instruction_set::plain) return; // oneDNN is never chosen
   for (const convolution& how : {square(9, 3, 16), square(9, 32, 20), square(4, 32, 32)}) {
     CAPTURE(how.in_channels);
     cpu device;
@@ -168,7 +168,7 @@ TEST_CASE("onednn: the addend may be the result") {
   CHECK((made == 8 || detail::widest_instruction_set() == detail::instruction_set::plain));
 }
 
-// oneDNN makes a small map at each call. Weights in its order, sums and primitives are there from the first pass on.
+// oneDNN makes a small map at each call. Reordered weights, sums and primitives are kept from the first pass on.
 TEST_CASE("onednn: after the first time a pass allocates a few KiB, whatever its size") {
   cpu device({.threads = 2});
   auto& queue = device.compute();

@@ -15,7 +15,7 @@ using testing::normal, testing::over;
 
 namespace {
 
-// Of a user, for cairn::elementwise.
+// A user's function for cairn::elementwise.
 struct silu {
   template <class T>
   CAIRN_HOST_DEVICE T operator()(T x, T scale) const {
@@ -23,7 +23,7 @@ struct silu {
   }
 };
 
-// Lengths around 16 bytes, a block of threads and more than one. What lies behind stays as it is.
+// Tests lengths around 16 bytes and around one and more blocks of threads. Elements after the end must not change.
 template <class Op>
 double worst_of(const char* name, std::size_t in, const Op& op) {
   double worst = 0;
@@ -87,7 +87,7 @@ TEST_CASE("cuda: matrices whose rows are apart are copied and added") {
     add_matrix(q, matrix(g.out[1], 3, 4, 7), matrix(g.in[0], 3, 4, 5), matrix(g.in[1], 3, 4, 4));
   };
   CHECK(over("add", {.in = {normal(15, 1), normal(12, 2)}, .out = {normal(19, 3), normal(21, 4)}}, op) <= 1);
-  const auto wide = [](auto& q, const auto& g) { // whose rows are aligned, and are not a number of quads long
+  const auto wide = [](auto& q, const auto& g) { // rows are aligned, but their lengths are no multiples of 4
     copy_matrix(q, matrix(g.out[0], 3, 7, 12), matrix(g.in[0], 3, 7, 8));
     add_matrix(q, matrix(g.out[0], 3, 6, 12), matrix(g.in[0], 3, 6, 8), matrix(g.in[1], 3, 6, 8));
   };

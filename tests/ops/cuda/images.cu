@@ -63,7 +63,7 @@ TEST_CASE("cuda: pools agree with the cpu's, where windows overlap and where ele
     }
 }
 
-// One chain of floats over so many equal numbers is off by 18 times what a short window is allowed.
+// One chain of floats over these 10 000 equal elements would have 18 times the error that a short window may have.
 TEST_CASE("cuda: the mean of a long window is as near as that of a short one") {
   constexpr std::size_t side = 100, channels = 3;
   const window over{{side, 1}, {side, 1}};

@@ -49,7 +49,7 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
     CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
             mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::logit_error{}, detail::logit_error_slope{});
           }) <= 1);
-    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) { // each element has a weight of its own
+    CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) { // each element has its own weight
             bce_with_logits(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], g.in[1], count == 0 ? 1 : count);
           }) <= 1);
     CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
@@ -69,7 +69,7 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
       CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
               softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers);
             }) <= 1);
-      CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient lies on the logits
+      CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient overwrites the logits
               const auto* const logits = g.out[0];
               softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.integers);
             }) <= 1);
@@ -98,7 +98,7 @@ TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many clas
                 soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.in[1],
                                    weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
               }) <= 1);
-        CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient lies on the logits
+        CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient overwrites the logits
                 const auto* const logits = g.out[0];
                 soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.in[1],
                                    weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);

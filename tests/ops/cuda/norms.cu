@@ -11,7 +11,7 @@ using testing::normal, testing::over;
 
 namespace {
 
-// Columns that are far from 0, as a sum of squares would lose all digits of their variance.
+// Columns far from 0: a sum of squares would lose all digits of their variance.
 std::vector<double> far_out(std::size_t rows, std::size_t columns, std::uint32_t which) {
   auto numbers = normal(rows * columns, which);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += 100 + static_cast<double>(i % columns);
@@ -32,9 +32,9 @@ TEST_CASE("cuda: LayerNorm agrees with the cpu's") {
             }) <= 1);
       const auto backward = [&](bool alone) {
         return over("layer_norm's parameters", all, [&](auto& q, const auto& g) {
-          auto* const first = g.in[0]; // statistics of a first row are those of all, as any numbers will do
+          auto* const first = g.in[0]; // any numbers will do as statistics
           layer_norm_backward(q, 1, features, alone ? nullptr : g.out[0], g.out[2], g.out[3], g.in[3], first, first, g.in[1]);
-          if (!alone) { // the input gradient on the output gradient
+          if (!alone) { // the input gradient overwrites the output gradient
             const auto* const dy = g.out[0];
             layer_norm_backward(q, 1, features, g.out[0], g.out[2], g.out[3], dy, first, g.in[1], g.in[1]);
           }
@@ -78,7 +78,7 @@ TEST_CASE("cuda: BatchNorm agrees with the cpu's, whole and in parts, far from 0
       auto near = all;
       near.in[0] = normal(size, 1);
       CHECK(over("batch_norm", near, whole) <= 1);
-      if (rows == 3000) { // one row far out takes no digits from others
+      if (rows == 3000) { // one row far from the others costs them no digits
         for (std::size_t j = 0; j < features; ++j) near.in[0][j] += 1000;
         CHECK(testing::apart<float>(near, whole) < 2e-5);
       }
@@ -121,7 +121,7 @@ TEST_CASE("cuda: Embedding's gradient adds up places in their order, of more wor
     for (std::uint32_t i = 0; i < count; ++i)
       all.integers.push_back(static_cast<std::int32_t>(random_bits({.seed = 1}, i) % (i % 3 == 0 ? 2 : vocabulary)));
     const auto op = [&](auto& q, const auto& g) { embedding_backward(q, count, vocabulary, 1, g.out[0], g.in[0], g.integers); };
-    CHECK(testing::apart<float>(all, op) < 1e-4); // of sums of 100 000 numbers
+    CHECK(testing::apart<float>(all, op) < 1e-4); // sums of 100 000 elements
     CHECK(testing::apart<double>(all, op) < 1e-12);
   }
 }
@@ -130,8 +130,7 @@ TEST_CASE("cuda: Embedding agrees with the cpu's, and an index that is none is s
   struct extents {
     std::size_t vocabulary, width, count;
   };
-  for (const extents& size :
-       {extents{11, 300, 40}, {300, 1028, 100}}) { // of a row by 32 threads, and by 256 that do not divide it
+  for (const extents& size : {extents{11, 300, 40}, {300, 1028, 100}}) { // a row by 32 threads, and by 256 that do not divide it
     const std::size_t vocabulary = size.vocabulary, width = size.width, count = size.count;
     testing::operands all{.in = {normal(vocabulary * width, 1), normal(count * width, 2)},
                           .out = {normal(count * width, 3), normal(vocabulary * width, 4)}};
@@ -140,7 +139,7 @@ TEST_CASE("cuda: Embedding agrees with the cpu's, and an index that is none is s
             embedding_forward(q, count, vocabulary, width, g.out[0], g.in[0], g.integers);
             embedding_backward(q, count, vocabulary, width, g.out[1], g.in[1], g.integers);
           }) <= 1);
-    CHECK(over("embedding", all, [&](auto& q, const auto& g) { // without a place all is 0
+    CHECK(over("embedding", all, [&](auto& q, const auto& g) { // without indices all gradients are 0
             embedding_backward(q, 0, vocabulary, width, g.out[1], g.in[1], g.integers);
           }) <= 1);
   }

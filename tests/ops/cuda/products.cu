@@ -15,7 +15,7 @@ using testing::normal;
 
 namespace {
 
-// (m, n) = (m, k) x (k, n) by each form: rows of the operands that lie `gap` elements further apart than they are long.
+// The extents of (m, n) = (m, k) x (k, n) in any form. Rows of the operands have `gap` elements between them.
 struct shape_of_product {
   std::size_t m, n, k, gap;
 };
@@ -26,10 +26,10 @@ struct operands_of {
         rows_b(form == transpose::second ? s.n : s.k), columns_b(form == transpose::second ? s.k : s.n) {}
 };
 constexpr std::array forms{transpose::none, transpose::first, transpose::second};
-// What is done with the result, as bits: bias, ReLU, addend, mask, row sums, and an addend that lies elsewhere than c would.
+// The parts of the epilogue, as bits: bias, ReLU, addend, mask, row sums, and an addend with another stride than c.
 enum { with_bias = 1, with_relu = 2, with_addend = 4, with_mask = 8, with_sums = 16, addend_apart = 32 };
 
-// Writes c and the row sums of one product.
+// Computes c and the row sums of one product.
 template <class Queue, class T>
 void multiply(Queue& q, const testing::given<T>& g, transpose form, const shape_of_product& s, int parts) {
   const operands_of of(form, s);
@@ -50,7 +50,7 @@ testing::operands numbers(transpose form, const shape_of_product& s) {
                  normal(size, 4), normal(s.m * s.n, 5)},
           .out = {normal(size, 6), normal(s.m, 7)}};
 }
-// The algorithm may be another one where rows or arrays are not aligned, and its bits too.
+// Rows or arrays that are not aligned may get another algorithm, and so other bits.
 double worst(transpose form, const shape_of_product& s, int parts) {
   return testing::over("matmul", numbers(form, s), [&](auto& q, const auto& g) { multiply(q, g, form, s, parts); }, false);
 }
@@ -58,7 +58,7 @@ double worst_apart(transpose form, const shape_of_product& s, int parts) {
   return testing::apart<float>(numbers(form, s), [&](auto& q, const auto& g) { multiply(q, g, form, s, parts); }, 1);
 }
 
-// A product_call as its comment says it, in matrices that lie column by column.
+// Carries out a product_call as its comment defines it, on column-major matrices.
 template <class T>
 constexpr void interpret(const detail::product_call<T>& call) {
   for (std::size_t column = 0; column < call.n; ++column) {
@@ -123,7 +123,7 @@ TEST_CASE("column_major: the call is a constant, and its meaning is that of the 
           interpret(call);
           for (std::size_t i = 0; i < s.m; ++i)
             for (std::size_t j = 0; j < s.n; ++j) c(i, j) = detail::finished(rest, i, j, c(i, j));
-          if (rest.row_sums != nullptr) expected.out[1] = all.out[1]; // a kernel's
+          if (rest.row_sums != nullptr) expected.out[1] = all.out[1]; // a kernel makes them
           const bool same =
               testing::distance(all.out[0], expected.out[0]) < 1e-12 && testing::distance(all.out[1], expected.out[1]) < 1e-12;
           CHECK_MESSAGE(same, "form ", static_cast<int>(form), ", m ", s.m, ", fuses ", fuses, ", parts ", parts);
@@ -139,7 +139,7 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
       CHECK(worst(form, {33, 20, 65, 0}, parts) <= 1);
       CHECK(worst_apart(form, {5, 7, 3, 2}, parts) < 2e-6); // neither rows nor arrays are aligned
       CHECK(worst(form, {9, 6, 17, 1}, parts) <= 1);
-      CHECK(worst(form, {4, 3, 0, 0}, parts) <= 1); // nothing to add over
+      CHECK(worst(form, {4, 3, 0, 0}, parts) <= 1); // no terms to add
     }
   CHECK(worst(transpose::none, {0, 3, 2, 0}, 0) == 0);
   CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), matrix<float>(nullptr, 2, 3), matrix<const float>(nullptr, 2, 4),
@@ -148,7 +148,7 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
 }
 
 TEST_CASE("cuda: a product has the same bits whatever is done with it") {
-  // The second has so few elements that a GPU adds up over k in parts.
+  // The second product has so few elements that a GPU splits the sum over k.
   for (const shape_of_product& s : {shape_of_product{33, 20, 65, 0}, shape_of_product{12, 8, 4100, 0}})
     for (const transpose form : forms) {
       const auto product_of = [&](int parts) {
@@ -196,7 +196,7 @@ TEST_CASE("cuda: a product counts all of k, and what is not a number stays so") 
 }
 
 TEST_CASE("cuda: an addend and a bias need not be aligned as the rest is") {
-  for (const std::size_t skipped : {1U, 4U}) { // to 4 and to 16 bytes
+  for (const std::size_t skipped : {1U, 4U}) { // aligned to 4 and to 16 bytes
     const testing::on_gpu<float> a(std::vector<float>(64, 1), 0), b(std::vector<float>(64, 2), 0), c(std::vector<float>(64), 0),
         less(std::vector<float>(64, 3), skipped);
     for (const epilogue<float>& then : {epilogue<float>{.addend = {less.data(), 8, 8}}, epilogue<float>{.bias = less.data()}}) {

@@ -13,7 +13,7 @@ using namespace cairn;
 
 namespace {
 
-// Every part of the key and both halves of the step and the seed are in use.
+// A key that uses all its parts, and both halves of the step and the seed.
 constexpr random_key key{.seed = 0x123456789ABCDEFU, .step = 0xABCD12345678U, .position = 77};
 constexpr dropout_rate third{0x55555555U, 1.5};
 

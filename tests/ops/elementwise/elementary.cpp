@@ -52,7 +52,7 @@ TEST_CASE("elementary: error bounds on every instruction set") {
   CHECK(largest_error(density{}, -5, 5, [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }) < 1e-6);
 }
 
-// Linear steps meet few of the exponents below 1e-30.
+// Linear steps reach few of the exponents below 1e-30.
 TEST_CASE("elementary: the square root of every exponent, down to the smallest number") {
   const auto exact = [](double x) { return std::sqrt(x); };
   for (int exponent = -149; exponent < 128; ++exponent)
@@ -75,7 +75,7 @@ TEST_CASE("elementary: the ends of the range, and no number") {
   CHECK(detail::exponential(infinity) == infinity);
   CHECK(detail::exponential(-infinity) == 0.0F);
   CHECK(detail::exponential(88.8F) == infinity);
-  CHECK(detail::exponential(-103.0F) == std::exp(-103.0F)); // not normal
+  CHECK(detail::exponential(-103.0F) == std::exp(-103.0F)); // the result is subnormal
   CHECK(std::isnan(detail::exponential(NAN)));
   CHECK(detail::square_root(0.0F) == 0.0F);
   CHECK(detail::square_root(infinity) == infinity);

@@ -35,7 +35,7 @@ bool right(std::size_t count, std::size_t threads) {
   std::vector<T> first(count + 1, T{7}), second(count + 1, T{7});
   detail::elementwise(device.compute(), count, rotated{}, std::array{first.data(), second.data()},
                       std::array{a.data(), b.data(), c.data()});
-  bool good = first[count] == T{7} && second[count] == T{7}; // nothing behind the end
+  bool good = first[count] == T{7} && second[count] == T{7}; // nothing is written after the end
   for (std::size_t i = 0; i < count; ++i) {
     good = good && static_cast<double>(first[i]) == doctest::Approx(static_cast<double>(a[i] + T{3} * b[i] * c[i]));
     good = good && second[i] == (a[i] < c[i] ? a[i] * a[i] : c[i]);
@@ -85,7 +85,7 @@ TEST_CASE("blend: takes one side, bit for bit") {
 
 namespace {
 
-// As a layer of one's own has it: a function of values that gives one.
+// A function as a user's layer has it: it takes values and returns one.
 struct weighted {
   double weight;
   template <class T>
@@ -104,7 +104,7 @@ bool public_op_is_right(std::size_t count, std::size_t threads) {
   bool good = to[count] == T{7};
   for (std::size_t i = 0; i < count; ++i)
     good = good && static_cast<double>(to[i]) == doctest::Approx(static_cast<double>(T{0.5} * x[i] + y[i] * y[i]));
-  elementwise(device.compute(), count, weighted{0.5}, y.data(), x.data(), y.data()); // upon what it reads
+  elementwise(device.compute(), count, weighted{0.5}, y.data(), x.data(), y.data()); // the result overwrites an operand
   return good && std::equal(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(count), y.begin());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // long to compile
-// What is made element by element: activations, sums, and the losses that are means over elements.
+// Elementwise ops on 16-bit elements: activations, sums, and the losses that are means over elements.
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -29,7 +29,7 @@ using namespace cairn;
 
 namespace {
 
-// As a layer of one's own says it.
+// A function as a user's layer has it.
 struct product {
   template <class T>
   CAIRN_HOST_DEVICE T operator()(T a, T b) const {
@@ -69,7 +69,7 @@ void check_activations() {
   backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::sigmoid_slope{}, dx, g, in); });
   backward([&](auto* made, const auto* a, const auto* b) { elementwise(queue, count, product{}, made, a, b); });
   backward([&](auto* sum, const auto* a, const auto* b) { add(queue, count, sum, a, b); });
-  own = x.own; // the sum may lie on an operand
+  own = x.own; // the sum may overwrite an operand
   add(queue, count, own.data(), own.data(), dy.own.data());
   CHECK(narrow::wrong(own, wide) == 0);
 
@@ -81,7 +81,7 @@ void check_activations() {
   CHECK(narrow::wrong(own, wide) == 0);
 }
 
-// The targets are of the type that sums are kept in.
+// The targets have the type in which sums are accumulated.
 template <class T>
 void check_losses() {
   cpu device({.threads = 2});
@@ -99,7 +99,7 @@ void check_losses() {
     CHECK(of_own == doctest::Approx(of_wide).epsilon(1e-7));
     CHECK(alone == of_own);
     CHECK(narrow::wrong(own, wide) == 0);
-    own = y.own; // the gradient may lie on the output
+    own = y.own; // the gradient may overwrite the output
     op(&of_own, own.data(), own.data());
     CHECK(narrow::wrong(own, wide) == 0);
   };

@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE("add_rows: every element of every row once, in the order of t
           first += static_cast<double>(x[i * stride + j]) - static_cast<double>(same[j]);
           second += 0.5 * static_cast<double>(y[i * stride + j + 3]);
         }
-        right = right && a[j] == first && b[j] == second; // no product is rounded here, so fused or not is the same
+        right = right && a[j] == first && b[j] == second; // no product is rounded here, so fused operations give the same bits
       }
       CHECK(right);
     }

@@ -18,9 +18,8 @@ inline std::vector<cairn::detail::instruction_set> instruction_sets() {
   return result;
 }
 
-// True if every element's bits are the same wherever it lies and however the array is cut: the function is
-// run over the operands as a whole, then from element `shift` on, then one element at a time, with every
-// instruction set.
+// Returns whether every element's bits are the same wherever it is and however the array is cut: runs the function over all
+// operands, then from element `shift` on, then one element at a time, with every instruction set.
 template <std::size_t Results, class T, std::size_t Operands, class F>
 bool bits_ignore_cuts(const F& f, const std::array<std::vector<T>, Operands>& operands) {
   const std::size_t count = operands[0].size();

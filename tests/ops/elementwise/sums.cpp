@@ -18,7 +18,7 @@ TEST_CASE("sum_of_parts: every item once, in parts that only the number of items
     double sums[2] = {};
     for (const std::size_t threads : {1U, 2U}) {
       cpu device({.threads = threads});
-      // Parts of very different size, so that another order gives other bits.
+      // Sums of very different sizes, so that another order gives other bits.
       sums[threads - 1] = detail::sum_of_parts(device.compute(), items, 16, [](std::size_t begin, std::size_t end, auto) {
         double sum = 0;
         for (std::size_t i = begin; i < end; ++i) sum += 1.0 / static_cast<double>(i + 1);

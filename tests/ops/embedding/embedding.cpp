@@ -41,7 +41,7 @@ TEST_CASE("embedding: PyTorch's numbers, also of a word that comes several times
 TEST_CASE("embedding: rows are added in their order, on any number of threads") {
   constexpr std::size_t vocabulary = 50, count = 700;
   std::vector<std::int32_t> indices(count);
-  for (std::size_t i = 0; i < count; ++i) indices[i] = static_cast<std::int32_t>(i * i % 37); // 37 … 49 never come
+  for (std::size_t i = 0; i < count; ++i) indices[i] = static_cast<std::int32_t>(i * i % 37); // 37 … 49 never occur
   for (const std::size_t width : {1U, 17U, 700U}) {
     const auto weight = steps<float>(-1, 1, vocabulary * width), dy = steps<float>(1, 1e-3, count * width);
     std::vector<float> expected_y(count * width), chain(vocabulary * width, 0.0F), expected(vocabulary * width);
@@ -57,7 +57,7 @@ TEST_CASE("embedding: rows are added in their order, on any number of threads") 
         if (full) total[at] += static_cast<double>(std::exchange(chain[at], 0.0F));
       }
     }
-    CHECK(*std::max_element(seen.begin(), seen.end()) > 2 * detail::sum_chain); // a word of several chains, others of one
+    CHECK(*std::max_element(seen.begin(), seen.end()) > 2 * detail::sum_chain); // one word has several chains, others have one
     for (std::size_t at = 0; at < total.size(); ++at)
       expected[at] = static_cast<float>(total[at] + static_cast<double>(chain[at]));
     for (const std::size_t threads : {1U, 3U}) {
@@ -70,7 +70,7 @@ TEST_CASE("embedding: rows are added in their order, on any number of threads") 
   }
 }
 
-// A chain of floats is off by 4e-4 and 1e-2.
+// A single chain of floats would have errors of 4e-4 and 1e-2.
 TEST_CASE("embedding: a word that comes a million times, among others") {
   for (const std::size_t count : {std::size_t{65'536}, std::size_t{1} << 20}) {
     cpu device;

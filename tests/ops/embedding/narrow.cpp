@@ -23,7 +23,7 @@ void check() {
   cpu device({.threads = 2});
   const auto weight = narrow::normal<T>(vocabulary * width, 1), dy = narrow::normal<T>(count * width, 2);
   std::vector<std::int32_t> indices(count);
-  for (std::size_t i = 0; i < count; ++i) indices[i] = static_cast<std::int32_t>(i * i % 4); // 4 never comes
+  for (std::size_t i = 0; i < count; ++i) indices[i] = static_cast<std::int32_t>(i * i % 4); // 4 never occurs
   std::vector<T> own(count * width);
   std::vector<float> wide(count * width);
   embedding_forward(device.compute(), count, vocabulary, width, own.data(), weight.own.data(), indices.data());

@@ -118,7 +118,7 @@ TEST_CASE_TEMPLATE("group_norm: the formulas, also in place, and the same bits o
     CHECK(distance(one, plain(of, in)) < (sizeof(T) == 4 ? 1e-5 : 1e-12));
     CHECK((both_passes(of, in, 3) == one));
     CHECK((both_passes(of, in, 1, true) == one));
-    channel_groups alone = of; // a sample does not know of the others
+    channel_groups alone = of; // a sample does not depend on the others
     alone.samples = 1;
     given<T> one_sample = in;
     one_sample.x.resize(of.pixels * of.channels);
@@ -131,7 +131,7 @@ TEST_CASE_TEMPLATE("group_norm: the formulas, also in place, and the same bits o
 TEST_CASE("group_norm: elements far from zero, and channels far from each other, lose nothing") {
   const channel_groups of{1, 50, 4, 2};
   auto in = some<float>(of, 3000);
-  for (std::size_t i = 0; i < in.x.size(); i += 4) in.x[i] += 1000; // the first of the first group
+  for (std::size_t i = 0; i < in.x.size(); i += 4) in.x[i] += 1000; // the first channel of the first group
   const auto found = both_passes(of, in, 1);
   const auto expected = plain(of, in);
   for (std::size_t k = 0; k < 4; ++k)

@@ -51,7 +51,7 @@ TEST_CASE("layer_norm: every row has mean 0 and variance 1 before weight and bia
   }
 }
 
-// A chain of floats is off by 4e-4 and 1e-2.
+// A single chain of floats would have errors of 4e-4 and 1e-2.
 TEST_CASE("layer_norm: gradients of weight and bias over a million equal rows") {
   cpu device;
   for (const std::size_t rows : {std::size_t{65'536}, std::size_t{1} << 20}) {

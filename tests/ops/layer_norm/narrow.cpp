@@ -38,7 +38,7 @@ void check() {
   CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
   CHECK(narrow::wrong(own_sums, wide_sums, 1e-5F) == 0);
 
-  own = dy.own; // in place, without the parameters
+  own = dy.own; // in place, without the parameters' gradients
   layer_norm_backward(queue, rows, features, own.data(), static_cast<float*>(nullptr), static_cast<float*>(nullptr), own.data(),
                       x.own.data(), wide_tape.data(), w.own.data());
   CHECK(narrow::wrong(own, wide, 2e-6F) == 0);

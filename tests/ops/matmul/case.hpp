@@ -16,7 +16,7 @@
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/reference.hpp>
 
-// Products with random operands, in rows that are further apart than they are long, and every epilogue.
+// Products of random operands with gaps between the rows, and with every epilogue.
 namespace matmul_case {
 
 using namespace cairn;
@@ -39,7 +39,7 @@ struct grid {
   matrix<T> columns_of(std::size_t begin, std::size_t end) { return {numbers.data() + begin, rows, end - begin, stride}; }
 };
 
-// Which parts of the epilogue are there, as bits.
+// The parts of the epilogue, as bits.
 enum parts : unsigned { with_bias = 1, with_relu = 2, with_addend = 4, addend_is_c = 8, with_mask = 16, with_sums = 32 };
 inline constexpr unsigned all_epilogues = 64;
 
@@ -72,13 +72,13 @@ struct one_product {
   void multiply_plainly(unsigned which) { detail::matmul_reference(c.view(), a.view(), b.view(), form, then(which)); }
 };
 
-// Bit for bit, NaN included, and what lies between the rows as well.
+// Compares bit for bit, including NaN and the gaps between rows.
 template <class T>
 bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
   return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0);
 }
 
-// Within what two orders of rounding can differ by, the numbers being in [-1, 1].
+// Compares up to the largest difference of two orders of rounding, for operands in [-1, 1].
 template <class T>
 bool nearly(const std::vector<T>& x, const std::vector<T>& y, std::size_t k) {
   const T bound = std::numeric_limits<T>::epsilon() * static_cast<T>(k + 4) * static_cast<T>(k + 4);
@@ -87,7 +87,7 @@ bool nearly(const std::vector<T>& x, const std::vector<T>& y, std::size_t k) {
   return x.size() == y.size();
 }
 
-// The sets that this machine can run.
+// The instruction sets that this machine can run.
 inline std::vector<instruction_set> sets() {
   std::vector<instruction_set> all{instruction_set::plain};
   if (widest_instruction_set() >= instruction_set::avx2) all.push_back(instruction_set::avx2);
@@ -95,7 +95,7 @@ inline std::vector<instruction_set> sets() {
   return all;
 }
 
-// Does a set round as the reference does, with a fused multiplication and addition?
+// Whether an instruction set rounds as the reference does, with fused multiplications and additions.
 inline bool fuses(instruction_set isa) { return isa != instruction_set::plain; }
 
 template <class T>
@@ -107,14 +107,14 @@ std::string name(const one_product<T>& o, instruction_set isa, unsigned which) {
 
 inline constexpr transpose forms[] = {transpose::none, transpose::first, transpose::second};
 
-// Runs a product and the reference; true if they agree as they should.
+// Runs a product and the reference. Returns whether they agree as they should.
 template <class T>
 bool agrees(one_product<T> o, cpu::queue& queue, instruction_set isa, unsigned which) {
   one_product<T> expected = o;
   o.multiply(queue, isa, which);
   expected.multiply_plainly(which);
   if (fuses(isa)) return same_bits(o.c.numbers, expected.c.numbers) && same_bits(o.sums, expected.sums);
-  return nearly(o.c.numbers, expected.c.numbers, o.k) && same_bits(o.sums, expected.sums); // sums multiply nothing
+  return nearly(o.c.numbers, expected.c.numbers, o.k) && same_bits(o.sums, expected.sums); // row sums have no products
 }
 
 } // namespace matmul_case

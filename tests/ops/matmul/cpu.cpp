@@ -26,7 +26,7 @@ TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, 
           for (const std::size_t k : {1U, 2U, 5U, 8U, 17U, 70U}) {
             const one_product<T> o(m, n, k, form, (m + n + k) % 4);
             CHECK_MESSAGE(agrees(o, device.compute(), isa, which % all_epilogues), name(o, isa, which % all_epilogues));
-            which += 5; // meets all of the epilogues, in another order for each extent
+            which += 5; // reaches all of the epilogues, in a different order for each extent
           }
 }
 
@@ -121,9 +121,9 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
       o.mask.view()(4, 7) = nan;
       o.mask.view()(5, 20) = nan;
       one_product<T> expected = o;
-      o.multiply(device.compute(), isa, with_mask); // where the mask is 0 or less, even NaN becomes 0
+      o.multiply(device.compute(), isa, with_mask); // where the mask is at most 0, even NaN becomes 0
       for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(4, j)) == !(o.mask.view()(4, j) <= 0));
-      expected.multiply(device.compute(), isa, 0); // and where it is NaN, what came comes through
+      expected.multiply(device.compute(), isa, 0); // where the mask is NaN, the result is unchanged
       CHECK(o.c.view()(5, 20) == expected.c.view()(5, 20));
     }
 }
@@ -147,7 +147,7 @@ TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of not
     }
 }
 
-// Against the product in double, relative to its norm. One chain would be off by 1.2e-6, chains of 1024 by 5.8e-7.
+// Compares with the product in double, relative to its norm. A single chain would be off by 1.2e-6, chains of 1024 by 5.8e-7.
 TEST_CASE("matmul: a long reduction is as exact as a short one") {
   cpu device;
   for (const instruction_set isa : sets())
@@ -170,7 +170,7 @@ TEST_CASE("matmul: a long reduction is as exact as a short one") {
       }
 }
 
-// The bias gradient of a Linear. A chain of floats is off by 4e-4 and 1e-2.
+// The bias gradient of a Linear. A single chain of floats would have errors of 4e-4 and 1e-2.
 TEST_CASE("matmul: sums over a million equal rows are right") {
   cpu device;
   for (const instruction_set isa : sets())

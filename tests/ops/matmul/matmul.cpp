@@ -20,7 +20,7 @@ float results[64] = {};
 
 matrix<const float> given(std::size_t rows, std::size_t columns) { return {numbers, rows, columns}; }
 
-// What the error says, or the extents if there is none.
+// Returns the text of the error, or the extents if there is none.
 std::string said(matrix<float> c, matrix<const float> a, matrix<const float> b, transpose form,
                  const epilogue<float>& then = {}) {
   try {

@@ -14,10 +14,10 @@ using namespace cairn;
 using namespace matmul_case;
 
 namespace {
-constexpr double nothing = 0; // its address says that there is an addend
+constexpr double nothing = 0; // its address stands for an addend
 }
 
-// Extents at which a rectangle is walked in several pieces.
+// These extents are processed in several pieces.
 TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks, b packed in pieces", T, float, double) {
   cpu device({.threads = 2});
   const detail::product_size sizes[] = {{3, 5, 1025},  {20, 50, 2049}, {400, 10, 1100}, {10, 210, 3000}, {300, 310, 60},
@@ -31,8 +31,8 @@ TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks
       }
 }
 
-// Rows are packed where many columns meet them; 20 columns at a time run in place. The sizes leave partial panels, groups and
-// slivers, and with an addend several chunks of rows.
+// Rows are packed if they are multiplied with many columns; with 20 columns at a time they are read in place. The sizes leave
+// partial panels, groups and slivers, and with an addend several chunks of rows.
 TEST_CASE("matmul: packed rows and columns give the bits that they give in place") {
   cpu device;
   for (const instruction_set isa : sets())
@@ -62,7 +62,7 @@ TEST_CASE("matmul: the pieces fit into the scratch") {
       for (const std::size_t m : {1U, 64U, 1024U, 100000U})
         for (const std::size_t n : {1U, 100U, 5000U})
           for (const std::size_t k : {0U, 1U, 100U, 1024U, 1025U, 20000U}) {
-            detail::product<double> whole({}, {}, {}, form, {}); // only its extents are looked at
+            detail::product<double> whole({}, {}, {}, form, {}); // only its extents are used
             whole.size = {m, n, k};
             whole.then.addend.data = addend;
             whole.a_row = form == transpose::first ? 1 : k;

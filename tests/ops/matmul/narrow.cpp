@@ -16,7 +16,7 @@ using namespace cairn;
 
 namespace {
 
-// (9, 11) of a reduction over 300: more than one chain. The oracle is the product of floats.
+// A (9, 11) product with a reduction over 300, more than one chain. It is compared with the product of floats.
 template <class T>
 void check(transpose form) {
   constexpr std::size_t m = 9, n = 11, k = 300;
@@ -37,7 +37,7 @@ void check(transpose form) {
   CHECK(narrow::wrong(own, wide) == 0);
   CHECK(own_sums == wide_sums);
 
-  // A product that is a sum, as a weight's gradient: nothing is rounded.
+  // A float result, as for a weight's gradient, is not rounded.
   matmul(device.compute(), matrix(sums.data(), m, n), left(a.own), right(b.own), form, then);
   CHECK(sums == wide);
 }

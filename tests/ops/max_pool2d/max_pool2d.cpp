@@ -20,13 +20,13 @@ using namespace cairn;
 namespace {
 
 constexpr window several[] = {
-    {fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})},                         // side by side, a column is left over
+    {fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})},                         // side by side, one column is not covered
     {fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})},                   // overlapping, with padding
     {fitted({8, 0, 2, 3, 1, 3}), fitted({5, 0, 3, 1, 0, 2})},             // dilations
-    {fitted({6, 0, 3, 2, 0, 1}, true), fitted({5, 0, 2, 2, 1, 1}, true)}, // windows that reach beyond
+    {fitted({6, 0, 3, 2, 0, 1}, true), fitted({5, 0, 2, 2, 1, 1}, true)}, // windows beyond the padded input
 };
 
-// Few different numbers, so that there are ties.
+// Elements with few different values, so that there are ties.
 template <class T>
 std::vector<T> some(std::size_t count, std::size_t different) {
   std::vector<T> result(count);
@@ -96,7 +96,7 @@ TEST_CASE("max_pool2d: a NaN is the greatest, a window of minus infinities has a
   max_pool2d_backward(device.compute(), all, 1, 2, dx.data(), dy.data(), x.data());
   CHECK((std::isnan(y[0]) && y[1] == least));
   CHECK(dx == std::vector<float>{0, 3, 2, 0, 0, 0, 0, 0});
-  const window beside{fitted({1, 0, 2, 1, 2, 4}), fitted({1, 0, 1})}; // taps before and behind the image
+  const window beside{fitted({1, 0, 2, 1, 2, 4}), fitted({1, 0, 1})}; // taps before and after the image
   max_pool2d_forward(device.compute(), beside, 1, 1, y.data(), x.data());
   max_pool2d_backward(device.compute(), beside, 1, 1, dx.data(), dy.data(), x.data());
   CHECK((y[0] == least && dx[0] == 0));

@@ -9,7 +9,7 @@ namespace mean_factor_mean_factor_tests {
 
 TEST_CASE_TEMPLATE("mean_factor: counts the words that are not 0, whichever of their numbers it is", T, float, double) {
   cairn::cpu device;
-  std::array<T, 24> words{}; // four of them, six numbers apart
+  std::array<T, 24> words{}; // four words, six elements apart
   const auto factor = [&](double times) {
     double found = 0;
     cairn::mean_factor(device.compute(), &found, times, 4, words.data(), 6);

@@ -23,7 +23,7 @@ using namespace cairn;
 
 namespace {
 
-// (queue, loss, output gradient, count, output, targets) of a loss.
+// A loss as an op: (queue, loss, output gradient, count, output, targets).
 template <class Loss>
 auto op_of(const Loss& loss) {
   return [loss]<class T>(cpu::queue& queue, double* value, T* gradient, std::size_t count, const T* output, const T* targets) {
@@ -55,7 +55,7 @@ double of_logits(double x, double t) {
 } // namespace
 
 TEST_CASE("mean_of_terms: PyTorch's numbers") {
-  CHECK(pairs_distance_from_torch<float>("l1", l1) < 1e-7); // also where output and target are equal
+  CHECK(pairs_distance_from_torch<float>("l1", l1) < 1e-7); // includes equal outputs and targets
   CHECK(pairs_distance_from_torch<double>("l1", l1) < 1e-15);
   CHECK(pairs_distance_from_torch<float>("smooth_l1", smooth(1)) < 2e-7);
   CHECK(pairs_distance_from_torch<double>("smooth_l1", smooth(1)) < 1e-15);

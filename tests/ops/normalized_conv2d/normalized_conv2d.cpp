@@ -95,7 +95,7 @@ TEST_CASE_TEMPLATE("normalized_conv2d: a gradient that is NaN reaches the weight
       CHECK(std::isnan(quick.weight[i]) == is_nan);
       if (!is_nan) CHECK(quick.weight[i] == doctest::Approx(plain.weight[i]).epsilon(1e-4));
     }
-    CHECK(spread == 4 * how.in_channels); // four taps of one output meet pixels of the image
+    CHECK(spread == 4 * how.in_channels); // four taps of one output read pixels of the image
   }
 }
 

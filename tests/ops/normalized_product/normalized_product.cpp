@@ -23,7 +23,7 @@ struct results {
   bool operator==(const results&) const = default;
 };
 
-// On the first columns of a wider map, and of a wider gradient to which is added.
+// Runs on the first columns of a wider map, and adds to those of a wider gradient.
 template <class T>
 results<T> run(std::size_t rows, std::size_t in, std::size_t out, std::size_t threads, bool plain) {
   using A = accumulated<T>;

@@ -12,7 +12,7 @@ using namespace cairn;
 
 namespace {
 
-// The formula, one element after another.
+// The formula, element by element.
 void plain(std::size_t count, double* p, double* v, const double* gradients, const sgd_coefficients<double>& c) {
   for (std::size_t i = 0; i < count; ++i) {
     double g = c.scale * gradients[i] + c.weight_decay * p[i];

@@ -24,7 +24,7 @@ struct outcome {
   std::vector<double> gradient;
 };
 
-// The formula, one row after another, in double.
+// The formula in double, row by row.
 template <class T>
 outcome plain(const std::vector<T>& x, const std::vector<accumulated<T>>& t, const std::vector<accumulated<T>>& weights,
               std::size_t classes, double smoothing) {

@@ -34,7 +34,7 @@ void check(std::size_t rows, std::size_t classes) {
   CHECK(of_own == doctest::Approx(of_wide).epsilon(1e-7));
   CHECK(alone == of_own);
   CHECK(narrow::wrong(own, wide, 1e-7F) == 0);
-  own = x.own; // the gradient may lie on the logits
+  own = x.own; // the gradient may overwrite the logits
   softmax_cross_entropy(queue, &of_own, own.data(), matrix<const T>(own.data(), rows, classes), targets.data());
   CHECK(narrow::wrong(own, wide, 1e-7F) == 0);
 

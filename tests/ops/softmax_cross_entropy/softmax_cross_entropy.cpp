@@ -21,7 +21,7 @@ struct outcome {
   std::vector<double> gradient;
 };
 
-// The formula, one row after another, in double.
+// The formula in double, row by row.
 template <class T>
 outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::size_t classes) {
   const std::size_t rows = targets.size();
@@ -128,7 +128,7 @@ TEST_CASE("softmax_cross_entropy: a target that is no class is found by whoever 
 
 namespace {
 
-// The formula with options, one row after another, in double.
+// The formula with options in double, row by row.
 template <class T>
 outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::size_t classes,
               const cross_entropy_options<T>& options) {

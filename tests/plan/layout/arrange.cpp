@@ -66,7 +66,7 @@ std::vector<network> every_network() {
   return list;
 }
 
-// Networks nobody designed, with sizes as real ones have them.
+// Random networks with realistic sizes.
 network any_network(dice& any, std::size_t index) {
   constexpr std::array<std::size_t, 14> widths{10, 16, 32, 64, 100, 128, 256, 300, 512, 768, 784, 1024, 2048, 4096};
   std::size_t width = widths[any.below(widths.size())];

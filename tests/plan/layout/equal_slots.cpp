@@ -27,7 +27,7 @@ bool apart(const std::vector<buffer>& list) {
   return true;
 }
 
-// Lives of all lengths, as no walk up and back has them.
+// Lives of random lengths, more varied than those of any schedule.
 std::vector<buffer> random_lives(std::uint64_t seed, std::size_t count) {
   std::vector<buffer> list(count);
   std::uint64_t number = seed * 2 + 1;

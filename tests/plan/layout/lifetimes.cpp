@@ -61,7 +61,7 @@ TEST_CASE("lifetimes: a value made in place of the lent output lies there") {
 
 TEST_CASE("lifetimes: a window lives from the backward that opens it to the one that closes it") {
   const std::vector<stage> stages{dense(16, 16), relu(16), dense(16, 16), dense(16, 16)};
-  // The second closes first.
+  // The second window closes first.
   const std::array<gradient_window, 3> windows{{{256, 3, 0}, {128, 3, 2}, {64, 0, 0}}};
   chain c{.stages = stages, .input = {64, 0}, .windows = windows};
   const auto made = complete<16, 200>(c, moves_of<store_all>(c));

@@ -25,7 +25,7 @@ TEST_CASE("stack_first: nested lives stack, the others go beside them") {
   CHECK(list[4].end() == 192);
 }
 
-// Of two gradients side by side the larger, later one would lie above a hole; placed first in the next round, it does not.
+// Of two gradients that live side by side, the larger, later one would lie above a hole. The next round places it first.
 TEST_CASE("stack_first: what ends too high is placed first in the next round") {
   std::array<buffer, 4> list{buffer{.bytes = 64, .birth = 0, .death = 1}, buffer{.bytes = 64, .birth = 1, .death = 2},
                              buffer{.bytes = 192, .birth = 2, .death = 3}, buffer{.bytes = 64, .birth = 3, .death = 4}};

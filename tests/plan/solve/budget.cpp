@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Budgets that the compiler solves, compared with the exact solver of the same chain.
+// Budgets that are solved at compile time, compared with the exact solver of the same chain.
 //
 // long to compile
 #include <array>
@@ -23,7 +23,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// Chains as constants, each with its own numbers.
+// Chains as constants, each with its own sizes.
 template <std::size_t Count, std::size_t Kept>
 struct equal_blocks {
   static constexpr auto stages = [] {
@@ -74,11 +74,11 @@ void keeps_its_budget(std::size_t bytes) {
   INFO("the exact solver's schedule costs 1, this one ", ratio);
   CHECK(ratio <= 1.03);
 }
-// The least arena of a chain that the compiler finds.
+// The least arena that the compile-time solver finds for a chain.
 template <class Source>
 constexpr std::size_t least_of = plan_of<Source, typename budget<64>::tightest<Source, 64>>::memory.arena;
 
-// Budgets of so many hundredths of what store_all needs.
+// Checks budgets of `Percent` per cent of store_all's arena.
 template <class Source, std::size_t... Percent>
 void keeps_budgets() {
   constexpr std::size_t all = plan_of<Source, store_all>::memory.arena;
@@ -160,12 +160,12 @@ TEST_CASE("a budget plans a chain that is lent, as a nested checkpoint's is") {
 
 namespace {
 
-// Products, each with an activation of its own width, and a window of gradients for each.
+// Products, each followed by an activation of its width, with a window of gradients for each product.
 struct fused_chain {
   static constexpr auto stages = random_mlp<14, 9>::stages;
   static constexpr auto windows = [] {
     std::array<gradient_window, 7> list{};
-    for (std::uint32_t k = 0; k < 7; ++k) { // from backward of product k to that of the one below it
+    for (std::uint32_t k = 0; k < 7; ++k) { // from the backward of product k to that of the one below it
       const std::uint32_t from = 12 - 2 * k;
       list[k] = {4 * stages[from].parameters, from, from >= 2 ? from - 2 : 0};
     }

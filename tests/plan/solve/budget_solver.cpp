@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compiler's solver finds every stretch where it put it: what it says is what the same recurrence says at run time.
+// The compile-time solver finds every stretch where it put it: its results are those of the same recurrence at run time.
 #include <array>
 #include <cstddef>
 
@@ -19,7 +19,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// Ends of their own around equal blocks of two stages: most stretches are copies, some end behind the copies.
+// Equal blocks of two stages between different ends: most stretches are copies, some end after the copies.
 template <std::size_t Blocks>
 struct repeated_blocks {
   static constexpr auto stages = [] {

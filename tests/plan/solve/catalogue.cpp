@@ -17,7 +17,7 @@ using namespace cairn;
 using namespace cairn::detail;
 using namespace cairn::testing;
 
-// That each job comes after those it needs is seen in recurrence.cpp: there it would not find them.
+// recurrence.cpp checks that each job comes after those that it needs: it would not find their results otherwise.
 TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of one, at a place of its own") {
   std::size_t copies = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

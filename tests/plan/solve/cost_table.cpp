@@ -56,7 +56,7 @@ TEST_CASE("cost table: bytes at the chain's batch, and the chain's flags") {
       CHECK(e.cost.tape == (s.tape_without_output ? s.tape_flops : s.forward_flops));
       CHECK(e.cost.backward == s.backward_flops - (i > lowest ? 0 : s.input_gradient_flops));
     }
-    // The loss: it makes the gradient of the last value, in its place.
+    // The loss makes the gradient of the last value in the place of that value.
     CHECK(entries[6].input == c.value_bytes(6));
     CHECK(entries[6].input_gradient == c.value_bytes(6));
     CHECK(entries[6].kept() == 0);
@@ -81,7 +81,7 @@ TEST_CASE("cost table: what is lent to a composite's chain takes no bytes") {
   const std::vector<stage> stages{dense(16, 16), dense(16, 16), dense(16, 16)};
   chain c{.input = {64, 0}, .lent = true};
   auto entries = table_of(stages, c);
-  CHECK(entries[0].input_gradient == 64); // somebody may read it
+  CHECK(entries[0].input_gradient == 64); // the chain around it may read it
   CHECK(entries[2].output == 64);
   CHECK(entries[2].output_gradient == 0);
   CHECK(entries[3].input == 64);
@@ -104,13 +104,13 @@ TEST_CASE("cost table: a gradient that lies on the lent one takes no bytes") {
   CHECK(entries[1].input_gradient == 0); // dropout's and gelu's are made in place
   CHECK(entries[0].output_gradient == 0);
   CHECK(entries[0].input_gradient == 64);
-  c.keeps_output_gradient = true; // nothing may lie on it
+  c.keeps_output_gradient = true; // no gradient may be made in its place
   entries = table_of(stages, c);
   CHECK_FALSE(entries[2].in_place_backward);
   CHECK(entries[2].input_gradient == 64);
   CHECK(entries[1].in_place_backward);
   CHECK(entries[1].output_gradient == 64);
-  // All of them lie on it.
+  // All gradients are made in place of the output's gradient.
   entries = table_of({relu(16), gelu(16)}, {.input = {64, 0}, .lent = true});
   CHECK(entries[0].input_gradient + entries[0].output_gradient + entries[1].output_gradient == 0);
 }

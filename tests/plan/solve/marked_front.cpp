@@ -20,14 +20,14 @@ namespace {
 constexpr std::size_t count = 8;
 using front = marked_front<count>;
 
-// What a front says of its mark m.
+// The bytes and the cost of a front at mark m.
 struct told {
   std::int64_t bytes;
   std::uint64_t cost;
 };
 told at(const front& f, std::size_t m) { return {f.all.at(static_cast<std::int64_t>(m)) - f.slack[m], f.cost[m]}; }
 
-// A front of one way or of a few.
+// A front of one to four ways.
 front random_front(dice& d, const marks& all) {
   front out{all};
   out.clear(0);
@@ -41,7 +41,7 @@ front random_front(dice& d, const marks& all) {
   return out;
 }
 
-// The cheapest that the front can be asked for within so many bytes.
+// The least cost that the front has for at most `bytes` bytes.
 std::uint64_t cost_within(const front& f, std::int64_t bytes) {
   std::uint64_t best = static_cast<std::int64_t>(f.least.bytes) <= bytes ? f.least.cost : front::endless;
   for (std::size_t m = f.low; m <= count; ++m)
@@ -65,7 +65,7 @@ TEST_CASE("marks: the last is the budget, and every number of bytes has one that
   }
 }
 
-// Each mark has the cheapest pair of what the parts say, exactly: no bytes are rounded.
+// Each mark has exactly the cheapest pair of the parts' entries: no bytes are rounded.
 TEST_CASE("marked front: joining is what one gets by asking both parts at every mark") {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
@@ -111,7 +111,7 @@ TEST_CASE("marked front: what is cheapest already is not looked for any more") {
   front known{all}, zero{all};
   known.clear(5);
   zero.be({0, 0});
-  known.offer(zero, 0, zero, {35, 5}, 2); // at mark 4 of 8: from there on nothing is cheaper
+  known.offer(zero, 0, zero, {35, 5}, 2); // at mark 4 of 8: none is cheaper from there on
   known.offer(zero, 0, zero, {25, 9}, 4);
   known.finish();
   CHECK(known.high == static_cast<std::size_t>(all.above(35)));

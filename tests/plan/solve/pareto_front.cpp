@@ -19,7 +19,7 @@ namespace {
 
 using front = std::vector<way>;
 
-// What is not beaten: bytes go up, cost goes down.
+// The ways that no other way beats: bytes increase, costs decrease.
 front best_of(front ways) {
   std::stable_sort(ways.begin(), ways.end(),
                    [](const way& a, const way& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost; });
@@ -43,7 +43,7 @@ struct offer {
 };
 offer random_offer(dice& d) { return {random_front(d, 6), random_front(d, 6), d.below(10), {d.below(30), d.below(20)}}; }
 
-// All pairs, one by one.
+// Joins all pairs, one by one.
 void join_plainly(front& ways, const offer& o, std::size_t begin, std::size_t most) {
   for (const way& u : o.upper)
     for (const way& l : o.lower) {
@@ -91,7 +91,7 @@ TEST_CASE("front: of ways between two marks the cheapest stays, and that of the 
     const front_view all = exact.view(), few = thinned.view();
     REQUIRE((few.ways[0].bytes == all.ways[0].bytes));
     REQUIRE(few.ways[few.count - 1].cost == all.ways[all.count - 1].cost);
-    REQUIRE(few.count <= 4 * 5 + 2); // four marks an octave
+    REQUIRE(few.count <= 4 * 5 + 2); // four marks per doubling of the bytes
     std::size_t at = 0;
     for (std::size_t k = 0; k < all.count; ++k) {
       while (at + 1 < few.count && few.ways[at].bytes < all.ways[k].bytes) ++at;

@@ -47,7 +47,7 @@ struct solved {
   }
 };
 
-// What a passage says of itself, split by split.
+// The sums over the splits of a passage.
 struct told {
   std::size_t more = 0, forward = 0, back = 0;
   std::uint64_t cost = 0;
@@ -94,7 +94,7 @@ TEST_CASE("passages: each says what its splits need one after the other, and end
         if (k == 120) last = passage::endless, bytes = 0;
         if (p.cost == passage::endless) continue;
         ++compared;
-        REQUIRE(p.cost < last); // the more is kept, the less it costs
+        REQUIRE(p.cost < last); // the more bytes are kept, the less it costs
         REQUIRE(p.more >= bytes);
         last = p.cost;
         bytes = p.more;

@@ -39,7 +39,7 @@ TEST_CASE("every budget on the curve is kept, by the cheapest schedule that lies
     CHECK(cost >= solved[i].cost);
     tight += cost == solved[i].cost ? 1 : 0;
   }
-  CHECK(tight * 10 >= solved.size() * 9); // what lives is nearly always packed without a gap
+  CHECK(tight * 10 >= solved.size() * 9); // live buffers are nearly always packed without a gap
 }
 
 TEST_CASE("an impossible budget is an error that states the least possible number of bytes") {

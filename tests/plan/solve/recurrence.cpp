@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same recurrence with both kinds of fronts.
+// Tests the recurrence with both kinds of fronts.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -31,7 +31,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// All jobs of a chain, each with a result of its own.
+// Solves all jobs of a chain. Each job has its own result.
 template <class Front, std::size_t Kinds>
 struct solved {
   std::size_t stages;
@@ -121,7 +121,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
       REQUIRE(own.cost <= w.cost);
       REQUIRE(real.cost <= own.cost);
 
-      // By marks, of a budget that is this point's bytes.
+      // The same by marks, with the bytes of this point as the budget.
       const marks scale{.budget = static_cast<std::int64_t>(w.bytes), .count = 64};
       for (const std::size_t most : {n + 1, units}) {
         const marked_fronts marked{table, n, most, w.bytes, marked_front<64>(scale)};
@@ -153,8 +153,8 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
 
 namespace {
 
-// What the compiler's solver makes of a budget: its marks, its ruler, its units of cost. Of one that it refuses, the least
-// bytes that it finds, and no cost.
+// Returns what the compile-time solver finds for a budget, with its marks, ruler and units of cost. For a budget that it
+// refuses, returns the least bytes that it finds, and a cost of 0.
 template <std::size_t Marks>
 need within_marks(const chain& c, const cost_table<at_run_time>& table, std::size_t budget) {
   const marks scale{.budget = static_cast<std::int64_t>(budget), .count = Marks};
@@ -196,8 +196,8 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
   struct row {
     std::string name;
     std::vector<stage> stages;
-    double least, others; // no more than these times the cost of the front: at the least bytes, and from there on
-    // Budgets and their costs on the whole front, without and with windows, of chains of which it takes minutes to find.
+    double least, others; // the most times the front's cost: at the least bytes, and above
+    // Budgets and their costs on the whole front, without and with windows, for chains whose front takes minutes to compute.
     std::vector<need> known[2]{};
   };
   std::vector<row> rows;
@@ -268,7 +268,7 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
                       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
   for (const row& r : rows)
     for (const bool fused : {false, true}) {
-      std::vector<gradient_window> windows; // one for each stage with parameters, until the next one below has used its own
+      std::vector<gradient_window> windows; // one for each stage with parameters, open until the next such stage's backward ends
       for (std::size_t i = r.stages.size(), last = i; i-- > 0;) {
         if (r.stages[i].parameters == 0) continue;
         if (last < r.stages.size()) windows[windows.size() - 1].to = static_cast<std::uint32_t>(i);
@@ -292,7 +292,7 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
         const std::size_t percent = percents[k];
         const need found = within_budget(c, best[k].bytes);
         if (found.cost == 0) {
-          CHECK(percent == 0); // by a few values
+          CHECK(percent == 0); // the least budget is missed by a few values
           CHECK_FALSE(solves_beginnings(c.size()));
           CHECK((found.bytes - best[0].bytes) * 100 <= best.back().bytes);
           table += " | -";

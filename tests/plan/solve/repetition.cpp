@@ -18,14 +18,14 @@ using cairn::testing::dice;
 
 namespace {
 
-// Entries that differ in their inputs only.
+// Entries that differ only in their inputs.
 std::vector<entry> entries_of(const std::vector<std::size_t>& kinds) {
   std::vector<entry> list(kinds.size() + 1);
   for (std::size_t i = 0; i < kinds.size(); ++i) list[i].input = 1 + kinds[i];
   return list;
 }
 
-// The most stages in a row that equal those one period below.
+// The length of the longest run of stages that equal those one period below.
 std::size_t longest_run(const std::vector<std::size_t>& kinds, std::size_t period) {
   std::size_t run = 0, most = 0;
   for (std::size_t i = period; i < kinds.size(); ++i) {
@@ -35,7 +35,7 @@ std::size_t longest_run(const std::vector<std::size_t>& kinds, std::size_t perio
   return most;
 }
 
-// The furthest copy: the stretch and the stage before it move down by periods as long as each move finds what it left.
+// The distance to the furthest copy: moves the stretch and the stage before it down by periods while all stages are equal.
 std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t period, std::size_t first, std::size_t last) {
   std::size_t back = 0;
   while (first >= back + period + 1) {
@@ -59,7 +59,7 @@ TEST_CASE("repetition: the first copy of every stretch, in the longest run of eq
     for (std::size_t k = d.below(3); k > 0; --k) kinds.push_back(d.below(4));
     for (std::size_t k = 0; k < times; ++k) kinds.insert(kinds.end(), block.begin(), block.end());
     for (std::size_t k = d.below(3); k > 0; --k) kinds.push_back(d.below(4));
-    if (d.below(4) == 0) kinds[d.below(kinds.size())] = 7; // one that is unlike its copies
+    if (d.below(4) == 0) kinds[d.below(kinds.size())] = 7; // one stage that differs from its copies
 
     const std::size_t stages = kinds.size();
     const auto entries = entries_of(kinds);
@@ -70,13 +70,13 @@ TEST_CASE("repetition: the first copy of every stretch, in the longest run of eq
     if (found.period == 0) continue;
     REQUIRE(found.end - found.lowest - found.period == most);
     for (std::size_t first = 0; first <= stages; ++first) {
-      REQUIRE(found.steps_back(first, stages) == 0); // the loss is there once
+      REQUIRE(found.steps_back(first, stages) == 0); // the loss has no copy
       for (std::size_t last = first; last < stages; ++last) {
         const std::size_t back = found.steps_back(first, last);
         REQUIRE(back <= furthest_copy(kinds, found.period, first, last));
         if (back == 0) continue;
         ++copies;
-        REQUIRE(found.steps_back(first - back, last - back) == 0); // it is solved itself
+        REQUIRE(found.steps_back(first - back, last - back) == 0); // the stretch there is solved itself
         for (std::size_t i = first - 1; i <= last; ++i) REQUIRE(entries[i] == entries[i - back]);
       }
     }
@@ -117,7 +117,7 @@ TEST_CASE("repetition: a chain that does not repeat itself has no period") {
   CHECK(find_repetition(entries.data(), 6).steps_back(3, 4) == 0);
   const auto long_ones = entries_of({0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
   CHECK(find_repetition(long_ones.data(), 12).period == 4);
-  CHECK(find_repetition(long_ones.data(), 12, 3).period == 0); // longer than is looked for
+  CHECK(find_repetition(long_ones.data(), 12, 3).period == 0); // the period exceeds the limit of 3
 }
 
 } // namespace solve_repetition_tests

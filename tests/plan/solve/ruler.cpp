@@ -18,7 +18,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// Random stages, or copies of a few of them between ends of their own.
+// Random stages, or copies of a few of them between other random stages.
 std::vector<stage> stages_of(dice& d) {
   std::vector<stage> list = random_stages(d, 1 + d.below(60));
   if (d.coin()) return list;

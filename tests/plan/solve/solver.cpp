@@ -32,7 +32,7 @@ struct counts {
   std::size_t points = 0, wrong = 0, above = 0, below = 0, cheaper = 0, dearer = 0, unordered = 0;
 };
 
-// Compares every point of the curve with the plan of its route.
+// Compares every point of a solver's curve with the plan of its route.
 void compare_with_plans(const chain& c, counts& found) {
   const solver solved{c};
   for (std::size_t k = 0; k < solved.size(); ++k) {
@@ -58,18 +58,18 @@ counts compare_random_chains(std::uint64_t seeds, bool odd, bool lent) {
   return found;
 }
 
-// The solver against every schedule there is, on one family of chains.
+// The solver compared with all schedules, on one family of chains.
 struct comparison {
   std::size_t chains = 0, budgets = 0, optimal = 0, infeasible = 0, least = 0;
   double sum = 0, worst = 1;
-  // Of the exhaustive search itself: schedules that the plan does not confirm; and where the solver is better.
+  // Faults of the exhaustive search itself: schedules that the plan does not confirm, and budgets for which the solver is better.
   std::size_t unconfirmed = 0, beaten = 0;
 
   double share() const { return static_cast<double>(optimal) / static_cast<double>(budgets); }
   double mean() const { return sum / static_cast<double>(budgets - infeasible); }
 
   void add(const chain& c) {
-    constexpr std::size_t steps = 12; // budgets from the least to what store_all needs
+    constexpr std::size_t steps = 12; // budgets from the least to that of store_all
     exhaustive all{c};
     const solver solved{c};
     const std::size_t lowest = all.least_bytes();
@@ -95,7 +95,7 @@ struct comparison {
     }
   }
 
-  // A row of the table in tests/bench/RESULTS.md.
+  // Returns a row of the table in tests/bench/RESULTS.md.
   std::string row(const char* family) const {
     char text[200];
     std::snprintf(text, sizeof text, "| %s | %zu | %zu | %.1f %% | %.4f | %.3f | %zu | %zu |", family, chains, budgets,
@@ -104,7 +104,7 @@ struct comparison {
   }
 };
 
-// `count` chains of each length from 3 to 7; make(dice, length) gives the stages.
+// Compares `count` chains of each length from 3 to 7. make(dice, length) returns the stages.
 template <class Make>
 comparison compare(std::uint64_t count, Make make, bool lent = false) {
   comparison all;
@@ -117,12 +117,12 @@ comparison compare(std::uint64_t count, Make make, bool lent = false) {
   return all;
 }
 
-// The dearest of one curve against another: how much more the first costs, within the same bytes.
+// The largest fraction by which `one` costs more than `other` within the same bytes; -1 if `other` has no schedule for some.
 double excess(const solver& one, const solver& other) {
   double most = 0;
   for (std::size_t k = 0; k < one.size(); ++k) {
     const std::size_t j = other.within(one[k].bytes);
-    if (j == other.size()) return -1; // it does what the other cannot
+    if (j == other.size()) return -1; // the other has no schedule within these bytes
     most = std::max(most, static_cast<double>(one[k].cost) / static_cast<double>(other[j].cost) - 1);
   }
   return most;
@@ -152,14 +152,14 @@ TEST_CASE("solver: every point is a proven schedule of just its bytes and its co
     CHECK(found.cheaper == 0);
     CHECK(found.dearer == 0);
     CHECK(found.unordered == 0);
-    // The solver counts a value that it keeps below the lowest backward, which is not read any more, and one that
-    // is made in the place of a lent output.
+    // The solver also counts a value that it keeps below the lowest backward, though it is not read any more, and a value
+    // that is made in a borrowed output.
     CHECK(found.below * 1000 <= found.points);
     MESSAGE(found.below << " of " << found.points << " schedules need fewer bytes than the solver says");
   }
 }
 
-// A value in front of such a stage may be made for nothing. A schedule leaves that out, the solver counts it.
+// The value before such a stage may be recomputed in vain. A schedule leaves that out, the solver counts it.
 TEST_CASE("solver: stages that read nothing may need less than it says, never more") {
   for (const bool lent : {false, true}) {
     CAPTURE(lent);
@@ -191,8 +191,8 @@ TEST_CASE("solver: the cheapest point is store_all's, and a budget finds the las
   }
 }
 
-// Every budget of every short chain, against the cheapest of all schedules: it may drop what it keeps and make it
-// again. The table is kept in tests/bench/RESULTS.md.
+// Compares every budget of every short chain with the cheapest of all schedules, which may drop what it keeps and recompute
+// it. The table is kept in tests/bench/RESULTS.md.
 TEST_CASE("solver: against the cheapest of all schedules") {
   const auto random = compare(100, [](dice& d, std::size_t length) { return random_stages(d, length); });
   const auto lent = compare(20, [](dice& d, std::size_t length) { return random_stages(d, length); }, true);
@@ -204,8 +204,8 @@ TEST_CASE("solver: against the cheapest of all schedules") {
   struct expected {
     const char* family;
     const comparison& found;
-    double share, mean, worst; // no worse than these
-    std::size_t missed = 0;    // chains of which another schedule needs fewer bytes
+    double share, mean, worst; // the bounds
+    std::size_t missed = 0;    // chains for which another schedule needs fewer bytes
   };
   const expected rows[]{{"random", random, 0.97, 1.002, 1.24, 2},
                         {"random, of a composite", lent, 0.97, 1.003, 1.25, 1},
@@ -232,14 +232,14 @@ TEST_CASE("solver: against the cheapest of all schedules") {
 }
 
 TEST_CASE("solver: equal stages are solved once, and nothing is lost by it") {
-  // Each stage has a cost of its own that nobody reads, so that no two are equal.
+  // Gives each stage a tape cost of its own, which is never used, so that no two stages are equal.
   const auto apart = [](const std::vector<stage>& stages) {
     std::vector<stage_cost> costs;
     for (const stage& s : stages) costs.push_back({s.forward_flops, costs.size(), s.backward_flops});
     return costs;
   };
   dice d(5);
-  stage heavy = block(16, 2); // reads its output, and so not what its tape alone costs
+  stage heavy = block(16, 2); // it reads its output, so the cost of its tape alone is not used
   heavy.reads_output = true;
   for (const auto& block : {std::vector<stage>{heavy}, mlp_stages(d, 1), std::vector<stage>{dense(16, 16), relu(16)},
                             std::vector<stage>{dense(32, 16), gelu(16), dense(16, 32), relu(32)}}) {
@@ -248,7 +248,7 @@ TEST_CASE("solver: equal stages are solved once, and nothing is lost by it") {
       if (ends) {
         stages.insert(stages.begin(), {dense(8, 24), relu(24)});
         stages.push_back(dense(16, 4));
-        stages[11].output = {640, 0}; // unlike its copies
+        stages[11].output = {640, 0}; // differs from its copies
       }
       const chain c{.stages = stages, .input = {512, 0}};
       std::vector<stage_cost> equal;
@@ -271,7 +271,7 @@ TEST_CASE("solver: curves that are not exact are never better than those that ar
     const solver exact{c, {}, {.exact = true}}, quick{c};
     const double more = excess(quick, exact);
     CHECK(more >= 0);
-    CHECK(excess(exact, quick) <= 0); // not one of its points is better
+    CHECK(excess(exact, quick) <= 0); // none of its points is better
     CHECK(quick[0].bytes == exact[0].bytes);
     CHECK(quick[quick.size() - 1].cost == exact[exact.size() - 1].cost);
     most = std::max(most, more);
@@ -286,7 +286,7 @@ TEST_CASE("solver: curves that are not exact are never better than those that ar
   MESSAGE("they cost at most " << 100 * most << " % more");
 }
 
-// Of a long chain the whole curve would take too long here.
+// The whole curve of a long chain would take too long here.
 TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks cost what a closed form says") {
   dice d(3);
   for (const auto& stages : {mlp_stages(d, 170), random_stages(d, 160)}) {
@@ -311,15 +311,15 @@ TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks co
 
 namespace {
 
-// Rotor's recurrence by itself (see stretch.hpp), in lines of memory: either the next value that is stored is that of some
-// stage, or everything that the backward of the first stage reads is stored. It counts no workspace and nothing in place.
+// Rotor's recurrence alone (see stretch.hpp), in lines of memory: either the value of some stage is stored next, or all that
+// the backward of the first stage reads. It knows neither workspaces nor ops in place.
 class rotor {
 public:
   rotor(const chain& c, std::size_t lines) : chain_(c), stages_(c.size()), lines_(lines) {
     known_.resize((stages_ + 1) * (stages_ + 1) * (lines + 1));
   }
 
-  // The route of the cheapest schedule within so many lines, or nothing.
+  // Returns the route of the cheapest schedule within `lines` lines, or an empty one.
   std::vector<route_step> route_within(std::size_t lines) {
     std::vector<route_step> moves;
     if (cost(0, stages_ - 1, lines).cost < endless) write(0, stages_ - 1, lines, moves);
@@ -410,7 +410,7 @@ TEST_CASE("solver: never worse than Rotor's recurrence on longer chains") {
   CHECK(better > 10);
 }
 
-// Networks that use their gradients up in the backward pass: what lies in the windows counts.
+// Networks whose updates consume the gradients during the backward pass: the bytes of the windows count.
 TEST_CASE("solver: with windows of gradients, against the cheapest of all schedules") {
   const auto random_windows = [](dice& d, const std::vector<stage>& stages) {
     std::vector<gradient_window> list;
@@ -483,7 +483,7 @@ TEST_CASE("solver: `most` leaves out what is above it, and nothing else") {
     const solver whole{c};
     for (const std::size_t k : {std::size_t{0}, whole.size() / 2, whole.size() - 1})
       for (const std::size_t less : {0U, 1U}) {
-        if (whole[k].bytes < less) continue; // all of a composite's ends may be lent
+        if (whole[k].bytes < less) continue; // a composite may have 0 bytes, as all its ends are borrowed
         const std::size_t most = whole[k].bytes - less;
         const solver part{c, {}, {.most = most}};
         REQUIRE(part.size() == k + 1 - less);

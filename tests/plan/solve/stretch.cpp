@@ -38,7 +38,7 @@ TEST_CASE("stretch: a standing and its index") {
   CHECK(standing_of(2).kept);
 }
 
-// From the whole chain down: each part of a division is asked for, begins and ends where it should, and is found again
+// Walks from the whole chain down: each part of a division may be a part, begins and ends where it should, and can be derived
 // from the split alone.
 TEST_CASE("stretch: every part of every division is a stretch that is asked for") {
   std::size_t seen_of_all = 0;
@@ -102,7 +102,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
   CHECK(seen_of_all > 9000);
 }
 
-// A chain of one stage is walked by its two bases, and its memory is known otherwise.
+// A chain of one stage consists of its two bases, and its memory is known from a plan.
 TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     dice d(seed);
@@ -120,7 +120,7 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
       for (const std::size_t part : {up, down}) bytes = part > bytes ? part : bytes;
       std::vector<route_step> moves{{0, false}, {0, true}};
       if (all.base_runs_forward(parts.lower)) moves.insert(moves.begin() + 1, {0, false});
-      // A lent output is no place for what is not read; to make one again is of no use.
+      // Except with a borrowed output: it cannot hold a value that is not read, and remaking it is of no use.
       if (!c.lent_output) CHECK(bytes >= live_bytes_of(c, moves));
       least = bytes < least ? bytes : least;
     });
@@ -130,14 +130,14 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
 
 TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be next") {
   std::vector<stage> stages{dense(16, 16), relu(16), gelu(16), dense(16, 16)};
-  stages[3].reads_input = false; // like a pooling: it reads nothing
+  stages[3].reads_input = false; // its backward reads nothing, like that of a pooling
   const chain c{.stages = stages, .input = {64, 0}};
   const auto entries = cost_table_of<at_run_time>(c);
   const divisions<at_run_time> all{entries, 4, 5};
   CHECK(all.is_at_once({0, 1, {false, true}}));
-  CHECK_FALSE(all.is_at_once({0, 1, {false, false}})); // what it reads is not there
+  CHECK_FALSE(all.is_at_once({0, 1, {false, false}})); // its backward reads what is not kept
   CHECK_FALSE(all.is_at_once({1, 1, {false, true}}));  // a base
-  CHECK_FALSE(all.is_at_once({0, 2, {false, false}})); // it reads its input
+  CHECK_FALSE(all.is_at_once({0, 2, {false, false}})); // its backward reads its input
   CHECK(all.is_at_once({0, 3, {false, false}}));
   CHECK_FALSE(all.is_at_once({0, 4, {false, false}})); // the loss
   CHECK(all.at_once({0, 3, {}}).cost == entries[3].cost.backward);

@@ -23,8 +23,7 @@ constexpr std::array step{step_op{step_op_kind::take_inputs},
                           step_op{step_op_kind::compare},
                           step_op{step_op_kind::update}};
 
-// The fate of an exception in each op: '.' nothing has happened, 'g' gradients are given up, 'a' all ranks see it, 'f' no step may
-// follow.
+// The effect of an exception in each op: '.' none, 'g' the gradients are given up, 'a' all ranks see it, 'f' no step may follow.
 template <std::size_t N>
 constexpr std::array<char, N> fates(const std::array<step_op, N>& list, const other_ranks& others) {
   std::array<char, N> out{};
@@ -41,7 +40,7 @@ TEST_CASE("left_behind: it follows from the op in which the exception came") {
   static_assert(!left_behind_by(step, 0, {.wait_for_step = true, .wait_for_statistics = true}).gradients);
   CHECK(fates(step, {}) == std::array{'.', '.', '.', '.', 'g', 'g', 'g', 'g', 'a', 'f'});
   CHECK(fates(step, {.wait_for_step = true}) == std::array{'.', '.', '.', '.', 'f', 'f', 'f', 'f', 'a', 'f'});
-  // The statistics of a forward are made inside of it.
+  // Statistics are reduced inside the forward.
   CHECK(fates(step, {.wait_for_step = true, .wait_for_statistics = true}) ==
         std::array{'.', 'f', 'f', 'f', 'f', 'f', 'f', 'f', 'a', 'f'});
 }

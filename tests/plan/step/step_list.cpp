@@ -15,7 +15,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Three stages of 10, 20 and 30 gradients, of which backward finishes the last first. The one in the middle is made again.
+// Three stages with 10, 20 and 30 gradients. Backward finishes the last one first; the one in the middle is recomputed.
 constexpr std::array<op, 9> ops{op{.position = 0},
                                 op{.position = 1},
                                 op{.position = 2},
@@ -71,7 +71,7 @@ TEST_CASE("step_list: a fused update uses a bucket when as many have left after 
                                          "backward 6, discard 7, backward 8, compare");
 }
 TEST_CASE("step_list: statistics stand where their layer has finished what is above it") {
-  // Two layers in the stage in the middle, which is a block: the upper one begins when 35 gradients are complete.
+  // The stage in the middle is a block of two layers: the upper one begins when 35 gradients are complete.
   constexpr std::array<summed_stage, 3> sums{summed_stage{0, false, 50}, summed_stage{1, true, 40}, summed_stage{1, true, 35}};
   step_parts summing = plain;
   summing.sums = sums;

@@ -15,7 +15,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Writes down what it is asked to make; a backward finishes gradients up to 10 and 20 on its way.
+// Records the ops that it runs. A backward reports gradients as finished up to 10, then up to 20.
 struct told {
   std::string words;
   step_walk* walk = nullptr;

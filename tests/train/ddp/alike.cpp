@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // long to compile
-// Ranks that would part are told before they do, and a step that fails is a step that was not made.
+// Ranks that would diverge get an error before they do, and a failed step changes nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ using testing::text_of;
 
 namespace {
 
-// y = x; its backward throws where this thread asks for it.
+// y = x; its backward throws if this thread has set backward_fails.
 thread_local bool backward_fails = false;
 struct Fragile {
   static constexpr reads backward_reads = reads::nothing;
@@ -40,13 +40,13 @@ struct Fragile {
   }
 };
 
-// Fragile's backward comes after that of the last two Linears, whose buckets have left by then.
+// Fragile's backward runs after that of the last two Linears, whose buckets have left by then.
 using Net =
     Sequential<Linear<testing::features, 16>, ReLU, Linear<16, 16>, Fragile, Linear<16, 16>, ReLU, Linear<16, testing::classes>>;
 template <class Model = Net, class Optimizer = SGD>
 using replica_trainer = trainer<ddp<Model, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, Optimizer, batch<6>>;
 
-// The texts that the ranks of a job get from body(trainer, rank), and whether all have the parameters of rank 0.
+// The error texts of body(trainer, rank, samples) on the ranks of a job, and their parameters' checksums before and after it.
 struct outcome {
   std::array<std::string, 3> texts;
   std::array<std::uint64_t, 3> before{}, after{};
@@ -145,7 +145,7 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
     }
     CHECK(steps == (check_every == 1 ? 0 : 3)); // five have been made before
   }
-  // Ranks that part in the first steps are found there, and not after a hundred.
+  // Ranks that diverge in the first steps are found then, not only after a hundred steps.
   for (const int before : {0, 1, 3, 7}) {
     int steps = 0;
     const auto part = [&](auto& t, int rank, const samples<>& s) {
@@ -157,7 +157,7 @@ TEST_CASE("ddp: parameters that were changed on one rank are found, and synchron
       }
     };
     for (const std::string& text : job(part, {.seed = 1}).texts) CHECK(has(text, "or the ranks run other builds of the program"));
-    CHECK(steps == 0); // one has been made before
+    CHECK(steps == 0); // 1 + before steps have been made by then
   }
   for (const int root : {0, 2}) {
     const outcome mended = job(
@@ -223,7 +223,7 @@ TEST_CASE("trainer: a micro-batch that throws leaves nothing behind") {
   backward_fails = true;
   CHECK_THROWS_WITH(failing.accumulate(b.x, b.y), "the cable was pulled");
   backward_fails = false;
-  failing.step(b.x, b.y); // of one micro-batch
+  failing.step(b.x, b.y); // a step of one micro-batch: the earlier ones are dropped
   CHECK(failing.checksum() == clean.checksum());
   backward_fails = true;
   CHECK_THROWS_WITH(failing.step(b.x, b.y), "the cable was pulled");

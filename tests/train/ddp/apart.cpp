@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // under the thread sanitizer
-// Ranks on devices whose memory the host cannot read, and whose work is done later.
+// Ranks on devices whose memory the host cannot read and whose work is done later.
 //
 // long to compile
 #include <array>
@@ -33,7 +33,7 @@ template <class Device, class Communicator, class Model, class... Options>
 using ranked =
     trainer<ddp<Model, Communicator, bucket_bytes<1024>, Options...>, CrossEntropyLoss, AdamW, batch<6>, float, Device>;
 
-// What each of two ranks sees.
+// The numbers that each of two ranks sees.
 template <class Model, class Device, class... Options>
 std::vector<apart::seen> numbers_on() {
   std::vector<apart::seen> out(2);
@@ -83,7 +83,7 @@ TEST_CASE("ddp, memory apart: every number that two ranks see has a cpu's bits")
 
 namespace {
 
-// What three ranks see that have samples for different numbers of steps, in two epochs.
+// The numbers that three ranks see in two epochs in which they have samples for different numbers of steps.
 template <class Model, class Device, class... Options>
 std::vector<apart::seen> numbers_of_uneven() {
   std::vector<apart::seen> out(3);
@@ -99,7 +99,7 @@ std::vector<apart::seen> numbers_of_uneven() {
         const auto r = static_cast<std::uint32_t>(rank.rank());
         for (std::uint32_t s = 0; s < batches[r]; ++s) {
           auto loss = apart::with_samples<float>(6, 10 * r + s, [&](const auto& x, const auto& y) { return t.step(x, y); });
-          if (s == 1) own.add(double{loss}); // of others it is never read
+          if (s == 1) own.add(double{loss}); // the other losses are never read
           if constexpr (!type::fused)
             if (s == 2) t.for_each_gradient([&](const auto& q) { own.add_all(q.numbers); });
         }
@@ -168,7 +168,7 @@ TEST_CASE("ddp, memory apart: ranks that make different steps are told, at most 
     }
     t.wait();
   });
-  CHECK(apart::device::unfinished == 0); // the destructor waited for the step behind it too
+  CHECK(apart::device::unfinished == 0); // the destructor waited for the step after it, too
   CHECK(testing::has(texts[0], "expected the same number of micro-batches on every rank, found 1 on rank 0, 2 on rank 1"));
   CHECK(texts[0] == texts[1]);
 }
@@ -216,7 +216,7 @@ TEST_CASE("ddp, memory apart: one rank's wish to stop reaches all after the same
       t.step(s.x, s.y);
     }
     stopped[static_cast<std::size_t>(comm.rank())] = t.steps();
-    for (int i = 0; i < 3; ++i) { // the wish was for one step
+    for (int i = 0; i < 3; ++i) { // the request to stop was for one step
       t.step(s.x, s.y);
       t.wait();
     }
@@ -241,7 +241,7 @@ TEST_CASE("ddp, memory apart: device_bytes knows the number of ranks") {
   CHECK(texts == std::vector<std::string>(2));
 }
 
-// A mistake in the trainer, or in a communicator, has to show in numbers.
+// A mistake in the trainer or in a communicator must change the numbers.
 
 namespace {
 

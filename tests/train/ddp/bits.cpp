@@ -112,7 +112,7 @@ TEST_CASE("ddp: ranks accumulate, and reduce once") {
   const trace b = run_twice(static_cast<ddp<checkpoint<recompute_all, Net>, threads::rank, bucket_bytes<1>>*>(nullptr));
   CHECK(a.checksum == b.checksum);
   CHECK(a.losses == b.losses);
-  // The same as four micro-batches on one rank, but for the order of the additions.
+  // The same as four micro-batches on one rank, except for the order of the additions.
   trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{testing::momentum, {.seed = 3}};
   for (const int part : {0, 1, 2}) {
     const samples s = samples_of(0, part);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int steps = 3;
 
-// What a job leaves on every rank: losses, and the bits of parameters and of the optimizer's state.
+// The results of a job on a rank: its losses, and checksums of the parameters and of the optimizer's last state.
 struct trace {
   std::vector<double> losses;
   std::uint64_t parameters = 0, state = 0;
@@ -129,7 +129,7 @@ TEST_CASE("ddp: a fused update uses a bucket when the next one has left, so that
   CHECK(order == expected + "u");
   sums.erase(sums.begin());
   REQUIRE(sums.size() == buckets);
-  for (std::size_t b = 1; b < buckets; ++b) // neighbours, of which one is being made while the other is on its way
+  for (std::size_t b = 1; b < buckets; ++b) // neighbours: one is computed while the other is in flight
     CHECK((sums[b].end <= sums[b - 1].begin || sums[b - 1].end <= sums[b].begin));
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("ddp: ranks with a fused update and ranks without refuse to start") {
   const std::string text = same.operator()<fused, ddp<Net, threads::rank>>();
   CHECK(has(text, "would make different steps"));
   CHECK(has(text, "fused_update"));
-  // Cut between layers and between tensors.
+  // One rank cuts buckets between layers, the other between tensors.
   CHECK(has(same.operator()<ddp<fused_update<Net>, threads::rank, bucket_bytes<1>>, ddp<Net, threads::rank, bucket_bytes<1>>>(),
             "the same gradient buckets on every rank"));
 }
@@ -158,7 +158,7 @@ TEST_CASE("ddp: a rank that fails inside a fused update ends the job with its me
   for (const auto what : {injected_fault::kind::fails_to_start, injected_fault::kind::fails_in_wait}) {
     int reached = 0;
     const std::string text = text_of([&] {
-      // A wait for the deadline would be stopped as a test that hangs.
+      // With an hour's deadline, a rank that waits for it exceeds the test's time limit.
       threads{3, {.deadline = std::chrono::hours(1)}}.run([&](threads::rank& rank) {
         // Calls 0 to 2 are those of the handshake: this is the third bucket of the second step.
         fault_injecting faulty(rank, rank.rank() == 1 ? injected_fault{what, 3 + 15 + 2} : injected_fault{});

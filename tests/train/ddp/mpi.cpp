@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training over processes. CTest runs these with one process, and under mpirun with several.
+// Training over processes. CTest runs these tests with one process, and with several under mpirun.
 #include <cairn/comm/mpi/mpi.hpp>
 
 #include <cstddef>

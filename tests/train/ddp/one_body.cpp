@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The body that a job runs on each rank does not change with what makes the ranks.
+// The body that a job runs on each rank is the same for every communicator.
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -24,7 +24,7 @@ namespace {
 
 using Net = Sequential<Linear<testing::features, 8>, ReLU, Linear<8, testing::classes>>;
 
-// The weights that rank 0 ends with, as README.md's program trains.
+// The checksum of rank 0's weights after training like README.md's program.
 template <class Communicator>
 std::uint64_t trained_over(Communicator&& communicator) {
   using rank_type = typename std::remove_reference_t<Communicator>::rank;
@@ -47,7 +47,7 @@ std::uint64_t trained_over(Communicator&& communicator) {
 TEST_CASE("ddp: one body trains over loopback and over threads, and one thread has the bits of loopback") {
   const std::uint64_t alone = trained_over(loopback{}), two = trained_over(threads{2});
   CHECK(trained_over(threads{1}) == alone);
-  CHECK(two != alone); // which makes half as many steps
+  CHECK(two != alone); // two ranks make half as many steps
   CHECK(trained_over(chosen_ranks<>(launch{})) == alone);
   CHECK(trained_over(chosen_ranks<>(launch{}, {.ranks = 2})) == two);
 }

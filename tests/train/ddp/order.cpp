@@ -26,7 +26,7 @@ namespace {
 using Net = Sequential<Linear<testing::features, 16>, ReLU, Repeat<3, Residual<Linear<16, 16>, ReLU>>,
                        checkpoint<recompute_all, Sequential<Linear<16, 16>, Linear<16, 16>>>, Linear<16, testing::classes>>;
 
-// One bucket's departure: which part of the gradients it is, and up to where they had been written by then.
+// A bucket's departure: its range of the gradients, and the end of the gradients that were written by then; in bytes.
 struct departure {
   std::size_t begin = 0, end = 0, written = 0;
 };
@@ -49,14 +49,14 @@ struct observed {
       for (const recording::range& r : e.ranges) {
         if (!r.writes || r.end <= first || r.end > last) continue;
         const auto end = static_cast<std::size_t>(r.end - first);
-        const auto begin = static_cast<std::size_t>(std::max(r.begin, first) - first); // behind the facts of the step
+        const auto begin = static_cast<std::size_t>(std::max(r.begin, first) - first); // step facts precede the first bucket
         if (e.name == "all_reduce") departures.push_back({begin, end, written});
         else if (end > written) written = end;
       }
   }
 };
 
-// Where the gradients of the layer end that completes a bucket, in bytes; the last padding is not written.
+// The end of the gradients of the layer that completes a bucket, in bytes; the last padding is not written.
 template <class Trainer>
 std::size_t complete_after(std::size_t b) {
   using plan = typename Trainer::plan;
@@ -84,7 +84,7 @@ void check_order() {
   CHECK(departures.back().end == trainer_type::plan::parameter_block * sizeof(float));
 }
 
-// A user's own communicator, for ranks that are threads: each waits until all have put their span on the table, adds them up
+// A user's own communicator, for ranks that are threads. Each waits until all have put their span on the table, adds the spans
 // in the order of the ranks, and waits until all have done so.
 struct meeting_table {
   std::barrier<> gate;
@@ -132,7 +132,7 @@ private:
   int rank_;
 };
 
-// Two ranks that are alike, and what one of them is told to reserve.
+// One of two identical ranks; records the bytes that it is asked to reserve.
 struct reserving : recording::communicator<recording::forgets::nothing> {
   using base = recording::communicator<recording::forgets::nothing>;
   std::vector<std::size_t> reserved;
@@ -140,7 +140,7 @@ struct reserving : recording::communicator<recording::forgets::nothing> {
 
   template <class T>
   ticket all_reduce(recording::queue& queue, std::span<T> span) {
-    CHECK(reserved.size() == 1); // before
+    CHECK(reserved.size() == 1); // reserve() comes first
     largest = std::max(largest, span.size_bytes());
     return base::all_reduce(queue, span);
   }
@@ -172,7 +172,7 @@ TEST_CASE("ddp: a bucket leaves right after the backward that completes it") {
   check_order<Net, bucket_bytes<3000>>();
   check_order<checkpoint<recompute_all, Net>, bucket_bytes<1>>();
   check_order<checkpoint<sqrt_n, Net>, bucket_bytes<3000>>();
-  // All but those of the first layer leave before the last backward.
+  // All buckets except those of the first layer leave before the last backward.
   const auto early = observed<Net, bucket_bytes<1>>{}.departures;
   REQUIRE(early.size() == 14);
   for (std::size_t b = 0; b + 2 < early.size(); ++b) CHECK(early[b].written <= early[12].begin);

@@ -28,7 +28,7 @@ using Other = Sequential<Linear<testing::features, 7>, ReLU, Linear<7, testing::
 template <class Model, class T = float, class... Options>
 using replica_trainer = trainer<ddp<Model, threads::rank, Options...>, CrossEntropyLoss, SGD, batch<6>, T>;
 
-// What a job says whose rank 0 has one trainer and whose rank 1 has another.
+// The error text of a job whose rank 0 has the trainer First and whose rank 1 has Second.
 template <class First, class Second>
 std::string meeting() {
   return text_of([] {
@@ -43,7 +43,7 @@ std::string meeting() {
 
 TEST_CASE("ddp: ranks that were built alike meet") {
   CHECK(meeting<replica_trainer<Net>, replica_trainer<Net>>() == "");
-  // When a bucket leaves is no concern of the other ranks, as long as calls are in the same order.
+  // Ranks may send their buckets at different times, as long as their calls are in the same order.
   CHECK(meeting<replica_trainer<Net>, replica_trainer<Net, float, after_backward>>() == "");
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("ddp: ranks that were given other arguments refuse to start") {
           "ranks 0 and 2"));
   CHECK(has(meet_as(2, [](int rank) { return options{.check_every = rank == 0 ? 10U : 7U}; }),
             "expected the same check_every on every rank, found 10 on rank 0 and 7 on rank 1"));
-  // What is a rank's own matter.
+  // These options may differ between ranks.
   CHECK(meet_as(2, [](int rank) { return options{.threads = rank == 0 ? 1U : 2U, .check_loss = rank == 0}; }) == "");
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("ddp: a rank that throws ends the job with its message") {
     CAPTURE(diagnostic);
     int reached = 0;
     const std::string text = text_of([&] {
-      // A wait for the deadline would be stopped as a test that hangs.
+      // With an hour's deadline, a rank that waits for it exceeds the test's time limit.
       threads{3, {.deadline = std::chrono::hours(1)}}.run([&](threads::rank& rank) {
         replica_trainer<Net, float, bucket_bytes<1>> t{rank, testing::momentum, {.seed = 1}};
         const samples s(6, 1);

@@ -42,7 +42,7 @@ constexpr SGD steep{.learning_rate = 0.05, .momentum = 0.9};
 template <class Model, class T = float, class... Options>
 using synced = trainer<ddp<Model, threads::rank, sync_batch_norm, Options...>, CrossEntropyLoss, SGD, batch<6>, T>;
 
-// What a trainer says and has.
+// A trainer's losses, gradients, buffers and parameters.
 struct trace {
   std::vector<double> losses, numbers;
   std::uint64_t parameters = 0;
@@ -60,7 +60,7 @@ struct trace {
   }
 };
 
-// The samples of some ranks one after another, far from 0, with a gradient for each.
+// The samples of ranks [first, last), one after another and shifted away from 0, with an output gradient for each.
 template <class T>
 struct given {
   std::vector<T> x, gradient;
@@ -76,8 +76,8 @@ struct given {
   }
 };
 
-// A step, a step of two micro-batches, and one from gradients where ranks have different numbers of rows; of all `ranks` or of
-// one of them.
+// Makes a step, a step of two micro-batches, and one from gradients with different numbers of rows per rank; on the samples of
+// `rank`, or of all `ranks` if it is negative.
 template <class T, class Trainer>
 trace use(Trainer& t, int ranks, int rank) {
   const int first = rank < 0 ? 0 : rank, last = rank < 0 ? ranks : rank + 1;
@@ -90,7 +90,7 @@ trace use(Trainer& t, int ranks, int rank) {
   out.losses.push_back(t.step(three.x, three.y));
   out.look_at(t);
   const given<T> last_one(uneven, 30, first, last);
-  t.forward(last_one.x); // moves nothing
+  t.forward(last_one.x); // changes nothing
   t.step_from(last_one.x, last_one.gradient);
   out.look_at(t);
   return out;
@@ -105,7 +105,7 @@ std::vector<trace> on(int ranks) {
   return out;
 }
 
-// All ranks have the same numbers, which are those of a rank with the whole batch.
+// Checks that all ranks have the same numbers: those of one rank with the whole batch, within `tolerance`.
 template <class T>
 void check_whole(int ranks, double tolerance) {
   CAPTURE(ranks);
@@ -135,7 +135,7 @@ TEST_CASE("sync_batch_norm: N ranks are one rank with the whole batch") {
     check_whole<double>(ranks, 1e-12);
     check_whole<float>(ranks, 1e-5);
   }
-  // Without it they are not.
+  // Without sync_batch_norm the ranks differ.
   const auto own = on<trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<6>>, float>(2);
   CHECK(own[0].numbers != own[1].numbers);
 }
@@ -144,7 +144,7 @@ TEST_CASE("sync_batch_norm: every policy, bucket size and order has the same bit
   const auto expected = on<synced<checkpoint<recompute_all, Net>, float, bucket_bytes<1>>, float>(2);
   CHECK((on<synced<Net>, float>(2) == expected));
   CHECK((on<synced<checkpoint<sqrt_n, Net>, float, after_backward>, float>(2) == expected));
-  // One rank has the bits of no ddp.
+  // One rank has the bits of a trainer without ddp.
   trainer<Net, CrossEntropyLoss, SGD, batch<6>> alone{steep, {.seed = 4}};
   CHECK((on<synced<Net>, float>(1)[0] == use<float>(alone, 1, 0)));
 }
@@ -162,7 +162,7 @@ TEST_CASE("sync_batch_norm: elements of 16 bits") {
 
 namespace {
 
-// Counts the calls of doubles: with a network of floats those are statistics.
+// Counts the sums of doubles: in a network of floats those are the statistics.
 struct counting {
   static constexpr std::string_view name = "counting";
   threads::rank& inner;
@@ -205,7 +205,7 @@ void check_calls(std::size_t calls, std::size_t numbers) {
 } // namespace
 
 TEST_CASE("sync_batch_norm: a call in the first forward and one in backward, where it has an input gradient") {
-  // Four layers of 8, and the number by which a step says what it is.
+  // Four layers of 8 features, and one element that counts the ranks in each kind of run.
   check_calls<Net, sync_batch_norm>(8, 4 * (17 + 16) + 1);
   check_calls<checkpoint<recompute_all, Net>, sync_batch_norm>(8, 4 * (17 + 16) + 1); // each runs forward two or three times
   using Start = Sequential<BatchNorm1d<features>, frozen<Sequential<Linear<features, 8>, BatchNorm1d<8>>>, Linear<8, classes>>;
@@ -259,7 +259,7 @@ TEST_CASE("sync_batch_norm: a loss that is no number on one rank stops them all,
     const std::uint64_t before = t.checksum();
     const float right = s.x[3];
     if (rank.rank() == 1) s.x[3] = std::numeric_limits<float>::infinity();
-    CHECK(has(text_of([&] { t.step(s.x, s.y); }), "expected a finite loss")); // on both: it is in the statistics of both
+    CHECK(has(text_of([&] { t.step(s.x, s.y); }), "expected a finite loss")); // on both ranks: their statistics contain it
     CHECK(has(text_of([&] { t.step(s.x, s.y); }), "expected synchronize()"));
     t.synchronize();
     CHECK(t.checksum() == before);

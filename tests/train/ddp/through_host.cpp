@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks that add up in the host's memory, on devices whose memory is apart.
+// Ranks that sum in the host's memory, on devices whose memory is apart.
 //
 // long to compile
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the bits of several ranks compare.
+// Traces of training, which the tests of several ranks compare bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace testing {
 
 inline constexpr int steps = 3;
 
-// A rank works on these samples in a step: of different numbers of rows.
+// The samples of a rank in a step; rank 1 has fewer rows than the others.
 inline samples<> samples_of(int step, int rank) {
   return samples<>(static_cast<std::size_t>(rank == 1 ? 4 : 6), static_cast<std::uint32_t>(10 * step + rank));
 }
 
-// What a job leaves on a rank after each step; losses are its own.
+// The results on a rank after each step of a job; the losses are the rank's own.
 struct trace {
   std::vector<std::vector<float>> gradients{};
   std::vector<double> losses{}, norms{};
@@ -35,7 +35,7 @@ struct trace {
   }
 };
 
-// The same samples as micro-batches of one rank, which stores everything and is alone; with the losses of one of them.
+// Trains on the same samples as micro-batches of one process, which stores all activations; the losses are those of `rank`.
 inline trace run_alone(int micro_batches, cairn::clip_norm clip = {}, int rank = 0) {
   using namespace cairn;
   trainer<Net, CrossEntropyLoss, SGD, batch<6>> t{momentum, {.seed = 3, .clip = clip}};

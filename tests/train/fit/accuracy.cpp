@@ -32,7 +32,7 @@ tensor_view<const float> rows_of(const std::vector<float>& numbers, const shape&
   return {numbers.data(), numbers.size() / sample.size(), sample};
 }
 
-// Two classes: is the feature that the mask lets through positive?
+// Two classes: whether the feature that the mask lets through is positive.
 struct masked_features {
   std::vector<float> features, mask;
   std::vector<int> labels;
@@ -68,7 +68,7 @@ TEST_CASE("accuracy is the share of targets that are the argmax") {
   const std::vector<float> numbers{1, 3, 2, 5, 5, 4, -1, -2, -1, 0, 0, 1};
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<int>{1, 0, 0, 2}) == 1.0);
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<std::int64_t>{1, 1, 2, 2}) == 0.5);
-  // A target for each of several places.
+  // One target for each of several places in a sample.
   CHECK(accuracy(rows_of(numbers, {2, 3}), std::vector<std::uint8_t>{1, 0, 9, 2}) == 0.75);
   CHECK(accuracy(rows_of(numbers, {3}), std::vector<int>{-1, 0, 0, 2}) == 0.75);
 }

@@ -63,7 +63,7 @@ TEST_CASE("early_stopping: stops when a metric no longer improves") {
 TEST_CASE("early_stopping: a monitor that never comes is found before the first step, or when the epoch is saved") {
   said_run run{.values = {{"train_loss", 1.0}, {"val_loss", 2.0}}};
   early_stopping misspelt{{.monitor = "val_accuracy"}};
-  misspelt.on_begin(run); // a callback of one's own may make it
+  misspelt.on_begin(run); // a user's own callback may add it
   misspelt.on_epoch(run);
   CHECK(run.fault == "early_stopping: expected a metric 'val_accuracy', found train_loss, val_loss; is there a validation{...} "
                      "among the callbacks?");

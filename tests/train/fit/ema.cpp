@@ -118,7 +118,7 @@ TEST_CASE("ema: training has the bits of the optimizer alone, and the averages a
   CHECK(averages_of(t) != of(t));
   model<Net, batch<3>> net;
   copy_averages(t, net);
-  CHECK(testing::copy_of(net.buffers()) == testing::copy_of(t.buffers())); // running means are the latest
+  CHECK(testing::copy_of(net.buffers()) == testing::copy_of(t.buffers())); // buffers are copied, not averaged
 }
 
 TEST_CASE("ema: a fused update, groups, ranks and a device with memory of its own make the same averages") {

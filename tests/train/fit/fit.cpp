@@ -42,7 +42,7 @@ auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.s
 
 auto reading_ahead(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}}; }
 
-// Notes which members were called, and what the run was then.
+// Records the calls of its members, and where the run was then.
 struct recorded {
   std::vector<std::string> calls;
   std::vector<std::size_t> rows;
@@ -78,7 +78,7 @@ struct killed {
   }
 };
 
-// Adds a metric where it is asked to, and looks at what comes of it.
+// Adds a metric in on_validate(), and records what on_epoch() sees.
 struct checked_parts {
   std::vector<std::size_t> metrics{};
   std::vector<bool> whole{};
@@ -89,7 +89,7 @@ struct checked_parts {
     CHECK(run.validated() == (run.metrics().size() == 3));
   }
 };
-// The notes and the place of a run, kept from one call to the next.
+// Keeps the notes and the loader's place from one call of fit() to the next.
 struct noted {
   state_notes* notes;
   loader_place* next;
@@ -138,7 +138,7 @@ TEST_CASE("fit: makes the steps of a loop over the loader, and calls what a call
   CHECK(std::isnan(fit_result{}.metric("train_loss")));
   fit_result two;
   two.history = {{{"val_loss", 2}}, {{"train_loss", 1}}};
-  CHECK(two.metric("val_loss") == 2); // of the last epoch that has it
+  CHECK(two.metric("val_loss") == 2); // from the last epoch that has it
 }
 
 TEST_CASE("fit: validation and records after every few steps, inside an epoch and over its end") {
@@ -158,7 +158,7 @@ TEST_CASE("fit: validation and records after every few steps, inside an epoch an
                                                "epoch 1.3 8",       "save 1.3 8",     "step 1.4 9",        "end 1.4 9"});
   CHECK(checked.metrics == std::vector<std::size_t>{3, 3, 2, 3, 3});
   CHECK(checked.whole == std::vector<bool>{false, false, true, false, false});
-  // Batches have 8 samples, the last of an epoch 4.
+  // Batches have 8 samples; the last one of an epoch has 4.
   const auto mean = [&](std::size_t from, std::size_t to) {
     double sum = 0;
     for (std::size_t i = from; i < to; ++i) sum += seen.losses[i];
@@ -172,7 +172,7 @@ TEST_CASE("fit: validation and records after every few steps, inside an epoch an
   CHECK(all.history[3][0].second == mean(5, 6));
   CHECK(all.history[4][0].second == mean(6, 8));
   REQUIRE(all.rest.size() == 2);
-  CHECK(all.metric("train_loss") == mean(8, 9)); // of the step behind the last record
+  CHECK(all.metric("train_loss") == mean(8, 9)); // of the step after the last record
   CHECK(all.metric("val_loss") == 8);
   CHECK(all.epochs == 1);
 }
@@ -189,7 +189,7 @@ TEST_CASE("fit: the metrics of a run that ends inside an epoch are those of its 
   const fit_result none = fit(train, batches, {.max_steps = 2});
   CHECK(none.steps == 2);
 
-  // Over two ranks: of the samples of both.
+  // With two ranks: the mean over the samples of both.
   std::vector<double> of_ranks(2), means(2);
   threads{2}.run([&](threads::rank& rank) {
     distributed own{rank, testing::momentum, {.seed = 1}};
@@ -246,11 +246,11 @@ TEST_CASE("fit: micro-batches, a limit of steps, and what makes no sense") {
   CHECK(seen.calls[3] == "step 0.1 1");
   CHECK(seen.calls[4] == "step 0.2 2");
 
-  CHECK(fit(train, b, {.max_steps = 6}).why == "max_steps"); // from where the loader stands
+  CHECK(fit(train, b, {.max_steps = 6}).why == "max_steps"); // goes on from the loader's place
   CHECK(train.steps() == 6);
   CHECK(b.place() == loader_place{2, 1});
   CHECK(fit(train, b, {.max_steps = 6}).steps == 6);
-  CHECK(fit(train, b, {.max_epochs = 2}).why == "max_epochs"); // it stands behind them
+  CHECK(fit(train, b, {.max_epochs = 2}).why == "max_epochs"); // the loader is past both epochs
   CHECK(train.steps() == 6);
 
   CHECK(testing::has(text_of([&] { fit(train, b, {.accumulate_grad_batches = 0}); }),
@@ -277,13 +277,13 @@ TEST_CASE("fit: a signal ends the run of all ranks after the same step") {
     CHECK(one.why == "SIGTERM");
     CHECK(one.interrupted);
     CHECK(one.steps == all[0].steps);
-    CHECK((one.steps == 4 || one.steps == 5)); // rank 0 may have looked before it came
+    CHECK((one.steps == 4 || one.steps == 5)); // rank 0 may have checked before the signal came
   }
   CHECK(testing::default_signals::is_default(SIGTERM));
 
   plain train{testing::momentum};
   auto batches = reading(d);
-  CHECK(fit(train, batches, {.max_epochs = 3}).why == "max_epochs"); // it is not remembered
+  CHECK(fit(train, batches, {.max_epochs = 3}).why == "max_epochs"); // the signal is not remembered
 }
 
 namespace {
@@ -294,7 +294,7 @@ struct taking_notes {
   }
 };
 
-// So many samples of its own for each rank, in order.
+// A sampler that reads a rank's `own` samples in order, from `first` on.
 struct own_samples {
   std::size_t first = 0, own = 0;
   std::size_t count(std::size_t) const { return own; }
@@ -304,7 +304,7 @@ struct own_samples {
   }
 };
 
-// What two or three ranks see of fit() where rank r has samples[r] of them, in batches of 8.
+// The results of fit() on each rank, where rank r has samples[r] samples in batches of 8.
 struct seen_by_rank {
   fit_result result;
   std::vector<std::string> calls;
@@ -363,7 +363,7 @@ TEST_CASE("fit: ranks with different numbers of batches stop after the same step
     CHECK(one.result.epochs == 0);
   }
   const testing::default_signals defaults;
-  const auto stopped = fit_uneven({8, 40}, {.max_epochs = 9}, killed{0}); // by a rank that has joined
+  const auto stopped = fit_uneven({8, 40}, {.max_epochs = 9}, killed{0}); // rank 0 asks, after it has joined
   for (const seen_by_rank& one : stopped) {
     CHECK(one.result.why == "SIGTERM");
     CHECK(one.result.steps == stopped[0].result.steps);

@@ -39,7 +39,7 @@ using reading = loader<tensor_dataset<float, int>, distributed_sampler, Rows>;
 
 } // namespace
 
-// Programs that meet them are in tests/compile_fail/.
+// Programs that cause these errors are in tests/compile_fail/.
 TEST_CASE("fit_arguments: a callback has one of fit's members, and none by another name") {
   static_assert(detail::is_callback<steps_only, any_run> && detail::is_callback<notes_only, any_run>);
   static_assert(!detail::is_callback<Accuracy, any_run>);

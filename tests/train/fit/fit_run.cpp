@@ -30,14 +30,14 @@ struct counted {
   void on_begin(auto& run) {
     CHECK(run.ranks() == 2);
     CHECK(run.epochs() == 2);
-    CHECK(run.steps_in_epoch() == 2); // of 3 batches, two in a step
+    CHECK(run.steps_in_epoch() == 2); // 3 batches, two in a step
     CHECK(run.samples_of_epoch() == 40);
     CHECK(run.step_of_epoch() == 0);
   }
   void on_step(auto& run) {
     rows.push_back(run.rows());
     rates.push_back(run.last_rate());
-    // The sums go into a state in the middle of an epoch only, and there they are those of all ranks.
+    // Notes have sums only in the middle of an epoch; they are the sums over all ranks.
     const state_notes notes = run.notes();
     CHECK(notes.size() == (run.step_of_epoch() == 1 ? 2 : 0));
     if (run.step_of_epoch() == 1) CHECK(notes.at("fit.rows") == 32);
@@ -65,7 +65,7 @@ TEST_CASE("fit_run: ranks that read the same samples are refused, unless it is m
   using Net = Sequential<Linear<features, testing::classes>>;
   const testing::samples s(40, 3), t(40, 4);
   const tensor_dataset<float, int> first{shape{features}, s.x, 1, s.y}, second{shape{features}, t.x, 1, t.y};
-  // What rank 0 of three is told; the others read by these samplers.
+  // The error text of rank 0 of three ranks, which read with these samplers; rank 2 reads `of_last`.
   const auto fault = [&](const auto& sampler_of, const tensor_dataset<float, int>& of_last, const fit_options& options) {
     std::vector<std::string> faults(3);
     threads{3}.run([&](threads::rank& rank) {
@@ -90,7 +90,7 @@ TEST_CASE("fit_run: ranks that read the same samples are refused, unless it is m
   CHECK(testing::has(fault(in_order, first, {.max_epochs = 1}), "found the same on ranks 0, 1 and 2"));
   CHECK(testing::has(fault(of_two, first, {.max_epochs = 1}), "found the same on ranks 1 and 2"));
   CHECK(testing::has(fault(in_order, second, {.max_epochs = 1}),
-                     "found the same on ranks 0 and 1;")); // the last has a file of its own
+                     "found the same on ranks 0 and 1;")); // rank 2 has a dataset of its own
   CHECK(fault(forgotten, first, {.max_epochs = 1, .same_samples = true}).empty());
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("fit_run: ranks that share so few samples that they read some twice ar
     const testing::samples own(8, static_cast<std::uint32_t>(rank.rank()));
     const tensor_dataset<float, int> apart{shape{features}, own.x, 1, own.y};
     trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>> train{rank, SGD{}};
-    loader few{two, sampler{rank}, batch<8>{}, {.prefetch = 0}}; // rank 2 reads what rank 0 reads
+    loader few{two, sampler{rank}, batch<8>{}, {.prefetch = 0}}; // rank 2 reads the same as rank 0
     fit(train, few, {.max_epochs = 1});
     loader files{apart, sequential_sampler{}, batch<8>{}, {.prefetch = 0}};
     fit(train, files, {.max_epochs = 1});

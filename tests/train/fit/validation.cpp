@@ -50,7 +50,7 @@ struct run_of {
 
 TEST_CASE("validation: over ranks is validation of one") {
   const digits test(20, 4);
-  // A run that has a trainer and takes metrics.
+  // The metrics of a validation in a run that only has a trainer and takes metrics.
   const auto metrics_of = [&](auto& train, auto& held_out) {
     run_of<std::remove_reference_t<decltype(train)>> run{train, {}};
     validation{held_out, Accuracy{}, Perplexity{}}.on_validate(run);
@@ -68,7 +68,7 @@ TEST_CASE("validation: over ranks is validation of one") {
   for (const auto& [x, y] : held_out) sum += train.evaluate_loss(x, y) * static_cast<double>(x.rows());
   CHECK(alone[0].second == doctest::Approx(sum / 20).epsilon(1e-12));
 
-  // Two ranks that start from the same parameters and do not move them.
+  // Two ranks that start from the same parameters and do not update them.
   const auto start = numbers_of(train);
   threads{2}.run([&](threads::rank& rank) {
     distributed same{rank, SGD{.learning_rate = 0}};

@@ -54,7 +54,7 @@ TEST_CASE("CrossEntropyLoss: options that cannot be are named before anything is
   CHECK_THROWS_WITH_AS(few.run(device.compute(), call), doctest::Contains("expected a weight for each of 3 classes, found 2"),
                        input_error);
   CHECK_THROWS_WITH_AS(strange.run(device.compute(), call), doctest::Contains("label_smoothing from 0 to 1"), input_error);
-  CHECK_THROWS_AS(plain.check_targets(targets.data(), 1, classes), input_error); // nothing is ignored without being asked
+  CHECK_THROWS_AS(plain.check_targets(targets.data(), 1, classes), input_error); // no label is ignored by default
   CHECK_THROWS_AS(few.check_targets(targets.data(), 1, classes), input_error);
   CHECK(loss == -1);
   CrossEntropyLoss{.ignore_index = -100}.run(device.compute(), call);

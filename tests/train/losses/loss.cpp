@@ -9,7 +9,7 @@ using namespace cairn;
 
 namespace {
 
-// The mean of the outputs themselves: the least that a loss can be.
+// The mean of the outputs: has only the members that the concept requires.
 struct mean_output {
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape&) { return 0; }

@@ -32,7 +32,7 @@ TEST_CASE("taken_loss: a loss that knows which targets are wrong is asked before
                        doctest::Contains("target 1 is 3, but the classes are 0 to 2"), input_error);
   detail::check_targets<CrossEntropyLoss, float>({.ignore_index = 3}, 3, labels, three, 8);
   const std::vector<float> numbers(9, 1e30F);
-  detail::check_targets<MSELoss, float>({}, 3, numbers, three, 8); // any number is right
+  detail::check_targets<MSELoss, float>({}, 3, numbers, three, 8); // any number is valid
 }
 
 TEST_CASE("taken_loss: the mean over the samples, with a derivative unless nobody wants it") {

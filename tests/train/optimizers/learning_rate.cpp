@@ -82,7 +82,7 @@ TEST_CASE("learning rate: a table that makes no sense is refused") {
   CHECK(text({{0, -1}}).find("rate_table: expected rates of 0 or more, found -1") != std::string::npos);
 }
 
-// A state compares schedules byte by byte: two that were made in memory with something else in it are the same.
+// Saved states compare schedules byte by byte, so equal schedules must have equal bytes, whatever was in their memory before.
 TEST_CASE("learning rate: equal schedules have equal bytes") {
   const auto same_bytes = []<class S>(const S& one) {
     alignas(S) std::array<unsigned char, sizeof(S)> first{}, second{};

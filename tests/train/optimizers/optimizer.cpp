@@ -11,7 +11,7 @@ using namespace cairn;
 
 namespace {
 
-// Moves every parameter by one learning rate against the sign of its gradient: an optimizer of one's own.
+// A user's own optimizer: moves every parameter by the learning rate against the sign of its gradient.
 struct sign_descent {
   double learning_rate = 0.25;
   std::size_t states() const { return 0; }

@@ -39,8 +39,8 @@ TEST_CASE("parameter_groups: each parameter is updated by the optimizer of its k
   const AdamW decays{.learning_rate = 0.1, .weight_decay = 0.5};
   const AdamW does_not{.learning_rate = 0.1, .weight_decay = 0};
   const auto all = trained(Groups{.special = does_not, .others = decays});
-  // Elements are updated on their own, and one step's gradients do not depend on the decay: so the first update shows it.
-  // After several steps the network differs; what is equal is a network whose groups are alike.
+  // Elements are updated independently: groups with the same optimizer train like that optimizer alone. With different ones the
+  // network differs from both.
   CHECK(trained(Groups{.special = decays, .others = decays}) == trained(decays));
   CHECK(trained(Groups{.special = does_not, .others = does_not}) == trained(does_not));
   CHECK(all != trained(decays));
@@ -64,9 +64,9 @@ TEST_CASE("parameter_groups: a rate of 0 for the others leaves the special ones 
     const auto all = trained(some, rate);
     for (const std::size_t k : {0U, 4U}) CHECK(all[k] == start[k]); // weights of the two Linears
     for (const std::size_t k : {1U, 2U, 3U, 5U}) CHECK(all[k] != start[k]);
-    CHECK(all == trained(some)); // a schedule that begins where the groups do
+    CHECK(all == trained(some)); // the schedule begins with the rate of the special group
   }
-  // Of a schedule special has its share of the whole.
+  // Under a schedule, the special group keeps its ratio to the others' rate.
   CHECK(trained(Pair{.special = {.learning_rate = 0.2}, .others = {.learning_rate = 0.1}}, 0.05) ==
         trained(Pair{.special = {.learning_rate = 0.1}, .others = {.learning_rate = 0.05}}));
 }

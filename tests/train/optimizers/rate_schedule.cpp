@@ -14,7 +14,7 @@ using testing::samples;
 
 namespace {
 
-// A schedule of one's own.
+// A user's own schedule.
 struct halving {
   double first = 0.1;
   double at(std::uint64_t step) const { return first / static_cast<double>(std::uint64_t{1} << step); }
@@ -68,7 +68,7 @@ TEST_CASE("rate_schedule: a number is the same rate in every step") {
 
 namespace {
 
-// g++ 12 fails on such a member where the schedule's constructor is a defaulted one.
+// g++ 12 fails on such a member if the schedule's constructor is defaulted.
 struct owner {
   training<Net> train{testing::momentum, {.seed = 3, .learning_rate = warm}};
 };

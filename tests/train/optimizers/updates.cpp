@@ -15,7 +15,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Keeps what it is asked for.
+// Records the calls of update().
 struct noted {
   static inline std::vector<std::array<double, 4>> calls; // count, first gradient, scale, is_special
   double learning_rate = 0.1;
@@ -51,7 +51,7 @@ TEST_CASE("updates: a bucket is updated in one call, or one for each kind of par
   updates<divided, float, cpu> two(divided{}, device, 64);
   const tensor weight{4, 4}, bias{5};
   named_parameter<float> q;
-  q.facts = &bias; // a cache line, as every tensor
+  q.facts = &bias; // padded to a cache line, as every tensor
   q.numbers = std::span(parameters).subspan(16, 5);
   q.place = 16;
   two.add(q);

@@ -26,7 +26,7 @@ namespace {
 using Net = Sequential<Linear<testing::features, testing::classes>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<2>>;
 
-// What of a trainer these functions use, on a device whose memory the host does not share.
+// The part of a trainer that these functions use, on a device whose memory the host does not share.
 struct far_trainer {
   struct queue {
     static constexpr bool shares_memory = false;
@@ -67,7 +67,7 @@ TEST_CASE("all_ranks: a text of rank 0, a sum, and a failure reach every rank") 
       threw = rank.rank() == 0 && std::string(wrong.what()) == "no room";
     }
     CHECK(threw);
-    detail::on_first_rank(train, [&] { ++calls; }); // and they go on
+    detail::on_first_rank(train, [&] { ++calls; }); // and the ranks go on
   });
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("all_ranks: rank 0 may work alone for longer than the deadline, which 
                       })),
                   rank_lost);
   CHECK(testing::lines_have(said.text(),
-                            " waits ")); // rank 1 for rank 0, or where the machine is busy rank 0 for the body of rank 1
+                            " waits ")); // rank 1 for rank 0; on a busy machine perhaps rank 0 for the body of rank 1
   CHECK(told.find("was not started by rank 0") != std::string::npos);
   CHECK(told.find("within 100 ms") != std::string::npos);
 }

@@ -28,14 +28,14 @@ using namespace cairn::detail;
 
 namespace {
 
-// What a rank was built from and given.
+// A rank's build, and the arguments that it was given.
 struct told {
   fingerprint built{.words = {1, 2, 3, 4, 5}};
   std::uint64_t settings = 7;
   rank_texts texts{};
 };
 
-// A rank without an exchange of its own.
+// A rank without exchange().
 struct plain_rank {
   threads::rank& inner;
   int rank() const { return inner.rank(); }
@@ -43,7 +43,7 @@ struct plain_rank {
   auto broadcast(cpu::queue& queue, std::span<std::byte> bytes, int root) { return inner.broadcast(queue, bytes, root); }
 };
 
-// What every rank of a job of these throws; the same on all of them, and no rank learns it from another.
+// The error text of a job of these ranks. All ranks throw the same one, and none learns it from another.
 template <class Communicator = threads::rank&>
 std::string meeting(const std::vector<told>& ranks) {
   std::vector<std::string> faults(ranks.size(), "nothing thrown");
@@ -63,7 +63,7 @@ std::string meeting(const std::vector<told>& ranks) {
   return faults[0];
 }
 
-// Ranks that were built from these, which differ in `part`.
+// Ranks whose builds differ in `part`, with these texts.
 std::vector<told> built(std::size_t part, const std::vector<std::string>& words) {
   std::vector<told> out(words.size());
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -72,7 +72,7 @@ std::vector<told> built(std::size_t part, const std::vector<std::string>& words)
   }
   return out;
 }
-// Ranks that were given these.
+// Ranks whose arguments differ in `part`, with these texts.
 std::vector<told> given(std::size_t part, const std::vector<std::string>& words) {
   std::vector<told> out(words.size());
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -91,8 +91,8 @@ TEST_CASE("handshake: ranks that were built alike and given the same meet") {
     CHECK(meeting(std::vector<told>(ranks)) == "");
     CHECK(meeting<plain_rank>(std::vector<told>(ranks)) == "");
   }
-  // Words decide nothing.
-  const std::vector<told> words = built(0, {"one", "two"}); // whose lengths are equal
+  // Texts decide nothing: only the numbers do.
+  const std::vector<told> words = built(0, {"one", "two"}); // of equal lengths, which give equal numbers
   CHECK(meeting(words) == "");
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("handshake: two ranks that were built differently are both named, with
               (part == setting("build of the program")
                    ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
                    : ""));
-  // Words that are cut, or do not say everything.
+  // Texts that were cut, or do not say everything.
   std::vector<told> alike = built(2, {"alike", "alike"});
   alike[1].built.words[2] = 99;
   CHECK(has(meeting(alike), "the same element type on every rank, found fingerprint 105 of alike on rank 0 and fingerprint 99 of "
@@ -206,7 +206,7 @@ TEST_CASE("handshake: the refusal says which setting differs, on which rank") {
   CHECK(has(meeting(silent),
             "ddp: rank 2 would make different steps from the others: expected the same loss and optimizer on every "
             "rank, found others; start"));
-  // What was built comes first.
+  // A difference of the builds is reported first.
   std::vector<told> both = built(0, {"three", "three", "one"});
   both[0].settings = 9;
   CHECK(has(meeting(both), "ddp: rank 2 was built differently from the others"));

@@ -14,7 +14,7 @@ using ranks = std::vector<std::size_t>;
 
 namespace {
 
-// Of ranks that have these values.
+// The groups of ranks that have these values.
 rank_groups groups_of(const std::vector<int>& values) {
   return {values.size(), [&](std::size_t a, std::size_t b) { return values[a] == values[b]; }};
 }

@@ -29,11 +29,11 @@ namespace {
 using Net = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Residual<Linear<8, 8>, BatchNorm1d<8>>, Linear<8, classes>>;
 constexpr SGD steep{.learning_rate = 0.05, .momentum = 0.9};
 
-// How many steps each rank has samples for.
+// The number of steps for which each rank has samples.
 constexpr int most = 3;
 int steps_of(int rank) { return rank == 0 ? 1 : rank == 1 ? most : 2; }
 
-// Of the ranks that have samples in a step.
+// The samples of ranks [first, last) in a step, of those that have some.
 samples<double> samples_of(int step, int micro_batch, int first, int last) {
   samples<double> all(0, 0);
   for (int rank = first; rank < last; ++rank) {
@@ -52,7 +52,7 @@ void make_step(Trainer& t, int step, int first, int last) {
     t.accumulate(s.x, s.y);
   }
   const auto s = samples_of(step, 0, first, last);
-  t.forward(s.x); // which the others join too
+  t.forward(s.x); // the other ranks join it, too
   t.step(s.x, s.y);
 }
 template <class Trainer>

@@ -23,7 +23,7 @@ namespace {
 
 using Net = Sequential<Linear<4, 4>, ReLU, Linear<4, 4>>;
 
-// A schedule that was solved when the program runs, or not.
+// A schedule that was solved when the program runs, or none.
 struct solved_step {
   struct {
     struct {
@@ -116,11 +116,11 @@ TEST_CASE("rank_texts: a long text is cut, and shown where it differs") {
   CHECK(has(text, " and ..." + std::string(24, 'x') + "lefty"));
   CHECK(has(text, "... on rank 1"));
   CHECK(text.size() < 260);
-  // Short ones are whole.
+  // Short texts are shown whole.
   own.write(1, "momentum 0.9 and cairn::nothing");
   first.write(1, "momentum 0.9 and cairn::another");
   CHECK(found(1) == "found momentum 0.9 and another on rank 0 and momentum 0.9 and nothing on rank 1");
-  own.write(1, ""); // nothing is left over
+  own.write(1, ""); // nothing of the old text is left
   CHECK(own.read(1).empty());
 }
 

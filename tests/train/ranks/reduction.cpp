@@ -15,7 +15,7 @@ using namespace cairn::detail;
 
 namespace {
 
-// Two ranks of which the other has the same gradients: a sum is twice as much, once it is waited for.
+// One of two ranks with the same gradients: waiting for a sum doubles its elements.
 class doubling {
 public:
   class ticket {
@@ -55,7 +55,7 @@ TEST_CASE("reduction: buckets leave one after another, and each is waited for al
   reduction<doubling, float, cpu::queue, 4> step(buckets, places, gradients.data());
   CHECK(step.span_of(1).data() == gradients.data() + 2);
   CHECK(step.most_bytes() == 3 * sizeof(float));
-  std::array<float, 16> facts{}; // those of all ranks go with a bucket
+  std::array<float, 16> facts{}; // the facts of all ranks go with a bucket
   CHECK(reduction<doubling, float, cpu::queue, 4>(buckets, places, gradients.data(), facts).most_bytes() == 19 * sizeof(float));
 
   for (int round = 0; round < 2; ++round) {

@@ -15,12 +15,12 @@ using namespace cairn::detail;
 
 namespace {
 
-// What the sum over the ranks is.
+// The sum over the ranks.
 template <class T>
 std::vector<T> sum_of(const std::vector<step_facts>& ranks) {
   std::vector<T> sum(facts_of_ranks<T>::size(ranks.size())), own(sum.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    own.assign(own.size(), T(77)); // of the step before
+    own.assign(own.size(), T(77)); // left from the step before
     facts_of_ranks<T>::write(own, rank, ranks[rank]);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
   }
@@ -47,12 +47,12 @@ TEST_CASE_TEMPLATE("step_facts: equal facts of all ranks pass, one that differs 
   CHECK(compared<T>({same}) == "");
   CHECK(compared<T>(std::vector<step_facts>(100, same)) == "");
   std::vector<step_facts> ranks(5, same);
-  ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333333148; // the same number
+  ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333333148; // the same double
   CHECK(compared<T>(ranks) == "");
   ranks[3].learning_rate = ranks[4].learning_rate = 0.3333333333333334;
   CHECK(compared<T>(ranks).find("expected the same learning rate on every rank, found 0.3333333333333333 on rank 0, "
                                 "0.3333333333333334 on rank 3, 0.3333333333333334 on rank 4; set it") != std::string::npos);
-  ranks[0].steps = 7; // named before the rate
+  ranks[0].steps = 7; // reported before the rate
   CHECK(compared<T>(ranks).find("expected the same number of steps so far on every rank, found 7 on rank 0, "
                                 "18446744073709551615 on rank 1") != std::string::npos);
   ranks.assign(5, same);

@@ -67,7 +67,7 @@ TEST_CASE("buffers_of_others: ranks that join go on with the running statistics 
   CHECK(resumed[0] == whole[0]);
   CHECK(resumed[1] == whole[1]);
 
-  // To all who read weights they are not there.
+  // Readers of weights do not see them.
   model<Net, batch<4>> weights;
   CHECK(load_weights(weights, path).is_all());
 }

@@ -23,7 +23,7 @@ using namespace cairn;
 
 namespace {
 
-// The parameters and buffers that lie in another order in PyTorch.
+// The names of the parameters and buffers that PyTorch has in another order.
 template <class Net>
 std::vector<std::string> turned() {
   model<Net, batch<2>> net{};
@@ -75,7 +75,7 @@ TEST_CASE("feature_order: both branches of a product follow the one that keeps t
 
 TEST_CASE("feature_order: a Flatten of what is no image changes nothing") {
   CHECK(turned<Sequential<Input<4, 3>, Flatten, Linear<12, 2>>>().empty());
-  CHECK(turned<Sequential<Input<2, 2, 3>, Linear<3, 3>, Flatten, Linear<12, 2>>>().empty()); // rows of features
+  CHECK(turned<Sequential<Input<2, 2, 3>, Linear<3, 3>, Flatten, Linear<12, 2>>>().empty()); // rows of features, no image
   CHECK(turned<Sequential<Inputs<integers<2, 2>>, Embedding<7, 3>, Flatten, Linear<12, 2>>>().empty());
   CHECK(turned<Sequential<Input<2, 2, 1>, Flatten, Linear<4, 2>>>().empty());
 }

@@ -45,7 +45,7 @@ struct told {
   sampler_options odd_order{.seed = 6};
 };
 
-// What every rank throws when it takes up the state.
+// The error text when the ranks load the state: that of rank 0, which the others repeat.
 template <class Model = Net>
 std::string taken_up(const std::string& path, const told& how) {
   const testing::digits d(how.samples);
@@ -70,7 +70,7 @@ std::string taken_up(const std::string& path, const told& how) {
     CHECK((faults[rank].empty() || faults[rank] == "rank 0 failed, and with it all ranks: " + faults[0]));
   return faults[0];
 }
-// A state of so many ranks after an epoch.
+// Saves a state of how.ranks ranks after an epoch.
 template <class Model = Net>
 void save_epoch(const std::string& path, const told& how) {
   const testing::digits d(how.samples);
@@ -106,7 +106,7 @@ TEST_CASE("loader_facts: another number of ranks goes on where its steps see the
   CHECK(has(taken_up(path, {.ranks = 1, .micro_batches = 4, .samples = 600}), others));
   CHECK(has(taken_up(path, {.ranks = 1, .micro_batches = 4, .rows = 8}), others));
   CHECK(has(taken_up(path, {.ranks = 1, .micro_batches = 2}), "make ranks x micro-batches 4"));
-  save_epoch(path, {.ranks = 4, .samples = 46}); // two are read twice
+  save_epoch(path, {.ranks = 4, .samples = 46}); // two samples are read twice
   CHECK(has(taken_up(path, {.ranks = 1, .micro_batches = 4, .samples = 46}), others));
   CHECK(taken_up(path, {.ranks = 4, .samples = 46}).empty());
   save_epoch<WithStatistics>(path, {.ranks = 2});

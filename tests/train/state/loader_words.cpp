@@ -34,10 +34,10 @@ using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
 using ranked = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
 constexpr std::size_t samples = 48;
 
-// Which data each rank has, as a stream of random numbers.
+// The data of each rank, given as a stream of random numbers.
 using streams = std::vector<std::uint32_t>;
 
-// Makes a state of so many ranks after so many steps.
+// Saves a state of data.size() ranks after `steps` steps, or at the end of the epoch.
 void save(const std::string& path, const streams& data, std::uint64_t steps) {
   threads{static_cast<int>(data.size())}.run([&](threads::rank& rank) {
     const testing::digits d(samples, data[static_cast<std::size_t>(rank.rank())]);
@@ -50,7 +50,7 @@ void save(const std::string& path, const streams& data, std::uint64_t steps) {
     save_state(train, batches, path);
   });
 }
-// What rank 0 throws when the ranks take it up. Where one throws, all do, and nothing has changed.
+// The error text of rank 0 when the ranks load the state. If one rank throws, all do, and nothing has changed.
 std::string taken_up(const std::string& path, const streams& data, const state_options& allowed = {}) {
   std::vector<std::string> faults(data.size());
   threads{static_cast<int>(data.size())}.run([&](threads::rank& rank) {
@@ -68,7 +68,7 @@ std::string taken_up(const std::string& path, const streams& data, const state_o
 }
 std::map<std::string, std::string> words_in(const std::string& path) { return safetensors_file(path).metadata(); }
 
-// A loader of a user's own, which does not say what its dataset is.
+// A user's own loader, which does not identify its dataset.
 template <class Loader>
 struct plain_loader {
   Loader& its;
@@ -85,7 +85,7 @@ plain_loader(Loader&) -> plain_loader<Loader>;
 TEST_CASE("loader_words: another dataset of as many samples is refused, by name of the rank, unless it is meant") {
   const folder here;
   const std::string path = here.path / "run.state";
-  for (const std::uint64_t steps : {std::uint64_t{2}, std::uint64_t{99}}) { // in an epoch, and at its end
+  for (const std::uint64_t steps : {std::uint64_t{2}, std::uint64_t{99}}) { // within an epoch, and at its end
     save(path, {3}, steps);
     CHECK(taken_up(path, {3}).empty());
     const std::string fault = taken_up(path, {4});
@@ -136,7 +136,7 @@ TEST_CASE("loader_words: what cannot be told, or is not in a state, is not compa
   for (const auto& [x, y] : batches) train.step(x, y);
   const plain_loader untold{batches};
   plain_loader told_by_none{others};
-  save_state(train, untold, path); // as states of format 2 were before they said it
+  save_state(train, untold, path); // as states of format 2 before they named datasets
   CHECK(!words_in(path).contains("datasets"));
   CHECK(words_in(path).at("cairn state") == "2");
   CHECK(load_state(again, others, path).trainer.steps == 6);
@@ -165,7 +165,7 @@ TEST_CASE("loader_words: fit refuses to go on with another dataset before its fi
   CHECK(steps == 0);
   CHECK(run(4, 2, {.other_dataset = true}, steps).empty());
   CHECK(steps == 12);
-  CHECK(run(4, 3, {}, steps).empty()); // whose states are of that dataset from then on
+  CHECK(run(4, 3, {}, steps).empty()); // its states are of that dataset from then on
   CHECK(steps == 18);
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("safetensors: weights and buffers go through a file to any network of 
   const auto a = net.evaluate(s.x), b = train.evaluate(s.x);
   CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 
-  training<fused_update<Net>, double> other{testing::momentum, {.seed = 5}}; // another policy, other numbers
+  training<fused_update<Net>, double> other{testing::momentum, {.seed = 5}}; // another policy and element type
   CHECK(load_weights(other, path).is_all());
   const std::vector<double> wide = all_weights<double>(other);
   CHECK(std::vector<float>(wide.begin(), wide.end()) == all_weights<float>(train));
@@ -226,7 +226,7 @@ TEST_CASE("safetensors: the weight of a convolution is in the file in torch's or
       for (std::size_t j = 0; j < 2; ++j)
         for (std::size_t c = 0; c < 2; ++c) CHECK(found[((o * 2 + c) * 3 + i) * 2 + j] == own[((o * 3 + i) * 2 + j) * 2 + c]);
 
-  training<checkpoint<recompute_all, Images>, double> other{testing::momentum, {.seed = 4}}; // and other numbers
+  training<checkpoint<recompute_all, Images>, double> other{testing::momentum, {.seed = 4}}; // and another element type
   CHECK(load_weights(other, path).is_all());
   CHECK(all_weights<float>(other) == all_weights<float>(net));
   using Wider = Sequential<Input<4, 6, 2>, Conv2d<2, 3, 3, kernel_width<3>>, ReLU, Conv2d<3, 6, 1, groups<3>>, Flatten,
@@ -269,7 +269,7 @@ TEST_CASE("safetensors: a tensor of integers is found before anything is taken, 
 
 namespace {
 
-// A state_dict of make.py's, "flattened/before/" and the like, by its names there and with other ones.
+// A state_dict of make.py, such as "flattened/before/": the tensors' names there, and their names in the file.
 struct torch_state {
   std::vector<std::vector<double>> numbers;
   std::vector<safetensors_source> tensors;
@@ -290,7 +290,7 @@ using Flattened = Sequential<Input<6, 8, 2>, First, MaxPool2d<2>,
                              Concat<Sequential<Flatten>, Sequential<AdaptiveAvgPool2d<1>, Flatten>>, BatchNorm1d<21>, GELU,
                              Residual<LayerNorm<21>, Linear<21, 21>>, Repeat<2, Linear<21, 21>>, Sequential<Linear<21, 4>>>;
 
-// Its names, each with that of before names were torch's.
+// The names of its modules, each with the one that it had before names were torch's.
 const std::vector<std::pair<std::string, std::string>> modules{{"0.0", "1"},   {"0.1", "2"}, {"3", "6"},  {"5.0", "8.0"},
                                                                {"5.1", "8.1"}, {"6", "9"},   {"7", "10"}, {"8.0", "11"}};
 
@@ -340,11 +340,11 @@ TEST_CASE("safetensors: what stands behind a Flatten of images is PyTorch's, bot
     CHECK(largest_difference(found, expected.numbers[i]) < 1e-13);
   }
 
-  // A body that is frozen, and a part that another schedule makes, have the same names.
+  // A frozen body has the same names.
   model<Flattened<frozen<Body>>, batch<6>, double> tuned;
   CHECK(load_weights(tuned, back).is_all());
   CHECK(outputs(tuned) == outputs(train));
-  // And so has the body alone, which is the part "0." of the whole.
+  // So has the body alone, which is the part "0." of the whole.
   using Alone = Sequential<Input<6, 8, 2>, Conv2d<2, 3, 3>, BatchNorm2d<3>, ReLU>;
   model<Alone, batch<6>, double> body;
   CHECK(load_weights(body, back, {.from = "0."}).is_all());
@@ -360,7 +360,7 @@ TEST_CASE("safetensors: a file of an earlier version is taken by the names and i
   const folder here;
   const std::string path = here.path / "old.safetensors";
   model<Flattened<Body>, batch<6>, double> net{{.seed = 3}}, other{{.seed = 4}};
-  // Written as it was then: images in torch's order, and what is behind a Flatten as it is in memory.
+  // Written as it was then: images in torch's order, tensors after a Flatten as they are in memory.
   torch_state old = flattened("before", true);
   std::size_t next = 0;
   std::vector<std::vector<double>> numbers;
@@ -450,7 +450,7 @@ TEST_CASE("safetensors: a ResNet with torchvision's names is taken by a few pair
   CHECK(found.taken.size() == all.size());
   for (const float x : all_weights<float>(net)) CHECK(x == 0);
 
-  // What is wrong is told by the network's names.
+  // Errors name a missing parameter as the network does.
   all[0].name = "module.conv2.weight";
   write_safetensors(path, all);
   CHECK(testing::has(testing::text_of([&] { load_weights(net, path, torchvision); }),

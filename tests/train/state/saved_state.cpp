@@ -60,7 +60,7 @@ using distributed = training<ddp<checkpoint<recompute_all, Net>, threads::rank>>
 constexpr AdamW adamw{.learning_rate = 0.01, .weight_decay = 0.1};
 constexpr cosine_rate falling{.learning_rate = 0.02, .total_steps = 12, .warm_up = 3};
 
-// 30 samples: four batches an epoch for one rank, two for each of two.
+// 30 samples: four batches an epoch for one rank, two for each of two ranks.
 struct digits : testing::digits {
   digits() : testing::digits(30) {}
 };
@@ -74,7 +74,7 @@ std::vector<float> everything(Trainer& train) {
   return out;
 }
 
-// Steps over the loader until so many were made, from where it stands.
+// Makes steps from the loader's place until `until` steps have been made.
 template <class Trainer, class Loader>
 void go_on(Trainer& train, Loader& batches, std::uint64_t until) {
   while (train.steps() < until)
@@ -99,7 +99,7 @@ TEST_CASE("saved_state: a run that stops after any step goes on with the same bi
   auto part = reading(d);
   std::vector<std::vector<float>> after{everything(whole)};
   for (std::uint64_t step = 1; step <= 9; ++step) {
-    // A loop of its own that is left after each step would begin the next epoch: so the loader is sent back to its place.
+    // After a loop that was left early, a new loop would begin the next epoch: so the loader is sent back to its place.
     const loader_place next = all.place();
     go_on(whole, all.go_to(next), step);
     after.push_back(everything(whole));
@@ -147,7 +147,7 @@ TEST_CASE("saved_state: a rate that the program has set, and one that it has not
   plain scheduled{adamw, {.learning_rate = falling}};
   scheduled.step(s.x, s.y);
   save_state(scheduled, path);
-  load_state(two, path); // which had a rate of its own
+  load_state(two, path); // it had a rate of its own
   CHECK(two.learning_rate() == falling.at(1));
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("saved_state: ranks stop after any step and go on with the same bits")
     CHECK(resumed == after[5]);
   }
 
-  // In the middle of an epoch one rank does not go on where two were, nor with BatchNorm at its end.
+  // One rank cannot go on from a state of two in the middle of an epoch, and with BatchNorm not even at its end.
   plain alone{adamw, {.learning_rate = falling}};
   auto batches = reading(d);
   const auto fault = [&](const char* state, std::size_t micro_batches) {
@@ -207,7 +207,7 @@ TEST_CASE("saved_state: ranks stop after any step and go on with the same bits")
 
 namespace {
 
-// A schedule that does not show its numbers, with bytes between them that mean nothing.
+// A schedule that does not show its numbers, with padding between its members.
 struct stairs {
   float first = 0.5F;
   bool falls = true;
@@ -225,7 +225,7 @@ stairs stairs_behind(int byte, std::uint64_t height) {
   return out;
 }
 
-// The file with other words, and the checksum that belongs to them.
+// Rewrites the file with another word of metadata, and with the checksum that matches it.
 void change_words(const std::string& path, const std::string& name, const std::string& text) {
   std::vector<safetensors_source> sources;
   std::vector<std::vector<std::byte>> bytes;
@@ -275,7 +275,7 @@ TEST_CASE("saved_state: a schedule that is another in steps to come only is refu
   CHECK(has(fault(cosine_rate{.learning_rate = 0.1, .total_steps = 180, .warm_up = 6}), "another schedule of rates"));
   saved_with(stairs_behind(0, 8));
   CHECK(has(fault(stairs_behind(0, 9)), "another schedule of rates: expected "));
-#if !defined(__clang__) // which has no way to clear the bytes between members
+#if !defined(__clang__) // clang cannot clear the padding
   CHECK(fault(stairs_behind(255, 8)).empty());
 #endif
 }
@@ -371,7 +371,7 @@ TEST_CASE("saved_state: what does not go on as it was is refused, and nothing ha
   longer.total_steps = 13;
   plain other_schedule{adamw, {.learning_rate = longer, .clip = {1}}};
   CHECK(longer.at(2) == falling.at(2));
-  refused(other_schedule, "another schedule of rates: expected cosine_rate(0.02, 13, 3, "); // the same up to here
+  refused(other_schedule, "another schedule of rates: expected cosine_rate(0.02, 13, 3, "); // the same rates up to here
   longer.warm_up = 4;
   longer.start_factor = falling.at(0) / falling.learning_rate;
   plain other_rate{adamw, {.learning_rate = longer, .clip = {1}}};
@@ -414,8 +414,8 @@ TEST_CASE("saved_state: a damaged file is refused wherever the damage is") {
   CHECK(fault(whole).empty());
   for (std::size_t size = 0; size < whole.size(); size += 1 + size / 50) CHECK(!fault(whole.substr(0, size)).empty());
   CHECK(!fault(whole + "x").empty());
-  // Every bit of the header's first bytes and of the elements; elsewhere one of each byte. A space of the header that becomes
-  // another one changes nothing.
+  // Flips every bit of the header's first bytes and of the elements, and one bit of each other byte. A space of the header that
+  // becomes other white space changes nothing.
   const std::size_t header = whole.find_last_of('}') + 1;
   for (std::size_t at = 0; at < whole.size(); ++at)
     for (const unsigned bit : {1U, 2U, 4U, 8U, 16U, 32U, 64U, 128U}) {
@@ -426,7 +426,7 @@ TEST_CASE("saved_state: a damaged file is refused wherever the damage is") {
       if (fault(flipped).empty() && !is_space) FAIL("bit ", bit, " of byte ", at, " of ", whole.size());
     }
   CHECK(everything(small) == before);
-  CHECK(fault("weights").find("load_state") == std::string::npos); // no safetensors file: said by that reader
+  CHECK(fault("weights").find("load_state") == std::string::npos); // no safetensors file: the error of that reader
   save_weights(small, path);
   CHECK(has(text_of([&] { load_state(small, path); }), "it is no state; weights alone are read by load_weights()"));
 }
@@ -479,7 +479,7 @@ TEST_CASE("saved_state: what cannot be written throws on every rank, and leaves 
   CHECK(has(faults[0], "write_file_atomically: cannot create a file beside '" + nowhere));
   CHECK(has(faults[1], "rank 0 failed, and with it all ranks: write_file_atomically: cannot create"));
 
-  // A process that may write no more than 2,000 bytes, which is how a full disk looks too.
+  // A process whose files may have no more than 2,000 bytes: writing fails as on a full disk.
   const std::string old = contents(path);
   const pid_t child = ::fork();
   if (child == 0) {

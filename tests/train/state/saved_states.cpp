@@ -69,7 +69,7 @@ std::vector<std::string> names_in(const std::filesystem::path& where) {
   return out;
 }
 
-// A metric that a test says; and one that stops a run after a step, as a signal does.
+// Callbacks: one adds a test's metric, the other asks a run to stop after a step, as a signal does.
 struct said {
   std::vector<double> values;
   void on_validate(auto& run) { run.add_metric("val_loss", values[run.epoch()]); }
@@ -104,7 +104,7 @@ TEST_CASE("saved_states: a monitor that no epoch has is an error, and the epoch 
 TEST_CASE("saved_states: a monitor that early_stopping does not find costs no epoch") {
   const folder here;
   const digits d;
-  // What a callback of the program's own makes is known when an epoch is over, and that is saved, by all that save.
+  // The metrics of a program's own callback are known only after an epoch. Every saved_states saves that epoch.
   plain train{adamw, {.seed = 1}};
   auto batches = reading(d);
   saved_states states{here.path / "a"}, others{here.path / "b"};
@@ -115,7 +115,7 @@ TEST_CASE("saved_states: a monitor that early_stopping does not find costs no ep
   CHECK(states.all().size() == 1);
   CHECK(others.all().size() == 1);
 
-  // What a validation makes is known before.
+  // The metrics of a validation are known before.
   plain other{adamw, {.seed = 1}};
   auto unread = reading(d);
   validation checked{d.data, sequential_sampler{}, batch<8>{}, Accuracy{}};
@@ -168,8 +168,8 @@ TEST_CASE("saved_states: the newest few are kept, and the newest that is whole i
   CHECK(has(text_of([&] { states.load_latest(other, rest); }), "no state in '" + path + "' is whole; safetensors: '"));
   CHECK(other.steps() == 4);
 
-  // A file of a process that was killed while it wrote goes with the next save, whatever number the process had; that of one that
-  // runs, and so has it locked, stays.
+  // The next save removes the file of a process that was killed while it wrote, whatever that process's number. The file of a
+  // process that runs is locked, and stays.
   const std::string part = path + "/step-000000000009.safetensors.part-", gone = part + std::to_string(::getpid()) + "-0";
   const std::string alive = part + "1-0", own = path + "/notes.part-1-0";
   for (const std::string& name : {gone, alive, own}) std::ofstream(name) << "x";
@@ -272,7 +272,7 @@ TEST_CASE("saved_states: ranks with different numbers of batches go on from the 
   std::vector<float> whole, parted;
   CHECK(run(here.path / "whole", 0, whole).empty());
   const std::string where = here.path / "parted";
-  CHECK(run(where, 4, parted).front().starts_with("a rank asked to stop: stopped after step 3, saved")); // behind the last step
+  CHECK(run(where, 4, parted).front().starts_with("a rank asked to stop: stopped after step 3, saved")); // after the last step
   const auto stopped = run(where, 5, parted); // in the second epoch, by the rank that has joined
   REQUIRE(stopped.size() == 2);               // the first is "going on from"
   CHECK(has(stopped[1], "stopped after step 5, in the middle of an epoch of which ranks have different numbers of batches"));
@@ -290,7 +290,7 @@ TEST_CASE("saved_states: SIGKILL at any moment of saving leaves a state that is 
   const auto begin = std::chrono::steady_clock::now();
   states.save(train, batches);
   const auto one_save = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
-  const auto longest = static_cast<unsigned>(6000 + 4 * one_save.count()); // some are done in it
+  const auto longest = static_cast<unsigned>(6000 + 4 * one_save.count()); // enough for some saves to finish
   std::uint64_t newest = 0;
   for (unsigned kill_after = 0; kill_after < 200; ++kill_after) {
     const pid_t child = ::fork();
@@ -327,13 +327,13 @@ TEST_CASE("saved_states: a folder with states that are ahead and were not taken 
   const std::string whole = contents(here.path / names[2]);
   const std::string expected = "/step-000000000009.safetensors' is ahead of step ";
 
-  // A run that begins anew, as a callback: before its first step.
+  // A run that begins anew is refused before its first step if the states are a callback.
   plain anew{adamw, {.seed = 2}};
   auto again = reading(d);
   CHECK(has(text_of([&] { fit(anew, again, {.max_epochs = 1}, saved_states{here.path, {.resume = false, .say = quiet}}); }),
             expected + "0 of this run"));
   CHECK(anew.steps() == 0);
-  // And in a loop that does not ask for what is there; a rank of several is told the same.
+  // A loop that does not load what is there is refused too, and so are several ranks.
   saved_states states{here.path, {.keep = 1}};
   for (const auto& [x, y] : again) {
     anew.step(x, y);
@@ -347,19 +347,19 @@ TEST_CASE("saved_states: a folder with states that are ahead and were not taken 
     });
   });
   CHECK(has(told, expected + "0 of this run"));
-  // One that was taken up by hand, and is not the newest, would be forgotten at the next start too.
+  // After a state was loaded by hand that is not the newest, saving is refused too: the next start would load the newest.
   load_state(anew, again, here.path / names[1]);
   CHECK(has(text_of([&] { states.save(anew, again); }), expected + "6"));
   CHECK(names_in(here.path) == names);
   CHECK(contents(here.path / names[2]) == whole);
-  // The ways out that the error names.
+  // The remedies that the error names.
   std::filesystem::create_directory(here.path / "old");
   std::filesystem::rename(here.path / names[2], here.path / "old" / names[2]);
   CHECK(states.save(anew, again) == (here.path / names[1]).string());
   std::filesystem::rename(here.path / "old" / names[2], here.path / names[2]);
   CHECK(states.load_latest(anew, again)->trainer.steps == 9);
   states.save(anew, again);
-  CHECK(names_in(here.path) == std::vector<std::string>{"old", names[2]}); // taken up, all three are this run's
+  CHECK(names_in(here.path) == std::vector<std::string>{"old", names[2]}); // once loaded, all three are this run's
 }
 
 TEST_CASE("saved_states: what was just saved is never removed, nor is what this run neither saved nor took up") {
@@ -377,14 +377,14 @@ TEST_CASE("saved_states: what was just saved is never removed, nor is what this 
     step(first, at);
     of_first.save(first, batches);
   }
-  for (const std::uint64_t at : {4U, 5U, 7U}) { // ahead of the other's: both are there
+  for (const std::uint64_t at : {4U, 5U, 7U}) { // ahead of the first run's two, which stay
     step(second, at);
     CHECK(std::filesystem::exists(of_second.save(second, batches)));
     CHECK(names_in(here.path) == std::vector<std::string>{"step-000000000001.safetensors", "step-000000000002.safetensors",
                                                           "step-00000000000" + std::to_string(at) + ".safetensors"});
   }
 
-  // A damaged one that was passed over is ahead of what is saved next.
+  // A damaged state that was passed over is ahead of the next saves.
   std::vector<std::string> lines;
   saved_states after{here.path, {.keep = 1, .say = [&](const std::string& line) { lines.push_back(line); }}};
   std::filesystem::resize_file(after.all()[0], 100);
@@ -426,12 +426,12 @@ TEST_CASE("saved_states: a folder or a newest state that the system does not ope
   CHECK(has(said_by_nobody([&] { states.save(train, batches); }), "cannot read the folder '" + path + "': Permission denied"));
   REQUIRE(::chmod(path.c_str(), 0755) == 0);
   CHECK(said_by_nobody(load) == "threw nothing");
-  // And what is no fault of the folder's.
+  // Errors of a file, not of the folder.
   const std::string circle = path + "/step-000000000004.safetensors";
   REQUIRE(::symlink(circle.c_str(), circle.c_str()) == 0);
   CHECK(has(text_of(load), "cannot be read: Too many levels of symbolic links"));
   REQUIRE(::unlink(circle.c_str()) == 0);
-  // A pipe of such a name stops nobody, and is no state that is damaged.
+  // A pipe of such a name does not block the reader, and does not count as a damaged state.
   REQUIRE(::mkfifo((path + "/step-000000000005.safetensors").c_str(), 0644) == 0);
   CHECK(has(text_of(load), "cannot be read: expected an ordinary file, found a pipe"));
 }
@@ -450,7 +450,7 @@ TEST_CASE("saved_states: memory that runs out anywhere in a save or a load is an
       train.step(x, y);
       break;
     }
-    // f() behind every number of allocations, until it needs no more; gives how many it needs.
+    // Calls f() with memory that runs out after 0, 1, 2, ... allocations, until f() succeeds; returns how many it needs.
     const auto at_every = [&](const auto& f) {
       for (std::size_t behind = 0;; ++behind) {
         bool is_told = false;
@@ -466,7 +466,7 @@ TEST_CASE("saved_states: memory that runs out anywhere in a save or a load is an
         bool is_whole = false;
         for (const std::string& state : there) is_whole = is_whole || state != before || contents(state) == whole;
         CHECK(is_whole);
-        CHECK(names_in(path).size() == there.size()); // no part of a file
+        CHECK(names_in(path).size() == there.size()); // no partial file
       }
     };
     CHECK(at_every([&] { states.save(train, batches); }) > 100);
@@ -479,7 +479,7 @@ TEST_CASE("saved_states: memory that runs out anywhere in a save or a load is an
 TEST_CASE("saved_states: a full disk is an error, the last good state is found, and with room again it goes on") {
   const folder here;
   const digits d;
-  const pid_t child = ::fork(); // with a disk of its own, which no other process sees
+  const pid_t child = ::fork(); // with a disk of its own that no other process sees
   if (child == 0) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", here.path.c_str(), "tmpfs", 0, "size=64k") != 0)
@@ -498,7 +498,7 @@ TEST_CASE("saved_states: a full disk is an error, the last good state is found, 
       }
     const std::uint64_t last = train.steps() - 1;
     const bool told = has(fault, "cannot write '" + here.path.string() + "/step-") && has(fault, "No space left on device");
-    const bool clean = names_in(here.path).size() == last; // no part of a file
+    const bool clean = names_in(here.path).size() == last; // no partial file
     const bool found = states.load_latest(train, batches)->trainer.steps == last && numbers_of(train) == good;
     std::filesystem::remove(states.all().back());
     std::filesystem::remove(states.all().back());
@@ -519,7 +519,7 @@ TEST_CASE("saved_states: a folder that cannot be written is an error, and a step
   plain train{adamw};
   auto batches = reading(d);
   CHECK(has(text_of([&] { saved_states{here.path / "file" / "runs"}.save(train, batches); }), "cannot make the folder '"));
-  if (::geteuid() == 0) { // root may write anywhere but where nothing can be written
+  if (::geteuid() == 0) { // root may write wherever the file system allows it
     CHECK(has(text_of([&] { saved_states{"/proc/runs"}.save(train, batches); }), "cannot make the folder '/proc/runs'"));
   } else {
     std::filesystem::permissions(here.path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);

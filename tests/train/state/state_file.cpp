@@ -46,7 +46,7 @@ TEST_CASE("state_file: words that were cut off on their way are refused, and wha
       ++right;
     } catch (const file_error&) {
     }
-  CHECK(right == 3); // none, one and both of them
+  CHECK(right == 3); // cuts that keep none, one or both words
   for (const char* damaged : {"x", "1", ":", "-1:a", "99999999999999999999:a", "18446744073709551615:a"})
     CHECK_THROWS_AS(detail::state_words::unpacked(damaged), file_error);
 }

@@ -18,7 +18,7 @@ TEST_CASE("weight_names: the first pair that fits counts, in whole words") {
   CHECK(named("conv10.weight") == "conv10.weight");
   CHECK(named("layer2.13.bn1.running_mean") == "2.13.0.1.running_mean");
   CHECK(named("layer1.0.conv2.weight") == "9.0.conv2.weight");
-  CHECK(named("layer.0.bn1.weight") == "layer.0.bn1.weight"); // a * is some text
+  CHECK(named("layer.0.bn1.weight") == "layer.0.bn1.weight"); // * matches at least one character
   CHECK(named("encoder.0.weight") == "0.weight");
   CHECK(named("drop.0.weight") == "0.weight");
   CHECK(named("a12b34.weight") == "12x34.weight");

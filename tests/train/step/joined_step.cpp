@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // under the thread sanitizer
 // long to compile
-// Ranks with different numbers of batches: those that are finished take part in the steps of the others.
+// Ranks with different numbers of batches: finished ranks take part in the steps of the others.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +34,7 @@ using testing::text_of;
 
 namespace {
 
-// How many batches each rank has, epoch after epoch.
+// The number of batches of each rank, for each epoch.
 using epochs = std::vector<std::vector<int>>;
 
 template <class T>
@@ -43,7 +43,7 @@ samples<T> samples_of(std::size_t epoch, int batch, int rank) {
                     static_cast<std::uint32_t>(epoch) * 100 + static_cast<std::uint32_t>(10 * batch + rank));
 }
 
-// What is seen of a trainer after every epoch.
+// A trainer's state after every epoch.
 struct trace {
   std::vector<std::uint64_t> parameters, states, steps;
   std::vector<double> norms;
@@ -82,7 +82,7 @@ std::vector<trace> run(const epochs& all, const Optimizer& optimizer, const Give
   return out;
 }
 
-// The only rank of a job, under the number of another one: whose random numbers it draws.
+// The only rank of a job, with the number of another rank, so that it draws that rank's random numbers.
 struct numbered : loopback::rank {
   int number = 0;
   int rank() const { return number; }
@@ -97,7 +97,7 @@ trace run_alone(const epochs& all, const Optimizer& optimizer, const Given& give
   trace out;
   for (std::size_t epoch = 0; epoch < all.size(); ++epoch) {
     for (int k = 0;; ++k) {
-      std::vector<int> ranks; // that have samples
+      std::vector<int> ranks; // those that have samples
       for (std::size_t r = 0; r < all[epoch].size(); ++r)
         if (k < all[epoch][r]) ranks.push_back(static_cast<int>(r));
       if (ranks.empty()) break;
@@ -168,7 +168,7 @@ TEST_CASE("joined_step: ranks that accumulate are alike where others have none")
     for (const std::uint64_t sum : out) CHECK(sum == out[0]);
     return out[0];
   };
-  CHECK(checksums(2) == checksums(3)); // the third has none at all
+  CHECK(checksums(2) == checksums(3)); // the third rank has no samples
 }
 
 TEST_CASE("joined_step: layers' buffers are those of the lowest rank of the last step, if not all were there") {
@@ -176,7 +176,7 @@ TEST_CASE("joined_step: layers' buffers are those of the lowest rank of the last
   using type = trainer<ddp<Normed, threads::rank>, CrossEntropyLoss, SGD, batch<6>>;
   const auto buffers = [](type& t) { return std::vector<float>(t.buffers().begin(), t.buffers().end()); };
   const auto run = [&](const std::vector<int>& batches) {
-    std::vector<std::array<std::vector<float>, 2>> out(batches.size()); // before and after
+    std::vector<std::array<std::vector<float>, 2>> out(batches.size()); // before and after join()
     threads{static_cast<int>(batches.size())}.run([&](threads::rank& rank) {
       const auto r = static_cast<std::size_t>(rank.rank());
       type t{rank, testing::momentum, {.seed = 3}};
@@ -186,7 +186,7 @@ TEST_CASE("joined_step: layers' buffers are those of the lowest rank of the last
       }
       out[r][0] = buffers(t);
       t.join();
-      t.join(); // the end of an epoch without samples moves nothing
+      t.join(); // the end of an epoch without samples changes nothing
       out[r][1] = buffers(t);
     });
     return out;
@@ -287,7 +287,7 @@ TEST_CASE(
       const std::size_t sum = self.numbers;
       t.join();
       CHECK(self.numbers - sum == of_the_end);
-      CHECK(self.broadcasts == before); // there are no buffers
+      CHECK(self.broadcasts == before); // no buffers, so no broadcast
     });
   };
   using type = trainer<ddp<Plain, counting, bucket_bytes<1>>, CrossEntropyLoss, SGD, batch<6>>;
@@ -300,7 +300,7 @@ namespace {
 
 using plain_rank = trainer<ddp<Plain, threads::rank, bucket_bytes<1>>, CrossEntropyLoss, SGD, batch<6>>;
 
-// The texts of two ranks.
+// The error texts of two ranks.
 template <class Body>
 std::array<std::string, 2> texts_of(const Body& body) {
   std::array<std::string, 2> out;
@@ -318,7 +318,7 @@ TEST_CASE("joined_step: what the ranks differ in is still found, before an updat
   const auto rates = texts_of([](plain_rank& t, int rank, const samples<>& s) {
     t.step(s.x, s.y);
     const std::uint64_t before = t.checksum();
-    for (const bool joins : {true, false}) { // in a step of the other, and where both are finished
+    for (const bool joins : {true, false}) { // in a step of the other rank, and when both are finished
       if (rank == 1) t.learning_rate(0.05);
       const std::string text = text_of([&] {
         if (rank == 1 || !joins) t.join();
@@ -365,7 +365,7 @@ TEST_CASE("joined_step: micro-batches that are in no step are refused") {
   });
   CHECK(texts == std::array<std::string, 2>{});
   trainer<Plain, CrossEntropyLoss, SGD, batch<6>> alone{testing::momentum};
-  CHECK(alone.join() == 0); // there are no others
+  CHECK(alone.join() == 0); // there are no other ranks
 }
 
 TEST_CASE("joined_step: a wish to stop of a rank that is finished reaches all, and is not forgotten at the end") {
@@ -379,9 +379,9 @@ TEST_CASE("joined_step: a wish to stop of a rank that is finished reaches all, a
     CHECK(t.stop_requested());
     steps[static_cast<std::size_t>(rank)] = t.steps();
     t.step(s.x, s.y);
-    CHECK_FALSE(t.stop_requested()); // it was for one step
+    CHECK_FALSE(t.stop_requested()); // the request was for one step
     if (rank == 0) t.request_stop();
-    t.join(); // or for its end
+    t.join(); // or for the end of an epoch
     CHECK(t.stop_requested());
   });
   CHECK(texts == std::array<std::string, 2>{});

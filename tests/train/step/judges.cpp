@@ -31,10 +31,10 @@ using testing::samples;
 
 namespace {
 
-// The last layer's backward reads its output, so its gradient has other memory than that of a network that ends with Linear.
+// The last layer's backward reads its output, so the gradient needs memory of its own, unlike in a network that ends with Linear.
 using Read = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>, Tanh>;
 
-// The mean of squares by hand, as MSELoss computes it. It writes first and reads then: the output must still be there.
+// The mean of squares by hand, as MSELoss computes it. It writes the gradient, then reads the output, which must still be there.
 template <class T>
 auto squares(const std::vector<T>& targets) {
   return [&targets](tensor_view<const T> outputs, tensor_view<T> gradient) {
@@ -63,7 +63,7 @@ std::vector<T> targets_for(std::size_t rows, std::uint32_t stream) {
 template <class Model, class T = float, class Device = cpu>
 using training = trainer<Model, MSELoss, SGD, batch<6>, T, Device>;
 
-// Steps by the loss and by the function: the same bits.
+// Checks that steps by the loss and by the function have the same bits.
 template <class Model, class T = float, class Device = cpu>
 void same_steps(double max_norm = 0) {
   using type = training<Model, T, Device>;
@@ -142,13 +142,13 @@ TEST_CASE("judges: what the function throws leaves the parameters as they were, 
   CHECK_THROWS_WITH_AS(t.step_by(s.x, fails), "no loss today", std::runtime_error);
   CHECK(t.checksum() == before);
   CHECK(t.steps() == 0);
-  t.step_by(s.x, squares(targets)); // whose gradient begins with zeros
+  t.step_by(s.x, squares(targets)); // its gradient begins with zeros
   other.step(s.x, targets);
   CHECK(t.checksum() == other.checksum());
   CHECK(testing::has(testing::text_of([&] { t.step_by(std::vector<float>(7 * features), squares(targets)); }),
                      "trainer::step_by, inputs"));
 
-  // On one of two ranks: the other hears of it as of any failed step, and has changed nothing either.
+  // On one of two ranks: the other reports it like any failed step, and has changed nothing either.
   std::array<std::uint64_t, 2> first{}, last{};
   std::array<std::string, 2> texts;
   CHECK_THROWS(threads{2}.run([&](threads::rank& rank) {
@@ -176,7 +176,7 @@ TEST_CASE("judges: a function that calls its own trainer is told so, and has cha
     std::string faults;
     const auto inside = [&](const auto& call) {
       const auto f = [&](tensor_view<const float> outputs, tensor_view<float> gradient) {
-        faults = testing::text_of(call); // it goes on all the same
+        faults = testing::text_of(call); // the function goes on
         return squares(targets)(outputs, gradient);
       };
       t.accumulate_by(s.x, f);
@@ -204,7 +204,7 @@ TEST_CASE("judges: a function that calls its own trainer is told so, and has cha
     inside([&] { t.join(); });
     CHECK(t.steps() == 11);
 
-    // Where the function does not catch it the step fails, and the next one is made.
+    // If the function does not catch the error, the step fails; the next one is made.
     const auto nested = [&](tensor_view<const float>, tensor_view<float>) { return double(t.step(others.x, other_targets)); };
     CHECK(testing::has(testing::text_of([&] { t.step_by(s.x, nested); }), "found that it calls the trainer"));
     CHECK(t.checksum() == alone.checksum());
@@ -212,7 +212,7 @@ TEST_CASE("judges: a function that calls its own trainer is told so, and has cha
     t.step_by(s.x, squares(targets));
     alone.step(s.x, targets);
     CHECK(t.checksum() == alone.checksum());
-    // What only looks is no call of that kind.
+    // Calls that only read are allowed.
     const auto looks = [&](tensor_view<const float> outputs, tensor_view<float> gradient) {
       CHECK(t.parameters().size() == alone.parameters().size());
       CHECK(t.checksum() == alone.checksum());

@@ -44,7 +44,8 @@ apart::seen all_of(Trainer& t) {
   return out;
 }
 
-// A trainer in the midst of everything: a step with two micro-batches, one with one, and maybe one that waits for its step.
+// Brings a trainer into the middle of training: makes a step of two micro-batches and one of one, perhaps a micro-batch that
+// waits for its step, and a request to stop.
 template <class Trainer>
 void begin(Trainer& t, bool is_between = true) {
   const testing::samples<> s(8, 0), half(4, 1);
@@ -61,7 +62,7 @@ void spoil(Trainer& t) {
   t.learning_rate(0.5);
   t.accumulate(s.x, s.y);
   t.step(s.x, s.y);
-  CHECK(t.stop_requested()); // the wish is gone with this step
+  CHECK(t.stop_requested()); // this step takes the request
   t.step(s.x, s.y);
 }
 template <class Trainer>

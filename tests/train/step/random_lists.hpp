@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the sources include that tests/checks/random_networks.py writes to compare steps with their lists.
+// Included by the sources that tests/checks/random_networks.py writes to compare steps with their lists.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace testing {
 
-// What a device records of the steps of this model is its list, with the schedule of its policy and with a random one.
+// Checks that the record of a device is the list of this model's steps, with the schedule of its policy and with a random one.
 template <class Model, class Communicator>
 void check_random_lists(bool clips) {
   using plan = blueprint_of<typename cairn::detail::distribution<Model>::model, 5, float>;

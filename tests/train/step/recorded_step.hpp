@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A step as a device saw it, in the words of the list that it should be: what the layers did is told by functions around them,
-// what else happened by the ops in the device's log.
+// A step as a device saw it, in the words of the list that is expected. Functions around the layers report what they did; the
+// ops in the device's log say the rest.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace testing {
 using namespace cairn;
 using namespace cairn::detail;
 
-// Writes into the device's log which layer runs: of which stage of the network, and in which pass.
+// Writes each run of a layer into the device's log, with its stage in the network and its pass.
 class layer_recorder : public watched_layers<float, recording::queue>, public unwatched_step {
   using base = watched_layers<float, recording::queue>;
 
@@ -79,8 +79,8 @@ recording::log& record_discards(Trainer& t) {
   return t.device().log();
 }
 
-// What the device saw of a step, in the words of the list. Work inside of blocks is their op's: what they make again and discard
-// there has no op.
+// The step that the device saw, in the words of the list. Work inside a block belongs to the block's op: what the block
+// recomputes and discards has no op of its own.
 template <class Trainer>
 std::vector<std::string> seen(Trainer& t, const recording::log& log) {
   using plan = typename Trainer::plan;
@@ -94,7 +94,7 @@ std::vector<std::string> seen(Trainer& t, const recording::log& log) {
   std::map<std::size_t, std::string> calls; // by the event at their end
   std::string call, layer;
   std::size_t bucket = 0;
-  bool is_used = false, is_inside = false; // a block's op was the last: what is discarded may be the block's own
+  bool is_used = false, is_inside = false; // is_inside: after a block's op, whose own values may be discarded
   for (const recording::entry& e : log.entries) {
     const std::size_t bytes = e.ranges.empty() ? 0 : static_cast<std::size_t>(e.ranges[0].end - e.ranges[0].begin);
     if (e.name.starts_with('@')) {
@@ -126,14 +126,14 @@ std::vector<std::string> seen(Trainer& t, const recording::log& log) {
         if (Trainer::buckets[b].begin == begin) words.push_back("update " + std::to_string(b));
       is_used = fused;
     } else if (e.what == recording::kind::discard) {
-      if (std::exchange(is_used, false)) continue; // the bucket that was used
+      if (std::exchange(is_used, false)) continue; // the bucket of the update
       if (!is_inside) words.push_back("discard " + std::to_string(bytes));
     }
   }
   return words;
 }
 
-// What the list says of it.
+// The step that the list describes, in the same words.
 template <class Trainer>
 std::vector<std::string> told(std::span<const step_op> list, std::span<const op> ops, std::span<const operands> at, int ranks,
                               bool clips) {
@@ -153,7 +153,7 @@ std::vector<std::string> told(std::span<const step_op> list, std::span<const op>
     case step_op_kind::backward: {
       const std::size_t stage = ops[o.index].position;
       const operands& lie = at[o.index];
-      const bool stays = lie.input.where == region::input && lie.output.where == region::input; // reshaped where it lies: no call
+      const bool stays = lie.input.where == region::input && lie.output.where == region::input; // reshaped in place: no call
       if (ops[o.index].absorbed || (o.kind != step_op_kind::backward && stays)) break;
       is_inside = is_block<plan>(stage);
       if (!is_inside || o.kind != step_op_kind::recompute) words.push_back(name + " " + std::to_string(stage));
@@ -179,14 +179,14 @@ std::vector<std::string> told(std::span<const step_op> list, std::span<const op>
       break;
     case step_op_kind::facts:
     case step_op_kind::compare:
-      // Else they go with the first bucket; without gradients there are none.
+      // Otherwise they go with the first bucket; without gradients there are none.
       if (ranks > 1 && Trainer::fused && Trainer::buckets.size() > 0) words.push_back(name);
       break;
     case step_op_kind::update: words.push_back(name + number); break;
     case step_op_kind::norm:
       if (clips) words.push_back(name);
       break;
-    case step_op_kind::find: // of a rank without samples
+    case step_op_kind::find: // only on a rank without samples
     case step_op_kind::take_inputs:
     case step_op_kind::clip: break; // the host's work here
     }
@@ -200,7 +200,7 @@ inline std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// A schedule in which each backward may make anything again.
+// A schedule in which anything may be recomputed before each backward.
 inline run_time_plan random_schedule(const chain& c, std::uint32_t number) {
   std::vector<route_step> moves;
   const random_key key{.seed = 5, .step = number, .position = 0};
@@ -215,8 +215,8 @@ inline run_time_plan random_schedule(const chain& c, std::uint32_t number) {
   return plan_route(c, moves);
 }
 
-// Steps and a micro-batch of one trainer with the compiled schedule, and with so many random ones. with_samples(rows, f) calls
-// f(inputs, targets).
+// Checks steps and a micro-batch of one trainer with the compiled schedule, and with `schedules` random ones.
+// with_samples(rows, f) calls f(inputs, targets).
 template <class Model, class Loss, std::size_t Most, class Communicator, class Samples>
 void check_lists(int schedules, bool clips, const Samples& with_samples) {
   using trainer_type = trainer<Model, Loss, SGD, batch<Most>, float, recording::device>;

@@ -24,7 +24,7 @@ using namespace cairn::detail;
 namespace {
 
 using Net = Sequential<Linear<8, 16>, Linear<16, 8>>;
-// One of several ranks, which lends memory if it has some.
+// One of several ranks, which provides memory if `lends` has enough.
 struct one_of {
   static constexpr std::string_view name = "one of";
   struct ticket {

@@ -16,7 +16,7 @@ using cairn::detail::left_behind, cairn::detail::step_guard;
 
 namespace {
 
-// What an exception of the next step leaves behind.
+// The state in which an exception of the next step leaves the trainer.
 left_behind left{};
 const auto what_is_left = [] { return left; };
 
@@ -103,7 +103,7 @@ TEST_CASE("step_guard: ranks that differ are told in which step, and inputs that
               throw input_error("ddp: the ranks differ");
             },
             abandoned) == "ddp: the ranks differ");
-  CHECK(abandoned == 2); // and all can set it right
+  CHECK(abandoned == 2); // all ranks can set it right
   CHECK(said(guard, [] {}, abandoned) == "");
   CHECK_THROWS_AS(guard.run(3, [&]() -> double { return differ(), 0.0; }, what_is_left, [] {}), input_error);
 }

@@ -45,7 +45,7 @@ double squares_of(std::span<const float> all) {
   return sum;
 }
 
-// As torch's fp16_compress_hook, what ranks add up are numbers of 16 bits.
+// Rounds gradients to 16 bits before the ranks sum them, as torch's fp16_compress_hook does.
 void round_to_half(std::span<float> gradients) {
   for (float& g : gradients) g = static_cast<float>(float16(g));
 }
@@ -83,16 +83,15 @@ TEST_CASE("step_hooks: norms of each layer's gradient for a log, by the names of
     double sum = 0;
     now.for_each_gradient([&](const named_parameter<float>& q) { sum += found[q.name] = squares_of(q.numbers); });
     if (!now.gradients.empty()) of_stages[std::to_string(now.op.stage)] = sum;
-    CHECK(sum == doctest::Approx(squares_of(now.gradients))); // but for padding, which is 0
+    CHECK(sum == doctest::Approx(squares_of(now.gradients))); // padding is 0
   };
   train.step(s.x, s.y, after_op<step_op_kind::backward>(log));
   std::size_t count = 0;
-  train.for_each_gradient(
-      [&](const named_parameter<float>& q) { // of one rank and one micro-batch they are those that were applied
-        CHECK(found.at(q.name) == squares_of(q.numbers));
-        CHECK(found.at(q.name) > 0);
-        ++count;
-      });
+  train.for_each_gradient([&](const named_parameter<float>& q) { // with one rank and one micro-batch, those that were applied
+    CHECK(found.at(q.name) == squares_of(q.numbers));
+    CHECK(found.at(q.name) > 0);
+    ++count;
+  });
   CHECK(count == 6);
   CHECK(found.size() == count);
   CHECK(of_stages.size() == 3);
@@ -100,7 +99,7 @@ TEST_CASE("step_hooks: norms of each layer's gradient for a log, by the names of
 
 TEST_CASE("step_hooks: gradients that are compressed to float16 before they leave, as torch's fp16_compress_hook") {
   const std::array<samples<float>, 2> s{samples<float>(rows, 1), samples<float>(rows, 2)};
-  // What each rank's gradients are, and their sum when both are rounded.
+  // Each rank's gradients, rounded.
   std::array<std::vector<float>, 2> own;
   std::vector<float> start;
   for (std::size_t r = 0; r < 2; ++r) {
@@ -161,7 +160,7 @@ TEST_CASE("step_hooks: what a hook throws comes out of the step, whose parameter
   CHECK(train.checksum() == before);
   CHECK(train.micro_batches() == 0);
   CHECK(train.step(s.x, s.y) == other.step(s.x, s.y));
-  // From the first update on some parameters may be new, so that the next step is refused.
+  // From the first update on, some parameters may be new, so the next step is refused.
   const std::uint64_t once = train.checksum();
   CHECK_THROWS_WITH_AS(train.step(s.x, s.y, before_op<step_op_kind::update>(fail)), "the log is full", std::runtime_error);
   CHECK(train.checksum() == once);

@@ -23,7 +23,7 @@ using Plain = Sequential<Linear<in, 16>, ReLU, Residual<LayerNorm<16>, Linear<16
 using Summing = Sequential<Linear<in, 16>, BatchNorm1d<16>, Residual<Linear<16, 16>, BatchNorm1d<16>, Linear<16, 16>, ReLU>, Tanh,
                            Concat<BatchNorm1d<16>, Sequential<Linear<16, 4>, BatchNorm1d<4>>>, Linear<20, 12>, Linear<12, out>>;
 
-// Steps and micro-batches of one trainer, with the compiled schedule and with so many random ones.
+// Checks steps and micro-batches of one trainer, with the compiled schedule and with `schedules` random ones.
 template <class Model, class Communicator = loopback::rank>
 void check(int schedules, bool clips = false) {
   testing::check_lists<Model, CrossEntropyLoss, 6, Communicator>(schedules, clips, [](std::size_t rows, const auto& f) {

@@ -33,8 +33,8 @@ using small = trainer<Plain, CrossEntropyLoss, SGD, batch<6>, float, Device>;
 TEST_CASE("training: a trainer's bytes are its parts, which are told on every device") {
   using type = small<cpu>;
   constexpr std::size_t parameters = type::plan::parameter_block * sizeof(float);
-  constexpr std::size_t told = 2 * 64 + 4 * sizeof(float); // what two micro-batches tell, and room for weights of the classes
-  // Parameters, gradients, and those of one micro-batch's stage; no momentum.
+  constexpr std::size_t told = 2 * 64 + 4 * sizeof(float); // results of two micro-batches, and room for class weights
+  // Parameters, gradients, and the gradients of one stage in a micro-batch; no momentum.
   static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena + told);
   static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena + told);
   static_assert(device_bytes<small<apart::device>> > device_bytes<type>);
@@ -58,7 +58,7 @@ TEST_CASE("training: the arena can be filled and looked at on every device, and 
     return untouched;
   };
   const auto expected = untouched_by_a_step(std::type_identity<cpu>{});
-  CHECK(!expected.empty()); // behind the last number of a buffer
+  CHECK(!expected.empty()); // the padding after a buffer's last element
   CHECK(untouched_by_a_step(std::type_identity<apart::device>{}) == expected);
 }
 
@@ -69,12 +69,12 @@ TEST_CASE("training: a device that does not come to an end is given up after the
     small<apart::device> t{device, SGD{}, {.deadline = std::chrono::milliseconds(50)}};
     const testing::samples<> s(6, 1);
     t.step(s.x, s.y);
-    device.transfers().wait({0, static_cast<std::size_t>(-1)}); // behind an op that never comes
+    device.transfers().wait({0, static_cast<std::size_t>(-1)}); // for an op that never comes
     t.step(s.x, s.y);
     CHECK_THROWS_WITH_AS(t.wait(), doctest::Contains("expected its work to be done within 50 ms"), deadline_error);
   }
   CHECK(apart::device::unfinished == before + 1);
-  apart::device::unfinished = before; // other tests look at it too
+  apart::device::unfinished = before; // other tests check it too
 }
 
 TEST_CASE("training: the micro-batch after the 65,536th draws no numbers of the next step") {

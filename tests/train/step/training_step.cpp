@@ -47,7 +47,7 @@ TEST_CASE("training_step: a generator before its discriminator learns as the two
   training<Whole> whole{testing::momentum, {.seed = 3}};
   training<Generator> generator{testing::momentum, {.seed = 3}};
   training<with_input_gradient<Judge>> discriminator{testing::momentum, {.seed = 4}};
-  // The parameters of one network in the other: the generator's first, then the discriminator's.
+  // Copies the parameters into the whole network: the generator's first, then the discriminator's.
   std::vector<std::span<float>> from;
   generator.for_each([&](const named_parameter<float>& p) { from.push_back(p.numbers); });
   discriminator.for_each([&](const named_parameter<float>& p) { from.push_back(p.numbers); });
@@ -62,7 +62,7 @@ TEST_CASE("training_step: a generator before its discriminator learns as the two
     const auto fake = generator.forward(s.x);
     const std::vector<float> before = copy_of(generator.buffers());
     const double loss = discriminator.accumulate(fake, s.y);
-    CHECK(copy_of(generator.buffers()) == before); // a forward moves no statistics
+    CHECK(copy_of(generator.buffers()) == before); // forward() updates no statistics
     generator.step_from(s.x, discriminator.input_gradient());
     discriminator.drop_micro_batches();
     CHECK(loss == whole.step(s.x, s.y));
@@ -118,7 +118,7 @@ TEST_CASE("training_step: a generator learns from its discriminator as in PyTorc
 TEST_CASE("training_step: micro-batches of given gradients add up as those of a loss do") {
   training<with_input_gradient<Net>> by_loss{testing::momentum, {.seed = 3}};
   training<Net> given{testing::momentum, {.seed = 3}};
-  // The gradient of a loss by the network's output, as that of an identity's input.
+  // Computes the gradient of a loss by the network's output, as the input gradient of an identity.
   using Nothing = Sequential<Input<classes>, Flatten>;
   training<with_input_gradient<Nothing>> loss{testing::momentum, {.seed = 3}};
   for (std::uint32_t stream = 0; stream < 3; ++stream) {

@@ -90,7 +90,7 @@ TEST_CASE("trainer: what is clipped is the mean over the micro-batches") {
   REQUIRE(std::sqrt(squares) > 0.2);
   CHECK(t.gradient_norm() == doctest::Approx(std::sqrt(squares)).epsilon(1e-6));
   CHECK(std::sqrt(moved) == doctest::Approx(0.125).epsilon(1e-4));
-  CHECK(std::sqrt(shown) == doctest::Approx(0.125).epsilon(1e-4)); // as torch shows them
+  CHECK(std::sqrt(shown) == doctest::Approx(0.125).epsilon(1e-4)); // they are shown clipped, as in torch
 }
 
 TEST_CASE("trainer: an evaluation between micro-batches changes nothing") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // long to compile
-// One body with two heads, a class and a box, trained by step_by(): the same steps as those of a network that puts both heads
-// into one tensor, which the program takes apart by hand.
+// One body with two heads, a class and a box, trained by step_by(): makes the same steps as a network that puts both heads into
+// one tensor, which the program takes apart by hand.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -40,7 +40,7 @@ using testing::samples;
 
 namespace {
 
-constexpr std::size_t corners = 3; // of a box; with `classes` it fills no whole lines of memory
+constexpr std::size_t corners = 3; // of a box; with `classes` they fill no whole cache lines
 
 // (x, x), for every device.
 struct Twice {
@@ -71,7 +71,7 @@ struct Turn {
       copy(queue, call.rows * call.in(k).size(), call.input_gradients[k], call.output_gradients[1 - k]);
   }
 };
-// Both behind one another, as one tensor.
+// Both inputs, one after the other, as one tensor.
 struct Join {
   static constexpr reads backward_reads = reads::nothing;
   static constexpr std::size_t takes = 2;
@@ -91,17 +91,18 @@ struct Join {
   }
 };
 
-// The box ends with Tanh, whose backward reads the output, so that the gradient has other memory than the outputs.
+// The box ends with Tanh, whose backward reads the output, so the gradient has other memory than the outputs.
 using Body = Sequential<Linear<features, 8>, LayerNorm<8>, Tanh, Residual<Linear<8, 8>, ReLU>>;
 using Heads = Sequential<Body, Twice, Linear<8, classes>, Turn, Linear<8, corners>, Tanh>;
 using Joined = Sequential<Body, Twice, Linear<8, classes>, Turn, Linear<8, corners>, Tanh, Join>;
-// The last layer makes both, and backward reads neither.
+// The last layer makes the classes, and the box goes past it; no backward reads either.
 using Turned = Sequential<Heads, Turn, Linear<classes, classes>>;
 
 template <class Model, class T = float, class Device = cpu>
 using training = trainer<Model, MSELoss, SGD, batch<6>, T, Device>;
 
-// The cross-entropy of the classes and half the squares of the box's faults, as means over the samples.
+// The share of one sample in the mean loss over `rows` samples: the cross-entropy of the classes and half the squared errors of
+// the box. Writes the gradients, too.
 template <class T>
 double of_sample(const int label, const T* box, const T* logits, T* box_gradient, T* logit_gradient, std::size_t rows) {
   double sum = 0, loss = 0;
@@ -119,7 +120,7 @@ double of_sample(const int label, const T* box, const T* logits, T* box_gradient
   return loss / double(rows);
 }
 
-// Of all outputs. It writes the gradient of the first before it reads the second.
+// Judges by all outputs. It writes gradients of both before it has read all of them.
 template <class T>
 auto by_heads(const std::vector<int>& labels) {
   return [&labels](const std::array<tensor_view<const T>, 2>& outputs, const std::array<tensor_view<T>, 2>& gradients) {
@@ -137,7 +138,7 @@ auto by_heads(const std::vector<int>& labels) {
     return loss;
   };
 }
-// By hand, of one output.
+// Judges by one output, taken apart by hand.
 template <class T>
 auto by_hand(const std::vector<int>& labels) {
   return [&labels](tensor_view<const T> outputs, tensor_view<T> gradient) {
@@ -154,7 +155,7 @@ std::vector<double> copied(const owned_tensor<Number>& from) {
   return {from.begin(), from.end()};
 }
 
-// What a trainer shows of four steps.
+// The losses, outputs and weights of four steps.
 struct seen {
   std::vector<double> losses, outputs;
   std::vector<std::uint64_t> weights;
@@ -325,7 +326,7 @@ TEST_CASE("all_outputs: a model of the network, and the one without the body's w
   CHECK(copied(logits) == copied(expected[1]));
   CHECK(copied(logits) != copied(other.evaluate(s.x)[1]));
   std::vector<float> into(5 * corners);
-  CHECK(net.evaluate(s.x, into).sample_shape() == shape{corners}); // the first
+  CHECK(net.evaluate(s.x, into).sample_shape() == shape{corners}); // the first output
   CHECK(into == std::vector<float>(boxes.begin(), boxes.end()));
 }
 
@@ -343,7 +344,7 @@ TEST_CASE("all_outputs: a network of one output, and outputs of which one goes p
   CHECK(t.checksum() == other.checksum());
   CHECK(copied(t.evaluate(s.x)[0]) == copied(other.evaluate(s.x)));
 
-  using Past = all_of<Turned>; // the box is behind the classes, which the last layer takes
+  using Past = all_of<Turned>; // the box comes after the classes, which the last layer takes
   training<Past> past{testing::momentum, {.seed = 3}};
   training<all_of<checkpoint<recompute_all, Turned>>> again{testing::momentum, {.seed = 3}};
   const auto turned = [&](const auto& outputs, const auto& gradients) {

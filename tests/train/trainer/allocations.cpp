@@ -114,7 +114,7 @@ TEST_CASE("trainer: a step, a micro-batch and an evaluation allocate nothing") {
   const samples a(6, 1), b(4, 2);
   trainer<checkpoint<sqrt_n, Net>, CrossEntropyLoss, Adam, batch<6>> t{
       Adam{}, {.seed = 3, .threads = 2, .check_loss = true, .clip = {1}}};
-  t.step(a.x, a.y); // the very first one as well, but for the micro-batches' buffer
+  t.step(a.x, a.y); // the first step and the first micro-batch are not counted
   const std::size_t first = allocations;
   t.step(b.x, b.y);
   CHECK(allocations == first);
@@ -137,7 +137,7 @@ TEST_CASE("trainer: a step with a fused update allocates nothing, and its traine
   }
   CHECK(allocations == first);
 
-  // Parameters, momentum, state and the arena; and less than a kibibyte beside them.
+  // Parameters, momentum, arena and scratch, and less than a kibibyte more.
   using large = Sequential<Linear<testing::features, 300>, ReLU, Linear<300, 300>, ReLU, Linear<300, testing::classes>>;
   using fused_trainer = trainer<fused_update<large>, CrossEntropyLoss, SGD, batch<6>>;
   const std::size_t before = allocated_bytes;
@@ -211,7 +211,7 @@ TEST_CASE("model: it allocates parameters, buffers and the memory of an evaluati
   net.evaluate(std::span(s.x).first(testing::features), outputs);
   CHECK(allocations == first);
   net.evaluate(s.x);
-  CHECK(allocations == first + 1); // what it returns
+  CHECK(allocations == first + 1); // for the tensor that it returns
 }
 
 TEST_CASE("session: it allocates the memory of an evaluation, no weights, and an evaluation nothing") {
@@ -242,7 +242,7 @@ TEST_CASE("model: calls at the same time allocate nothing once there have been a
     std::array<float, 6 * testing::classes> outputs{};
     {
       const auto own = detail::weights_in(net).hold_context();
-      gate.arrive_and_wait(); // each has one
+      gate.arrive_and_wait(); // each thread has a context
     }
     gate.arrive_and_wait();
     const std::size_t before = allocations;
@@ -262,7 +262,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step") {
     std::barrier gate(ranks);
     std::atomic<std::size_t> found{0};
     threads{ranks}.run([&](threads::rank& within) {
-      any_rank rank(within); // whose pendings are made in their places
+      any_rank rank(within); // its pendings are made in place
       trainer<ddp<checkpoint<recompute_all, Net>, any_rank, bucket_bytes<1000>>, CrossEntropyLoss, SGD, batch<6>> t{
           rank, testing::momentum, {.seed = 3}};
       t.accumulate(a.x, a.y);
@@ -300,7 +300,7 @@ TEST_CASE("trainer: ranks allocate nothing in a step with a fused update") {
 
 #if __has_include(<nlohmann/json.hpp>)
 TEST_CASE("trainer: a state is taken whole where memory runs out, or not at all") {
-  // A weight that is turned in the file, buffers, and states of an optimizer.
+  // The network has a weight with another order in the file, buffers, and states of an optimizer.
   using Images =
       Sequential<Input<2, 5, 1>, Conv2d<1, 4, 2>, ReLU, Flatten, Linear<16, testing::classes>, BatchNorm1d<testing::classes>>;
   using training = trainer<Images, CrossEntropyLoss, Adam, batch<6>>;
@@ -320,7 +320,7 @@ TEST_CASE("trainer: a state is taken whole where memory runs out, or not at all"
     CHECK(loaded.checksum() == saved.checksum());
     CHECK(allocations - before > made + 300);
   }
-  // The last of them, behind which there is nothing but tensors to take.
+  // Each of the last allocations of a load fails once; after them, only tensors remain to be taken.
   std::size_t refused = 0, taken = 0, parted = 0;
   training other{Adam{}, {.seed = 4}};
   const std::uint64_t start = other.checksum();

@@ -41,7 +41,7 @@ apart::seen numbers_on(bool clips = false) {
   return out;
 }
 
-// Whatever the order in which its ops run.
+// Checks that the bits do not depend on the order in which the device's ops run.
 template <class Model, class T = float>
 void same_bits() {
   for (const bool clips : {false, true}) {
@@ -169,7 +169,7 @@ TEST_CASE("trainer, memory apart: device_bytes is what is allocated, and nothing
     type t{shared, SGD{.momentum = 0.9}};
     CHECK(shared.counted.bytes - first == device_bytes<type, 1>);
   }
-  // A second one on the same device, and a model beside it.
+  // Two trainers and a model on the same device.
   small<apart::device> a{shared, AdamW{}}, b{shared, AdamW{}, {.seed = 1}};
   model<Plain, batch<3>, float, apart::device> m{shared};
   const testing::samples<> s(3, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Mistakes that a trainer could make with memory that is apart, each made on purpose: the device of apart.hpp finds them. (A bucket
-// that is sent before its event, and an update before its sum, are in ddp/apart.cpp.)
+// Mistakes that a trainer could make with memory that is apart, each made on purpose. The device of apart.hpp finds them. (A
+// bucket that is sent before its event, and an update before its sum, are in ddp/apart.cpp.)
 //
 // long to compile
 #include <algorithm>
@@ -30,7 +30,7 @@ using Plain = Sequential<Linear<testing::features, 16>, ReLU, Linear<16, testing
 template <class Device>
 using small = trainer<Plain, CrossEntropyLoss, AdamW, batch<6>, float, Device>;
 
-// The parameters after some steps of which no loss is read. A device that forgets tells the trainer at once that all is done.
+// The parameters' checksum after steps whose losses are not read. A device that forgets reports all work as done at once.
 template <class Device>
 std::uint64_t checksum_after_steps([[maybe_unused]] bool forgets = false) {
   Device device{device_options{}};
@@ -73,13 +73,13 @@ TEST_CASE("trainer, memory apart, mutation: a destructor that does not wait for 
     }
     CHECK(apart::device::unfinished == before + (forgets ? 1 : 0));
   }
-  apart::device::unfinished = before; // other tests look at it too
+  apart::device::unfinished = before; // other tests check it too
 }
 
 TEST_CASE("trainer, memory apart, mutation: a loop of the host over parameters") {
   const pid_t child = ::fork();
   if (child == 0) {
-    std::signal(SIGSEGV, SIG_DFL); // doctest and the sanitizers would tell of it
+    std::signal(SIGSEGV, SIG_DFL); // doctest and the sanitizers would report it
     apart::memory parameters(256);
     const volatile float first = *reinterpret_cast<const float*>(parameters.data());
     std::_Exit(first == 0 ? 0 : 1);
@@ -99,12 +99,12 @@ TEST_CASE("trainer, memory apart, mutation: an upload from the loader's buffer, 
   std::fill(loaded.begin(), loaded.end(), 2.0F); // the next batch
   download(device.compute(), 16, back.data(), static_cast<const float*>(numbers));
   device.compute().finish();
-  CHECK(back[0] == 2); // not what was to be sent
+  CHECK(back[0] == 2); // not 1, which should have been sent
 }
 
 namespace {
 
-// An optimizer that keeps by address what changes from step to step.
+// An optimizer that keeps the address of a number that changes from step to step.
 struct by_address : SGD {
   template <class Queue, class T>
   void update(Queue& queue, const update_call<T>& call) const {

@@ -50,7 +50,7 @@ TEST_CASE("trainer: a dense block has PyTorch's output, gradients and running st
     std::copy(from.begin(), from.end(), p.numbers.begin());
   });
   REQUIRE(count == 18);
-  // Targets for which the derivative of the loss is the one that PyTorch was given.
+  // Targets for which the loss has the output gradient that PyTorch was given.
   const auto input = values("input"), output = values("output"), gradient = values("output_gradient");
   std::vector<double> targets(output.size());
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = output[i] - gradient[i] * static_cast<double>(output.size()) / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A whole DenseNet-BC in training, under a policy that makes bottlenecks and blocks again.
+// A whole DenseNet-BC in training: all stored, and under a policy that recomputes bottlenecks and blocks.
 //
 // long to compile
 #include <cairn/layer/adaptive_avg_pool2d.hpp>

@@ -16,7 +16,7 @@ using recording::forgets;
 
 namespace {
 
-// A layer of one's own for every device: y = x^2 / 2.
+// A user's own layer for every device: y = x^2 / 2.
 struct HalfSquare {
   struct value {
     CAIRN_HOST_DEVICE auto operator()(auto x) const { return x * x / 2; }
@@ -44,7 +44,7 @@ template <class Model, forgets Forgets, class... Options>
 using recorded =
     trainer<ddp<Model, recording::communicator<Forgets>, Options...>, CrossEntropyLoss, SGD, batch<6>, float, recording::device>;
 
-// Writes down what a trainer discards.
+// Records what a trainer discards.
 template <class Trainer>
 recording::log& record_discards(Trainer& t) {
   recording::log& log = t.device().log();
@@ -56,7 +56,7 @@ recording::log& record_discards(Trainer& t) {
   return log;
 }
 
-// Two steps, the second of two micro-batches, and an evaluation between them.
+// The fault in two steps, the second of two micro-batches, and an evaluation between them.
 template <class Trainer>
 std::string fault_of_training(bool clips = false) {
   typename Trainer::communicator_type comm;
@@ -74,7 +74,7 @@ std::string fault_of_training(bool clips = false) {
   return recording::fault_of(log, t.arena());
 }
 
-// Three steps with a fused update, and an evaluation between them. On one rank there is nobody to sum with.
+// The fault in three steps with a fused update, and an evaluation between them. One rank alone has no communicator.
 template <class Trainer>
 std::string fault_of_fused_training() {
   typename Trainer::communicator_type comm;

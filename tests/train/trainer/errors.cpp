@@ -23,7 +23,7 @@ namespace {
 
 using net_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
 
-// Asks for a buffer more than there can be.
+// Asks for one state more than an optimizer can have.
 struct greedy {
   double learning_rate = 0.1;
   std::size_t states() const { return most_optimizer_states + 1; }
@@ -64,11 +64,11 @@ TEST_CASE("trainer: numbers that make no sense are refused at the start, and whe
   CHECK(has(starting({.momentum = -1}), "SGD: expected a momentum of 0 or more, found -1"));
   CHECK(has(starting({.weight_decay = none}), "SGD: expected a weight_decay of 0 or more"));
   CHECK(has(starting({.nesterov = true}), "a momentum above 0 and no dampening with nesterov, found a momentum of 0"));
-  CHECK(starting({}, {.threads = 0}) == ""); // its share
+  CHECK(starting({}, {.threads = 0}) == ""); // its share of the cores
   CHECK(has(starting({}, {.threads = static_cast<std::size_t>(-1)}), "or 1 to 1024, found -1"));
   CHECK(has(starting({}, {.clip = {-1}}), "clip.max_norm of 0, which clips nothing, or more, found -1"));
   CHECK(has(starting({}, {.clip = {none}}), "clip.max_norm"));
-  CHECK(starting({}, {.clip = {std::numeric_limits<double>::infinity()}}) == ""); // measures the norm
+  CHECK(starting({}, {.clip = {std::numeric_limits<double>::infinity()}}) == ""); // only measures the norm
   using adam_trainer = trainer<Net, CrossEntropyLoss, Adam, batch<6>>;
   CHECK(has(text_of([] { adam_trainer{Adam{.betas = {0.9, 1}}}; }), "betas of 0 or more and below 1, found 1"));
   CHECK(has(text_of([&] { adam_trainer{Adam{.eps = none}}; }), "an eps of 0 or more"));
@@ -107,11 +107,11 @@ TEST_CASE("trainer: another optimizer brings its rate, and beside a schedule it 
   other.step(s.x, s.y);
   CHECK(t.checksum() == other.checksum());
 
-  t.learning_rate(0.25); // and the same rate in the optimizer changes nothing
+  t.learning_rate(0.25); // an optimizer with the same rate as the last one does not change it
   t.optimizer(SGD{.learning_rate = 0.5, .momentum = 0.5});
   CHECK(t.learning_rate() == 0.25);
 
-  // A run that is taken up has the rate.
+  // A restored run has the rate of the new optimizer.
   net_trainer later{with_rate(0.1), {.seed = 3}};
   t.optimizer(with_rate(0.125));
   later.restore(t.state());

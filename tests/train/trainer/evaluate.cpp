@@ -31,7 +31,7 @@ TEST_CASE("trainer: evaluation needs the memory of two activations") {
   static_assert(blueprint_of<checkpoint<recompute_all, Mlp>, 6>::evaluated::memory.arena == 2 * wide);
   using mlp_trainer = trainer<Mlp, MSELoss, SGD, batch<6>>;
   mlp_trainer t{SGD{}, {.seed = 1}};
-  // Whatever lies above the two is not touched.
+  // The arena above these two is not touched.
   for (std::byte& b : t.arena()) b = std::byte{0xA5};
   t.evaluate(std::vector<float>(6 * 16, 1.0F));
   for (std::size_t i = 2 * wide; i < t.arena().size(); ++i) REQUIRE(t.arena()[i] == std::byte{0xA5});

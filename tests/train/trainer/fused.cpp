@@ -26,7 +26,7 @@ using testing::samples;
 
 namespace {
 
-// Odd widths, so that there is padding behind every tensor.
+// Odd widths, so that there is padding after every tensor.
 using Odd = Sequential<
     Linear<testing::features, 17>, ReLU, Repeat<2, Residual<LayerNorm<17>, Linear<17, 19>, ReLU, Linear<19, 17>>>,
     Dropout<percent<20>>,
@@ -38,7 +38,7 @@ bool same_bits(std::span<A> a, std::span<B> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
-// Some steps with a fused update and without, of batches that are full and not, at two learning rates. Every place that is
+// Compares steps with and without a fused update, of full and partial batches, at two learning rates. Every place that is
 // discarded or used up is filled with NaNs.
 template <class Model, class T = float, class Optimizer>
 void check(const Optimizer& optimizer) {
@@ -138,7 +138,7 @@ TEST_CASE("trainer: a fused update happens right after the backward that complet
   fused_trainer t{testing::momentum, {.seed = 3}};
   const samples s(6, 1);
   t.step(s.x, s.y);
-  // Every update is of a layer of its own; between two of them is the backward of the next layer.
+  // Each update belongs to one layer; between two updates is the backward of the next layer.
   const std::byte* const first = reinterpret_cast<const std::byte*>(t.parameters().data());
   const std::byte* const arena = t.arena().data();
   std::size_t updates = 0, since = 1, end = 0;
@@ -158,7 +158,7 @@ TEST_CASE("trainer: a fused update happens right after the backward that complet
   }
   CHECK(updates == fused_trainer::buckets.size());
   CHECK(end == fused_trainer::plan::parameter_block * sizeof(float));
-  // Behind the last update there is nothing but what the program is told.
+  // After the last update, only the results for the program follow.
   const std::vector<recording::entry>& all = t.device().log().entries;
   REQUIRE(since == 2);
   CHECK(all[all.size() - 2].name == "download");

@@ -68,7 +68,7 @@ TEST_CASE("trainer: two ranks of images are two micro-batches, bit for bit, and 
   const auto ran = testing::run_images_on_two_ranks<pixels, checkpoint<sqrt_n, Net>, Net>();
   CHECK(ran.parameters[0] == ran.parameters[1]);
   CHECK(ran.parameters[0] == ran.alone);
-  CHECK(ran.buffers[0] != ran.buffers[1]); // each rank moves its own, from its own rows
+  CHECK(ran.buffers[0] != ran.buffers[1]); // each rank updates its own, from its own rows
 }
 
 TEST_CASE("trainer of bfloat16: a network of images has the same bits under every policy, and float's loss") {

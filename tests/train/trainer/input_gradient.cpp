@@ -35,13 +35,13 @@ namespace {
 template <class Model, class T = float>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<6>, T>;
 
-// As it stands in a network: activations, tensors in place, a block first.
+// A network as in practice: it begins with a block, and has activations and in-place layers.
 using Deep =
     Sequential<Residual<LayerNorm<features>, Linear<features, features>, ReLU, Dropout<percent<20>>>, Linear<features, 9>, ReLU,
                checkpoint<sqrt_n, Repeat<3, Residual<Linear<9, 9>, ReLU>>>, Linear<9, classes>>;
 
-// Steps with and without the input's gradient have the same bits, and so has that gradient under every policy, with and
-// without a fused update, alone and on ranks.
+// The input gradients of three steps, which must have the same bits as steps without input gradient. The tests compare the
+// gradients under every policy, with and without a fused update.
 template <class Model>
 std::vector<float> gradients_of() {
   training<typename detail::without_ways<Model>::type> plain{testing::momentum, {.seed = 3}};
@@ -55,13 +55,13 @@ std::vector<float> gradients_of() {
     const auto gradient = shown.input_gradient();
     CHECK(gradient.rows() == s.y.size());
     CHECK(gradient.sample_shape() == shape{features});
-    shown.evaluate_loss(s.x, s.y); // it stays
+    shown.evaluate_loss(s.x, s.y); // the gradient stays
     all.insert(all.end(), gradient.begin(), gradient.end());
   }
   return all;
 }
 
-// A product with the identity in front of a network: its bias gradient, of one sample, is the network's input gradient.
+// The bias gradient of an identity Linear before the network: for one sample, it is the network's input gradient.
 template <class... Layers>
 std::vector<float> by_identity(const samples<float>& s, std::uint64_t seed) {
   training<Sequential<Layers...>> net{testing::momentum, {.seed = seed}};

@@ -51,7 +51,7 @@ using Mlp =
                Residual<LayerNorm<24>, Linear<24, inside>, GELU, Linear<inside, 24>>, Dropout<percent<20>>, Linear<24, 4>>;
 constexpr AdamW adamw{.learning_rate = 0.01};
 
-// What a job of six steps makes: a loss of each, and the parameters' bits.
+// The results of a job: the loss of each step, and the parameters.
 struct trace {
   std::vector<double> losses;
   std::vector<float> parameters;
@@ -115,7 +115,7 @@ TEST_CASE("trainer of bfloat16: two ranks are two micro-batches, bit for bit") {
   CHECK(of_ranks[0] == std::vector<float>(alone.parameters().begin(), alone.parameters().end()));
 }
 
-// Every activation here has a multiple of 64 bytes in both types, so no byte is padding: then the half is exact.
+// Every activation here has a multiple of 64 bytes in both types, so there is no padding, and the ratio is exactly one half.
 using Even = Sequential<Linear<64, 32>, ReLU, Residual<Linear<32, 32>, GELU, Linear<32, 32>>, Dropout<>, Linear<32, 32>>;
 template <class Model>
 inline constexpr bool is_half = 2 * peak_activation_bytes<Model, 16, bfloat16> == peak_activation_bytes<Model, 16, float>;
@@ -155,7 +155,7 @@ TEST_CASE("trainer of bfloat16: what the program sees is float, and the layers w
     CHECK(std::fabs(loss - wide.evaluate_loss(s.x, s.y)) < 0.02);
   });
 
-  // The program writes to parameters, and the next pass works with what it wrote.
+  // The program writes to parameters, and the next pass uses what it wrote.
   for (float& p : t.parameters()) p = 0;
   CHECK(testing::copy_of(t.evaluate(s.x)) == std::vector<float>(into.size()));
   CHECK(t.step(s.x, s.y) == doctest::Approx(std::log(4.0)));
@@ -187,8 +187,8 @@ TEST_CASE("trainer of bfloat16: a gradient that the program gives is float, and 
   CHECK(static_cast<float>(bfloat16(of_inputs[0])) == of_inputs[0]);
 }
 
-// Buffers stay float and lie beside frozen parameters, which layers read as bfloat16; tokens go in as they are; a tied
-// parameter is in memory once and its gradients are added in float.
+// Buffers stay float; they lie beside frozen parameters, which layers read as bfloat16. Tokens are passed as they are. A tied
+// parameter is in memory once, and its gradients are added in float.
 TEST_CASE("trainer of bfloat16: buffers, frozen and tied parameters, and tokens") {
   using Words = Embedding<12, 16>;
   using Net = Sequential<Inputs<integers<2>>, Words, frozen<Sequential<Linear<16, 16>, BatchNorm1d<16>>>, GELU,
@@ -214,7 +214,7 @@ TEST_CASE("trainer of bfloat16: buffers, frozen and tied parameters, and tokens"
     CHECK(own.buffer("1.1.running_mean")[i] == doctest::Approx(wide.buffer("1.1.running_mean")[i]).epsilon(0.1));
     CHECK(own.parameter("1.0.weight")[i] == wide.parameter("1.0.weight")[i]); // not learnt, and not rounded
   }
-  // Of a frozen parameter too layers read what the program wrote.
+  // Layers read what the program wrote to a frozen parameter, too.
   for (float& w : own.parameter("1.1.weight")) w = 0;
   for (float& b : own.parameter("1.1.bias")) b = 0;
   const auto output = own.evaluate(tokens);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network of bfloat16 on a device whose memory the host cannot read: its copies are made there, by ops, and have the bits that
-// they have on a cpu.
+// A network of bfloat16 on a device whose memory the host cannot read: ops make its 16-bit copies there, with the same bits as
+// on a cpu.
 //
 // long to compile
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // long to compile
-// The blocks of a ResNet in training: one adds its input, one a projection of it.
+// The blocks of a ResNet in training: one adds its input, the other a projection of its input.
 #include <cmath>
 #include <cstddef>
 #include <vector>

@@ -29,7 +29,7 @@ using Block = Residual<LayerNorm<8>, Linear<8, 10>, GELU, Linear<10, 8>, testing
 using Net = Sequential<Inputs<dims<6>, constant<8>, constant<8>>, Linear<6, 8>, testing::Positioned<1>, Repeat<2, Block>,
                        testing::Split, Linear<8, 8>, Tanh, testing::GatedPair, Linear<8, 3>>;
 
-// How far the output, the loss and every gradient are from PyTorch's, at most.
+// The largest difference of the output, the loss and the gradients from PyTorch's.
 template <class Model, class T>
 double distance() {
   trainer<Model, MSELoss, SGD, batch<4>, T> t{SGD{.learning_rate = 0}, {.seed = 1}};

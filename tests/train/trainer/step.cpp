@@ -31,7 +31,7 @@ namespace {
 template <class Model, std::size_t Batch = 6, class T = float>
 using trainer_of = trainer<Model, CrossEntropyLoss, SGD, batch<Batch>, T>;
 
-// What three steps leave behind: the second of them is not full, the third has two micro-batches.
+// The results of three steps: the second has a partial batch, the third two micro-batches.
 struct trace {
   std::vector<double> losses;
   std::vector<float> gradients, state;
@@ -151,7 +151,7 @@ TEST_CASE("trainer: threads inside a rank change no bit") {
   const std::uint64_t one = run(1);
   CHECK(run(2) == one);
   CHECK(run(3) == one);
-  CHECK(run(0) == one); // one for each core
+  CHECK(run(0) == one); // one thread for each core
 }
 
 TEST_CASE("trainer: a Flatten at the front takes no memory and changes no bit") {

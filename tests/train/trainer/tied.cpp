@@ -54,7 +54,7 @@ struct samples {
   }
 };
 
-// Every parameter of one network into another, in order; the last weight of the untied one is the table.
+// Copies every parameter of the tied network to the untied one, by name; the table is also the weight of the untied last layer.
 template <class From, class To>
 void take(From& tied, To& apart) {
   tied.for_each([&](const named_parameter<float>& q) {

@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::size_t words = 5, vocabulary = 11, classes = 4;
 
-// Tokens in, and statistics of a batch in every block: a block normalizes first, or last.
+// Takes tokens, and has batch statistics in every block: a block normalizes first, or last.
 using First = Residual<BatchNorm1d<8>, ReLU, Linear<8, 8>>;
 using Last = Residual<Linear<8, 8>, BatchNorm1d<8>, ReLU>;
 template <class Blocks>
@@ -60,7 +60,7 @@ struct samples {
   }
 };
 
-// What training leaves, and what the model gives then.
+// The results of training, and the outputs of the trained network.
 struct trace {
   std::vector<double> losses;
   std::vector<float> buffers, evaluated;
@@ -89,7 +89,7 @@ trace learn(std::size_t threads = 1) {
   return out;
 }
 
-// Rank r of n, or micro-batch r of n on one rank.
+// The samples of a rank, or of the micro-batch of that number on one rank.
 samples of_rank(int rank) { return samples(rank == 1 ? 4 : 6, static_cast<std::uint32_t>(50 + rank)); }
 
 trace alone(int micro_batches) {
