@@ -6,12 +6,15 @@
 #include <cairn/cairn_cuda.cuh>
 #include <doctest/doctest.h>
 
+#include "../ops/every_op.hpp"
 #include "network.hpp"
 
 namespace cuda_trainer_tests {
 
 using namespace cairn;
 using testing::Net, testing::trained;
+
+static_assert(testing::has_every_op<cuda::queue, float> && testing::has_every_op<cuda::queue, double>);
 
 TEST_CASE("cuda: five steps of a network agree with those on a cpu") {
   const auto there = trained<Net, cuda>(), here = trained<Net, cpu>();
