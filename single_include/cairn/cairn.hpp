@@ -15740,8 +15740,8 @@ namespace cairn {
 //   output_gradient_i = derivative(y_i, t_i) / count           not computed when it is null; may lie on the output
 //
 // Both functions are as elementwise() takes them, with two arguments: the output y, as a float if T has 16 bits, and its target;
-// derivative is that by y. A term that returns double for floats is added up as it is. All arrays have `count` elements; with
-// none the loss is 0.
+// derivative is that by y. A cpu adds up a term that returns double for floats as it is; a GPU rounds it to T and adds up
+// chains of terms in T, and the chains in double. All arrays have `count` elements; with none the loss is 0.
 template <class T, class Term, class Derivative>
 void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const accumulated<T>* targets, const Term& term, const Derivative& derivative) = delete;
@@ -17380,7 +17380,7 @@ namespace cairn {
 
 namespace detail {
 
-// A placeholder for the queue of any device, where the concepts below have to name one.
+// The queue that the concepts below name: it represents the queue of any device, and no op runs on it.
 struct queue_of_any_device {
   static constexpr bool shares_memory = true;
 };
@@ -19409,7 +19409,7 @@ private:
     static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
       made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
     }
-    // Broadcasts need a queue, and there is none here: an empty placeholder for a queue of the host serves.
+    // The broadcast of host memory puts nothing on its queue, so an empty one is passed.
     static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
       detail::queue_of_any_device host;
       static_assert(

@@ -13,7 +13,7 @@ namespace cairn {
 
 namespace detail {
 
-// A placeholder for the queue of any device, where the concepts below have to name one.
+// The queue that the concepts below name: it represents the queue of any device, and no op runs on it.
 struct queue_of_any_device {
   static constexpr bool shares_memory = true;
 };

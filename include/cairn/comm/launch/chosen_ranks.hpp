@@ -180,7 +180,7 @@ private:
     static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
       made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
     }
-    // Broadcasts need a queue, and there is none here: an empty placeholder for a queue of the host serves.
+    // The broadcast of host memory puts nothing on its queue, so an empty one is passed.
     static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
       detail::queue_of_any_device host;
       static_assert(
