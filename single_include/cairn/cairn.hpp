@@ -1920,11 +1920,11 @@ private:
 
 namespace cairn::detail {
 
-enum class importance : unsigned char { life, peak };
+enum class importance : unsigned char { life, peak, size };
 
 // Places buffers in an order of importance, each at the lowest place that is free for as long as it lives. The longest lives
-// come first, or those buffers that are alive when memory is fullest. Then it improves the order: while the extent is above the
-// bound, the highest buffer becomes the most important. Quadratic.
+// come first, or those buffers that are alive when memory is fullest, or the largest. Then it improves the order: while the
+// extent is above the bound, the highest buffer becomes the most important. Quadratic.
 template <std::size_t Capacity>
 class one_by_one {
 public:
@@ -1956,15 +1956,17 @@ private:
   }
 
   constexpr void order(importance by) {
-    plain_array<std::size_t, plus(Capacity, 1)> peak(count_ + 1);
-    if (by == importance::peak) find_peaks(peak.items);
+    plain_array<std::size_t, plus(Capacity, 1)> first(count_ + 1); // the larger, the more important
+    if (by == importance::peak) find_peaks(first.items);
+    if (by == importance::size)
+      for (std::size_t i = 0; i < count_; ++i) first.items[i] = buffers_[i].bytes;
     for (std::size_t i = 0; i < count_; ++i) {
       const std::size_t life = buffers_[i].death - buffers_[i].birth;
       std::size_t k = i;
       for (; k > 0; --k) {
         const buffer& other = buffers_[order_.items[k - 1]];
-        const std::size_t theirs = peak.items[order_.items[k - 1]];
-        if (theirs > peak.items[i] || (theirs == peak.items[i] && other.death - other.birth >= life)) break;
+        const std::size_t theirs = first.items[order_.items[k - 1]];
+        if (theirs > first.items[i] || (theirs == first.items[i] && other.death - other.birth >= life)) break;
         order_.items[k] = order_.items[k - 1];
       }
       order_.items[k] = i;
@@ -2267,8 +2269,13 @@ private:
 
 namespace cairn::detail {
 
-// The ways to arrange, in the order in which they are tried.
-enum class attempt : unsigned char { slots, stack, life, peak };
+// The ways to arrange, in the order in which they are tried: the linear ones, one pass in each order of importance, then several
+// rounds that improve an order.
+enum class attempt : unsigned char { slots, stack, life, peak, size, life_rounds, peak_rounds };
+inline constexpr attempt last_attempt = attempt::peak_rounds;
+constexpr attempt next(attempt how) { return static_cast<attempt>(static_cast<unsigned char>(how) + 1); }
+// One pass looks at pairs of buffers. With more buffers it would come near a compiler's limits.
+inline constexpr std::size_t most_in_one_pass = 512;
 
 // The rounds that a quadratic attempt may take, at most 200: about `effort` looks at a buffer in all.
 constexpr std::size_t rounds_for(std::size_t count, std::size_t effort) {
@@ -2282,9 +2289,12 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
                                  std::size_t effort) {
   if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
-  const std::size_t rounds = rounds_for(count, effort);
-  if (rounds == 0) return no_fence;
-  const auto by = how == attempt::life ? importance::life : importance::peak;
+  const bool improves = how >= attempt::life_rounds;
+  const std::size_t rounds = improves ? rounds_for(count, effort) : 0;
+  if (improves ? rounds == 0 : count > most_in_one_pass) return no_fence;
+  const auto by = how == attempt::size                                  ? importance::size
+                  : how == attempt::life || how == attempt::life_rounds ? importance::life
+                                                                        : importance::peak;
   return one_by_one<Capacity>(buffers, count, fence, by).place(bound, rounds);
 }
 
@@ -2294,14 +2304,14 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
 //
 // Packing is NP-hard in general. For buffers of one size it is not, and the first attempt is for these. The lifetimes of a
 // training step are nearly nested: for these the second attempt, which is linear too, is nearly always tight. The others are
-// tried only if it is not, and if there are few enough buffers for the compilers' default limits.
+// tried only if it is not, and if there are few enough buffers for the compilers' default limits: one pass by life, by peak or by
+// size is tight for nearly all of the rest.
 template <std::size_t Capacity>
 constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std::size_t fence = no_fence,
                               std::size_t effort = 50'000) {
   plain_array<std::size_t, plus(Capacity, 1)> offsets(buffers.size() + 1);
   std::size_t best = no_fence;
-  for (const auto how : {attempt::slots, attempt::stack, attempt::life, attempt::peak}) {
-    if (best <= bound) break;
+  for (auto how = attempt::slots; how <= last_attempt && best > bound; how = next(how)) {
     const std::size_t now = arrange_by<Capacity>(how, buffers.data(), buffers.size(), bound, fence, effort);
     if (now >= best) continue;
     best = now;
@@ -3500,11 +3510,10 @@ inline constexpr auto arranged = [] {
 template <class Plan, part Which, attempt How = attempt::slots>
 constexpr const auto& best_arranged() {
   constexpr const auto& one = arranged<Plan, Which, How>;
-  if constexpr (How == attempt::peak || one.extent <= goal<Plan, Which>()) {
+  if constexpr (How == last_attempt || one.extent <= goal<Plan, Which>()) {
     return one;
   } else {
-    constexpr auto next = static_cast<attempt>(static_cast<unsigned char>(How) + 1);
-    constexpr const auto& other = best_arranged<Plan, Which, next>();
+    constexpr const auto& other = best_arranged<Plan, Which, next(How)>();
     if constexpr (other.extent < one.extent) return other;
     else return one;
   }
@@ -5082,7 +5091,7 @@ constexpr need write_route(const divisions<Stages>& ways, const Find& find, std:
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-constexpr std::size_t units_for(std::size_t stages) { return stages <= 20 ? stages + 1 : 12; }
+constexpr std::size_t units_for(std::size_t stages) { return stages <= 48 ? stages + 1 : 12; }
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 // For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
@@ -5319,7 +5328,7 @@ struct solved_in_the_compiler {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 48
 // stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
 // the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
 // schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
@@ -9150,6 +9159,15 @@ void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* me
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept adam_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, const adam_coefficients<T>& c) { adam(queue, n, y, y, y, x, c); };
+
+} // namespace cairn::detail
+
 // cairn/ops/elementwise/elementwise.hpp
 
 namespace cairn {
@@ -9723,6 +9741,17 @@ void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept avg_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const window& over) {
+  avg_pool2d_forward(queue, over, mean_of::window, n, n, y, x);
+  avg_pool2d_backward(queue, over, mean_of::window, n, n, y, x);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/elementwise/run_tile.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10140,6 +10169,25 @@ void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, 
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept batch_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks) {
+      batch_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
+      batch_norm_update(queue, n, n, 0.1, sum, sum, sums);
+      batch_norm_evaluate(queue, n, n, 1e-5, y, x, sums, sums, x, x);
+      batch_norm_backward(queue, n, n, 1e-5, y, sum, sum, x, x, sums, x);
+      batch_norm_sums(queue, n, n, of_ranks, x);
+      batch_norm_statistics(queue, n, sum, of_ranks);
+      batch_norm_update(queue, n, 0.1, sum, sum, sums, of_ranks);
+      batch_norm_gradient_sums(queue, n, n, 1e-5, of_ranks, sum, sum, x, x, sums);
+      batch_norm_input_gradient(queue, n, n, 1e-5, y, x, x, sums, x, of_ranks);
+    };
+
+} // namespace cairn::detail
+
 // cairn/ops/elementwise/row_sums.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10532,6 +10580,17 @@ void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_grad
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept bce_with_logits_runs_on =
+    requires(Queue& queue, double* loss, std::size_t n, T* y, const T* x, const accumulated<T>* targets) {
+      bce_with_logits(queue, loss, y, n, x, targets, targets, n);
+    };
+
+} // namespace cairn::detail
+
 // cairn/ops/bce_with_logits/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10659,6 +10718,19 @@ struct channel_norm {
 };
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept channel_statistics_runs_on =
+    requires(Queue& queue, std::size_t n, matrix<T> y, matrix<const T> x, accumulated<T>* sum, const accumulated<T>* sums) {
+      channel_statistics(queue, x, sum);
+      channel_statistics_backward(queue, y, x, x, sums, sums);
+      channel_statistics_update(queue, n, n, 0.1, sum, sum, sums);
+    };
+
+} // namespace cairn::detail
 
 // cairn/ops/channel_statistics/columns.hpp
 
@@ -11111,6 +11183,18 @@ void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<cons
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept matmul_runs_on =
+    requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
+      matmul(queue, y, x, x, transpose::second, then);
+      matmul(queue, sum, x, x, transpose::first, then);
+    };
+
+} // namespace cairn::detail
+
 // cairn/ops/conv2d/conv2d.hpp
 
 namespace cairn {
@@ -11171,6 +11255,19 @@ void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& ho
                             const std::type_identity_t<T>* input) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, matrix<T> to,
+                                  matrix<const T> from, const convolution& how, const epilogue<T>& then) {
+  conv2d_forward(queue, how, n, to, x, x, then);
+  conv2d_input_gradient(queue, how, n, y, from, x, then);
+  conv2d_weight_gradient(queue, how, n, sum, sum, from, x);
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/conv2d/reference.hpp
 
@@ -14765,6 +14862,15 @@ void dropout(detail::queue_without_this_op, std::size_t count, T* result, const 
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
+                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
+
+} // namespace cairn::detail
+
 // cairn/ops/dropout/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -14919,6 +15025,18 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
 } // namespace detail
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept embedding_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const std::int32_t* indices) {
+      embedding_forward(queue, n, n, n, y, x, indices);
+      embedding_backward(queue, n, n, n, sum, x, indices);
+    };
+
+} // namespace cairn::detail
 
 // cairn/ops/embedding/cpu.hpp
 
@@ -15075,6 +15193,17 @@ void group_norm_backward(detail::queue_without_this_op, const channel_groups& of
                          const accumulated<T>* statistics, const T* weight) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept group_norm_runs_on = requires(Queue& queue, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+  group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
+  group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/group_norm/cpu.hpp
 
@@ -15352,6 +15481,18 @@ void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::s
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept layer_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+      layer_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
+      layer_norm_backward(queue, n, n, y, sum, sum, x, x, sums, x);
+    };
+
+} // namespace cairn::detail
+
 // cairn/ops/layer_norm/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -15552,6 +15693,17 @@ void max_pool2d_backward(detail::queue_without_this_op, const window& over, std:
                          T* input_gradient, const T* output_gradient, const T* input) = delete;
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept max_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const window& over) {
+  max_pool2d_forward(queue, over, n, n, y, x);
+  max_pool2d_backward(queue, over, n, n, y, x, x);
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/max_pool2d/cpu.hpp
 
@@ -15879,6 +16031,18 @@ void normalized_conv2d_backward(detail::queue_without_this_op, const convolution
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                             accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
+  normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, y, sum);
+  normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, y, sum);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/normalized_conv2d/reference.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -16167,6 +16331,18 @@ void normalized_product_backward(detail::queue_without_this_op, const normalized
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                              accumulated<T>* sum, const accumulated<T>* sums, const channel_norm<T>& norm) {
+  normalized_product_forward(queue, to, sum, from, norm, x, normalized_product_memory<T>{});
+  normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, y);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/normalized_product/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -16429,6 +16605,15 @@ void sgd(detail::queue_without_this_op, std::size_t count, T* parameters, T* vel
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept sgd_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, const sgd_coefficients<T>& c) { sgd(queue, n, y, y, x, c); };
+
+} // namespace cairn::detail
+
 // cairn/ops/sgd/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -16496,6 +16681,17 @@ void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_g
 
 } // namespace cairn
 
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept soft_cross_entropy_runs_on =
+    requires(Queue& queue, double* loss, T* y, matrix<const T> x, const accumulated<T>* targets) {
+      soft_cross_entropy(queue, loss, y, x, targets, targets, 0.0);
+    };
+
+} // namespace cairn::detail
+
 // cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp
 
 namespace cairn {
@@ -16548,6 +16744,18 @@ void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
 } // namespace detail
 
 } // namespace cairn
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T, class Target>
+concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets,
+                                                 const cross_entropy_options<T>& options) {
+  softmax_cross_entropy(queue, loss, y, x, targets);
+  softmax_cross_entropy(queue, loss, y, x, targets, options);
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/softmax_cross_entropy/cpu.hpp
 
@@ -17223,12 +17431,13 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std:
 
 namespace cairn {
 
-// The ops that a device must provide to run every layer, loss and optimizer of Cairn, and those of users that are made of its
-// ops, on elements of type T: an overload of each op whose first parameter is the device's queue. The declaration of an op, in
-// ops/OP/OP.hpp, says what it computes.
+// The ops that a device must provide to run any network, on elements of type T: an overload of each whose first parameter is the
+// device's queue. The declaration of an op, in ops/OP/OP.hpp, says what it computes. The other ops are those of single layers,
+// losses and optimizers, which ask for them in the `requires` of their calls: so a device need not have the ops of layers that
+// its networks do not contain, and is not broken by a layer that is added.
 //
-// A device's tests assert ops_for<its queue, float>; the compiler then names the call that is missing. A trainer reports which of
-// the four groups below (ops that move or convert elements, for layers, for losses, for updates) is not complete.
+// A device's tests assert ops_for<its queue, float>, and detail::OP_runs_on<its queue, float> for the others that it has; the
+// compiler then names the call that is missing.
 //
 // An op need not be a template, and its bits need not be those of another device.
 namespace detail {
@@ -17252,58 +17461,15 @@ struct sum_of_two {
 };
 
 template <class Queue, class T>
-concept computes_layers =
-    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from, const epilogue<T>& then,
-             const random_key& key, const dropout_rate& rate, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks,
-             const std::int32_t* indices, const convolution& how) {
-      matmul(queue, to, from, from, transpose::second, then);
-      elementwise(queue, count, sum_of_two{}, y, x, x);
-      matmul(queue, matrix(sum, count, count), from, from, transpose::first, then);
-      dropout(queue, count, y, x, key, rate);
-      layer_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-      layer_norm_backward(queue, count, count, y, sum, sum, x, x, sums, x);
-      batch_norm_forward(queue, count, count, 1e-5, y, sum, x, x, x);
-      batch_norm_update(queue, count, count, 0.1, sum, sum, sums);
-      batch_norm_evaluate(queue, count, count, 1e-5, y, x, sums, sums, x, x);
-      batch_norm_backward(queue, count, count, 1e-5, y, sum, sum, x, x, sums, x);
-      batch_norm_sums(queue, count, count, of_ranks, x);
-      batch_norm_statistics(queue, count, sum, of_ranks);
-      batch_norm_update(queue, count, 0.1, sum, sum, sums, of_ranks);
-      batch_norm_gradient_sums(queue, count, count, 1e-5, of_ranks, sum, sum, x, x, sums);
-      batch_norm_input_gradient(queue, count, count, 1e-5, y, x, x, sums, x, of_ranks);
-      group_norm_forward(queue, channel_groups{}, 1e-5, y, sum, x, x, x);
-      group_norm_backward(queue, channel_groups{}, y, sum, sum, x, x, sums, x);
-      embedding_forward(queue, count, count, count, y, x, indices);
-      embedding_backward(queue, count, count, count, sum, x, indices);
-      conv2d_forward(queue, how, count, to, x, x, then);
-      conv2d_input_gradient(queue, how, count, y, from, x, then);
-      conv2d_weight_gradient(queue, how, count, sum, sum, from, x);
-      max_pool2d_forward(queue, how.over, count, count, y, x);
-      max_pool2d_backward(queue, how.over, count, count, y, x, x);
-      avg_pool2d_forward(queue, how.over, mean_of::window, count, count, y, x);
-      avg_pool2d_backward(queue, how.over, mean_of::window, count, count, y, x);
-    };
+concept applies_functions =
+    requires(Queue& queue, std::size_t count, T* y, const T* x) { elementwise(queue, count, sum_of_two{}, y, x, x); };
 
 template <class Queue, class T>
-concept computes_losses =
-    requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<const T> from, double* loss, const accumulated<T>* targets,
-             const std::int32_t* labels, const cross_entropy_options<T>& options) {
-      softmax_cross_entropy(queue, loss, y, from, labels);
-      softmax_cross_entropy(queue, loss, y, from, labels, options);
-      soft_cross_entropy(queue, loss, y, from, targets, targets, 0.0);
-      bce_with_logits(queue, loss, y, count, x, targets, targets, count);
-      mean_of_terms(queue, loss, y, count, x, targets, sum_of_two{}, sum_of_two{});
-    };
-
-template <class Queue, class T>
-concept computes_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum,
-                                    const sgd_coefficients<T>& of_sgd, const adam_coefficients<T>& of_adam) {
+concept prepares_updates = requires(Queue& queue, std::size_t count, T* y, const T* x, double* sum) {
   squared_norm(queue, sum, x, count);
   mean_factor(queue, sum, 1.0, count, x, count);
   clip(queue, sum, sum, 1.0, 1.0, sum);
   checksum(queue, y, x, count);
-  sgd(queue, count, y, y, x, of_sgd);
-  adam(queue, count, y, y, y, x, of_adam);
 };
 
 // Required only of 16-bit elements, whose sums are kept in another type.
@@ -17318,9 +17484,9 @@ concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t 
 
 // Updates and sums of gradients have elements of type accumulated<T>.
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::computes_layers<Queue, T> &&
-                  detail::computes_losses<Queue, T> && detail::computes_updates<Queue, accumulated<T>> &&
-                  detail::moves_elements<Queue, accumulated<T>>;
+concept ops_for =
+    detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::applies_functions<Queue, T> &&
+    detail::prepares_updates<Queue, accumulated<T>> && detail::moves_elements<Queue, accumulated<T>>;
 
 } // namespace cairn
 
@@ -18383,30 +18549,34 @@ public:
   template <class Why>
   bool wait(std::chrono::milliseconds deadline, std::chrono::milliseconds limit, const Why& why) {
     long_wait end(deadline, limit);
-    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + late() + why(); };
+    const auto waits = [&] { return "threads: the body of rank 0 has ended, and waits for that of " + running() + why(); };
     std::unique_lock lock(mutex_);
     while (!told_.wait_until(lock, end.next_look(), [&] { return open_ == 0; })) {
       try {
-        if (end.is_over(waits)) return false;
+        if (end.is_over(waits)) return late_ = running(), false;
       } catch (const std::exception&) {
       }
     }
     return true;
   }
 
-  // The ranks whose bodies have not ended. Called by the thread of wait(), during it or after it.
-  std::string late() const {
+  // The ranks whose bodies had not ended when wait() returned.
+  const std::string& late() const { return late_; }
+
+private:
+  // The ranks whose bodies have not ended, while the mutex is held.
+  std::string running() const {
     std::string names;
     for (std::size_t rank = 0; rank < has_ended_.size(); ++rank)
       if (has_ended_[rank] == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
     return names;
   }
 
-private:
   std::mutex mutex_;
   std::condition_variable told_;
   std::vector<char> has_ended_;
   int open_;
+  std::string late_;
 };
 
 } // namespace cairn::detail
@@ -20085,12 +20255,12 @@ struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
     return {in[0].size() + outputs(in).size(), 2 * in[0].size(), 2 * in[0].size()};
   }
 
-  template <class Queue, class T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     avg_pool2d_forward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     avg_pool2d_backward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
@@ -20271,12 +20441,12 @@ struct AvgPool2d : detail::avg_pool2d_message {
     return {taps + made, 2 * taps, 2 * taps};
   }
 
-  template <class Queue, class T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     avg_pool2d_forward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     avg_pool2d_backward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.input_gradients[0],
@@ -20327,7 +20497,7 @@ struct batch_norm_of_rows {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
-  template <class Queue, class T>
+  template <class T, detail::batch_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
@@ -20352,7 +20522,7 @@ struct batch_norm_of_rows {
     }
   }
 
-  template <class Queue, class T>
+  template <class T, detail::batch_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];
@@ -20415,10 +20585,12 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L:
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(!Checked::of_a_cpu,
-                  "layer: forward and backward are written for the queue of a cpu, and this network runs on another device; "
-                  "write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place of "
-                  "loops over elements; see checked_calls<layer, queue, number>");
+    static_assert(
+        !Checked::of_a_cpu,
+        "layer: this device cannot run it with these elements, and a cpu can: the device lacks an op that the `requires` "
+        "of its forward asks for, or forward and backward are written for the queue of a cpu; write the op for the "
+        "device, or write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place "
+        "of loops over elements; see checked_calls<layer, queue, number>");
     static_assert(Checked::forward || Checked::of_a_cpu,
                   "layer: forward is missing or has another signature, expected template <class Queue, class T> "
                   "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "
@@ -20690,7 +20862,7 @@ struct Conv2d : detail::conv2d_message {
     return {products + sums, 2 * products + sums, products};
   }
 
-  template <class Queue, class T>
+  template <class T, detail::conv2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t pixels = call.rows * how.over.outputs();
@@ -20702,7 +20874,7 @@ struct Conv2d : detail::conv2d_message {
     conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::conv2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
@@ -20819,6 +20991,7 @@ struct dense_bottleneck : dense_half {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
@@ -20827,6 +21000,7 @@ struct dense_bottleneck : dense_half {
                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     normalized_product_gradients<T> to{};
@@ -20877,6 +21051,7 @@ struct dense_growth : dense_half {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
@@ -20886,6 +21061,7 @@ struct dense_growth : dense_half {
                               call.workspace.sums(1));
   }
   template <class Queue, class T>
+    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
@@ -20961,6 +21137,7 @@ struct DenseTransition {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
     const matrix<const T> x{call.inputs[0], rows, channels};
@@ -20982,6 +21159,7 @@ struct DenseTransition {
   }
 
   template <class Queue, class T>
+    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
     const matrix<const T> x{call.inputs[0], rows, channels};
@@ -21192,14 +21370,14 @@ struct Dropout : detail::dropout_message {
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
-  template <class Queue, class T>
+  template <class T, detail::dropout_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t count = call.rows * call.in(0).size();
     if (call.why == pass::evaluate) copy(queue, count, call.outputs[0], call.inputs[0]);
     else dropout(queue, count, call.outputs[0], call.inputs[0], call.random, rate);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::dropout_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random, rate);
@@ -21319,13 +21497,13 @@ struct Embedding : detail::embedding_message {
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
 
-  template <class Queue, class T>
+  template <class T, detail::embedding_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     embedding_forward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.outputs[0], call.parameters[0],
                       call.inputs.integers(0));
   }
 
-  template <class Queue, class T>
+  template <class T, detail::embedding_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
     embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],
@@ -22114,13 +22292,13 @@ struct GroupNorm : detail::group_norm_message {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 10.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
-  template <class Queue, class T>
+  template <class T, detail::group_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     accumulated<T>* const found = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
     group_norm_forward(queue, of(call), eps, call.outputs[0], found, call.inputs[0], call.parameters[0], call.parameters[1]);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::group_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     group_norm_backward(queue, of(call), call.input_gradients[0], call.gradients[0], call.gradients[1], call.output_gradients[0],
                         call.inputs[0], call.tape.sums(0), call.parameters[0]);
@@ -22223,13 +22401,13 @@ struct LayerNorm {
   // Mean, variance and result are 8 operations per element; the gradients of the parameters are 5, of the input 10.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
-  template <class Queue, class T>
+  template <class T, detail::layer_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape.sums(0), call.inputs[0],
                        call.parameters[0], call.parameters[1]);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::layer_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
                         call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
@@ -22281,7 +22459,7 @@ struct Linear {
     return {product + sums, 2 * product + sums, product};
   }
 
-  template <class Queue, class T>
+  template <class T, detail::matmul_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
@@ -22295,7 +22473,7 @@ struct Linear {
     matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
-  template <class Queue, class T>
+  template <class T, detail::matmul_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
@@ -22377,12 +22555,12 @@ struct MaxPool2d : detail::max_pool2d_message {
     return {taps, 2 * taps, 2 * taps};
   }
 
-  template <class Queue, class T>
+  template <class T, detail::max_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     max_pool2d_forward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
+  template <class T, detail::max_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     max_pool2d_backward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.input_gradients[0],
@@ -22540,6 +22718,7 @@ struct Tied : Layer {
   }
 
   template <class Queue, class T>
+    requires requires(Queue& queue, const forward_call<T>& whole) { Layer::forward(queue, whole); }
   static void forward(Queue& queue, const forward_call<T>& call) {
     const offsets at = beside(call.tied, call.parameters);
     forward_call<T> whole = call;
@@ -22548,6 +22727,7 @@ struct Tied : Layer {
   }
 
   template <class Queue, class T>
+    requires requires(Queue& queue, const backward_call<T>& whole) { Layer::backward(queue, whole); }
   static void backward(Queue& queue, const backward_call<T>& call) {
     const offsets parameters_at = beside(call.tied, call.parameters);
     const offsets gradients_at = beside(call.tied_gradient, call.gradients);
@@ -27261,12 +27441,12 @@ struct device_ops_message {
   static constexpr bool right() {
     static_assert(Checked::missing != 1, "trainer: this device lacks an op that moves elements: expected an overload for its "
                                          "queue of each in detail::moves_elements (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 2, "trainer: this device lacks an op of a layer: expected an overload for its queue of "
-                                         "each in detail::computes_layers (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 3, "trainer: this device lacks an op of a loss: expected an overload for its queue of each "
-                                         "in detail::computes_losses (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 4, "trainer: this device lacks an op of an update: expected an overload for its queue of "
-                                         "each in detail::computes_updates (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 2,
+                  "trainer: this device lacks elementwise, which every network needs: expected an overload "
+                  "for its queue (ops/elementwise/elementwise.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 3,
+                  "trainer: this device lacks an op that every update needs: expected an overload for its "
+                  "queue of each in detail::prepares_updates (ops/ops.hpp); see device_ops<queue, number>");
     return Checked::missing == 0;
   }
 };
@@ -27352,14 +27532,13 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
-// The first group of ops that a device lacks; 0 if it has all. A cpu has all of them, which its own tests check.
+// The first group of ops for every network that a device lacks; 0 if it has all. A cpu has all of them, as its tests check.
 template <class Queue, class T>
 constexpr int missing_ops() {
   if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;
   else if constexpr (!moves_elements<Queue, T> || !converts_elements<Queue, T>) return 1;
-  else if constexpr (!computes_layers<Queue, T>) return 2;
-  else if constexpr (!computes_losses<Queue, T>) return 3;
-  else return computes_updates<Queue, accumulated<T>> ? 0 : 4;
+  else if constexpr (!applies_functions<Queue, T>) return 2;
+  else return prepares_updates<Queue, accumulated<T>> ? 0 : 3;
 }
 template <class Queue, class T>
 struct device_ops : device_ops_message {
@@ -33560,6 +33739,7 @@ struct BCEWithLogitsLoss {
   }
 
   template <class Queue, floating_element T>
+    requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
     if (pos_weight.size() == 0)
@@ -33641,6 +33821,7 @@ struct CrossEntropyLoss {
   }
 
   template <class Queue, class T, class Target>
+    requires detail::softmax_cross_entropy_runs_on<Queue, T, Target>
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
@@ -33906,6 +34087,7 @@ struct SoftCrossEntropyLoss {
   }
 
   template <class Queue, floating_element T>
+    requires detail::soft_cross_entropy_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     using sum = accumulated<T>;
     const std::size_t classes = call.output_shape->last();
@@ -34532,7 +34714,7 @@ struct Adam {
 
   void check() const { detail::check_adam(*this); }
 
-  template <class Queue, class T>
+  template <class T, detail::adam_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
     detail::update_adam(queue, call, betas, eps, weight_decay, 1);
   }
@@ -34559,7 +34741,7 @@ struct AdamW {
 
   void check() const { detail::check_adam(*this); }
 
-  template <class Queue, class T>
+  template <class T, detail::adam_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
     detail::update_adam(queue, call, betas, eps, 0, 1 - call.learning_rate * weight_decay);
   }
@@ -34688,7 +34870,7 @@ struct SGD {
                         std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
   }
 
-  template <class Queue, class T>
+  template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
     const sgd_coefficients<T> c{.scale = call.scale,
                                 .learning_rate = static_cast<T>(call.learning_rate),

@@ -351,26 +351,28 @@ class Machine:
 
     def __init__(self, folder, options):
         self.folder, self.compiler = pathlib.Path(folder), options.compiler
+        self.shared = options.shared
         self.head = HEAD.replace("HEADER", "train/step/random_lists.hpp" if options.lists else "net/random_network.hpp")
         self.flags = ["-std=c++20", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", "-DCAIRN_WITH_COMPILED=1",
                       "-DCAIRN_COMPILED_WITH=0", *(options.flags or FLAGS)]
         if "clang" in pathlib.PurePath(self.compiler).name:
             self.flags.append("-fconstexpr-steps=200000000")  # not what this test is about
 
-    def call(self, *command):
-        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, errors="replace")
+    def call(self, *command, folder=None):
+        result = subprocess.run(command, cwd=folder or self.folder, capture_output=True, text=True, errors="replace")
         return result.returncode, result.stdout + result.stderr
 
-    def compile(self, name, text):
-        (self.folder / f"{name}.cpp").write_text(text)
-        status, said = self.call(self.compiler, *self.flags, "-c", f"{name}.cpp", "-o", f"{name}.o")
+    def compile(self, name, text, folder=None):
+        folder = folder or self.folder
+        (folder / f"{name}.cpp").write_text(text)
+        status, said = self.call(self.compiler, *self.flags, "-c", f"{name}.cpp", "-o", f"{name}.o", folder=folder)
         return said or "the compiler failed" if status else ""
 
     def unit(self, unit):
         """Compiles a shared source, or a source with its cases. Returns (cases that compile, faults)."""
         name, cases = unit
         if name in SHARED:
-            said = self.compile(name, SHARED[name])
+            said = "" if (self.shared / f"{name}.o").exists() else self.compile(name, SHARED[name], self.shared)
             return [], [f"{name}.cpp, which all share, does not compile:\n{said[:4000]}"] if said else []
         cases, found = list(cases), []
         while cases:
@@ -388,7 +390,8 @@ class Machine:
     def run(self, unit):
         """Links and runs what unit() has compiled. Returns faults."""
         name, cases = unit
-        status, said = self.call(self.compiler, *self.flags, "-pthread", f"{name}.o", *(f"{part}.o" for part in SHARED), "-o", name)
+        status, said = self.call(self.compiler, *self.flags, "-pthread", f"{name}.o",
+                                 *(str(self.shared / f"{part}.o") for part in SHARED), "-o", name)
         if status:
             return [f"{name} does not link:\n{said[:4000]}"]
         if passes(self.call(f"./{name}"), len(cases)):
@@ -454,8 +457,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--flag", dest="flags", action="append", help=f"instead of {' '.join(FLAGS)}")
+    parser.add_argument("--shared", help="a folder for the objects that all programs share: runs with the same compiler and flags "
+                        "compile them once")
     parser.add_argument("--self-test", action="store_true", help="show that the check can fail")
     options = parser.parse_args()
+    made = tempfile.TemporaryDirectory()
+    options.shared = pathlib.Path(options.shared or made.name).resolve()
+    options.shared.mkdir(parents=True, exist_ok=True)
     if options.self_test:
         report(self_test(options))
     if options.budgets or options.lists:

@@ -24,20 +24,21 @@
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
-namespace cairn::testing {
+namespace testing {
 
 template <class Queue, class T>
 concept has_every_op =
-    ops_for<Queue, T> && detail::matmul_runs_on<Queue, T> && detail::dropout_runs_on<Queue, T> &&
-    detail::layer_norm_runs_on<Queue, T> && detail::batch_norm_runs_on<Queue, T> && detail::group_norm_runs_on<Queue, T> &&
-    detail::embedding_runs_on<Queue, T> && detail::conv2d_runs_on<Queue, T> && detail::max_pool2d_runs_on<Queue, T> &&
-    detail::avg_pool2d_runs_on<Queue, T> && detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> &&
-    detail::soft_cross_entropy_runs_on<Queue, T> && detail::bce_with_logits_runs_on<Queue, T> &&
-    detail::sgd_runs_on<Queue, accumulated<T>> && detail::adam_runs_on<Queue, accumulated<T>>;
+    cairn::ops_for<Queue, T> && cairn::detail::matmul_runs_on<Queue, T> && cairn::detail::dropout_runs_on<Queue, T> &&
+    cairn::detail::layer_norm_runs_on<Queue, T> && cairn::detail::batch_norm_runs_on<Queue, T> &&
+    cairn::detail::group_norm_runs_on<Queue, T> && cairn::detail::embedding_runs_on<Queue, T> &&
+    cairn::detail::conv2d_runs_on<Queue, T> && cairn::detail::max_pool2d_runs_on<Queue, T> &&
+    cairn::detail::avg_pool2d_runs_on<Queue, T> && cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> &&
+    cairn::detail::soft_cross_entropy_runs_on<Queue, T> && cairn::detail::bce_with_logits_runs_on<Queue, T> &&
+    cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> && cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
 
 // The ops of DenseBlock.
 template <class Queue, class T>
-concept has_dense_ops = detail::channel_statistics_runs_on<Queue, T> && detail::normalized_product_runs_on<Queue, T> &&
-                        detail::normalized_conv2d_runs_on<Queue, T>;
+concept has_dense_ops = cairn::detail::channel_statistics_runs_on<Queue, T> &&
+                        cairn::detail::normalized_product_runs_on<Queue, T> && cairn::detail::normalized_conv2d_runs_on<Queue, T>;
 
-} // namespace cairn::testing
+} // namespace testing

@@ -156,6 +156,7 @@ void download(queue& q, std::size_t count, T* to, const T* from) {
   q.put([=](cairn::cpu::queue&) { std::memcpy(to, at(from), count * sizeof(T)); });
 }
 
-static_assert(cairn::testing::has_every_op<queue, float> && cairn::testing::has_every_op<queue, double> && cairn::testing::has_every_op<queue, cairn::bfloat16>);
+static_assert(testing::has_every_op<queue, float> && testing::has_every_op<queue, double> &&
+              testing::has_every_op<queue, cairn::bfloat16>);
 
 } // namespace apart

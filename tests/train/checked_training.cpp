@@ -3,6 +3,7 @@
 
 #include <cairn/device/cpu.hpp>
 #include <cairn/layer/linear.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/losses/mse_loss.hpp>

@@ -236,7 +236,7 @@ void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const 
   cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
 }
 
-static_assert(cairn::testing::has_every_op<queue, float> && cairn::testing::has_every_op<queue, double>);
+static_assert(testing::has_every_op<queue, float> && testing::has_every_op<queue, double>);
 
 // One of two ranks with the same gradients, with a queue of its own. Its type says what it forgets, so that a test can show that
 // the proof finds it.

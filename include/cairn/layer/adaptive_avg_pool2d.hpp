@@ -36,14 +36,12 @@ struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
     return {in[0].size() + outputs(in).size(), 2 * in[0].size(), 2 * in[0].size()};
   }
 
-  template <class Queue, class T>
-    requires detail::avg_pool2d_runs_on<Queue, T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     avg_pool2d_forward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
-    requires detail::avg_pool2d_runs_on<Queue, T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     avg_pool2d_backward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],

@@ -53,14 +53,12 @@ struct AvgPool2d : detail::avg_pool2d_message {
     return {taps + made, 2 * taps, 2 * taps};
   }
 
-  template <class Queue, class T>
-    requires detail::avg_pool2d_runs_on<Queue, T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     avg_pool2d_forward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
-    requires detail::avg_pool2d_runs_on<Queue, T>
+  template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     avg_pool2d_backward(queue, options.on(call.in(0)), which, call.rows, call.in(0).last(), call.input_gradients[0],

@@ -43,8 +43,7 @@ struct batch_norm_of_rows {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
-  template <class Queue, class T>
-    requires detail::batch_norm_runs_on<Queue, T>
+  template <class T, detail::batch_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
@@ -69,8 +68,7 @@ struct batch_norm_of_rows {
     }
   }
 
-  template <class Queue, class T>
-    requires detail::batch_norm_runs_on<Queue, T>
+  template <class T, detail::batch_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];

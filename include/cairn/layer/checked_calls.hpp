@@ -14,11 +14,12 @@ concept has_backward = requires(Queue& queue, const backward_call<T>& call) { L:
 struct calls_message {
   template <class Checked>
   static constexpr bool right() {
-    static_assert(!Checked::of_a_cpu,
-                  "layer: this device cannot run it with these elements, and a cpu can: the device lacks an op that the `requires` "
-                  "of its forward asks for, or forward and backward are written for the queue of a cpu; write the op for the "
-                  "device, or write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place "
-                  "of loops over elements; see checked_calls<layer, queue, number>");
+    static_assert(
+        !Checked::of_a_cpu,
+        "layer: this device cannot run it with these elements, and a cpu can: the device lacks an op that the `requires` "
+        "of its forward asks for, or forward and backward are written for the queue of a cpu; write the op for the "
+        "device, or write them for any Queue& and call ops, elementwise(queue, count, f, to, from...) for one, in place "
+        "of loops over elements; see checked_calls<layer, queue, number>");
     static_assert(Checked::forward || Checked::of_a_cpu,
                   "layer: forward is missing or has another signature, expected template <class Queue, class T> "
                   "static void forward(Queue& queue, const forward_call<T>& call); see checked_calls<layer, queue, "

@@ -77,8 +77,7 @@ struct Conv2d : detail::conv2d_message {
     return {products + sums, 2 * products + sums, products};
   }
 
-  template <class Queue, class T>
-    requires detail::conv2d_runs_on<Queue, T>
+  template <class T, detail::conv2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t pixels = call.rows * how.over.outputs();
@@ -90,8 +89,7 @@ struct Conv2d : detail::conv2d_message {
     conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
-  template <class Queue, class T>
-    requires detail::conv2d_runs_on<Queue, T>
+  template <class T, detail::conv2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;

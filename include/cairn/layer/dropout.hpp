@@ -42,16 +42,14 @@ struct Dropout : detail::dropout_message {
 
   static constexpr tensor outputs(const arguments& in) { return in[0]; }
 
-  template <class Queue, class T>
-    requires detail::dropout_runs_on<Queue, T>
+  template <class T, detail::dropout_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t count = call.rows * call.in(0).size();
     if (call.why == pass::evaluate) copy(queue, count, call.outputs[0], call.inputs[0]);
     else dropout(queue, count, call.outputs[0], call.inputs[0], call.random, rate);
   }
 
-  template <class Queue, class T>
-    requires detail::dropout_runs_on<Queue, T>
+  template <class T, detail::dropout_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     dropout(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0], call.random, rate);

@@ -88,15 +88,13 @@ struct Embedding : detail::embedding_message {
   // One copy, and one sum for the gradient, of each element.
   static constexpr work flops(const arguments& in) { return {in[0].size() * Width, in[0].size() * Width, 0}; }
 
-  template <class Queue, class T>
-    requires detail::embedding_runs_on<Queue, T>
+  template <class T, detail::embedding_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     embedding_forward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.outputs[0], call.parameters[0],
                       call.inputs.integers(0));
   }
 
-  template <class Queue, class T>
-    requires detail::embedding_runs_on<Queue, T>
+  template <class T, detail::embedding_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.gradients) return;
     embedding_backward(queue, call.rows * call.in(0).size(), Vocabulary, Width, call.gradients[0], call.output_gradients[0],

@@ -55,15 +55,13 @@ struct GroupNorm : detail::group_norm_message {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 10.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
-  template <class Queue, class T>
-    requires detail::group_norm_runs_on<Queue, T>
+  template <class T, detail::group_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     accumulated<T>* const found = call.tape ? call.tape.sums(0) : call.workspace.sums(0);
     group_norm_forward(queue, of(call), eps, call.outputs[0], found, call.inputs[0], call.parameters[0], call.parameters[1]);
   }
 
-  template <class Queue, class T>
-    requires detail::group_norm_runs_on<Queue, T>
+  template <class T, detail::group_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     group_norm_backward(queue, of(call), call.input_gradients[0], call.gradients[0], call.gradients[1], call.output_gradients[0],
                         call.inputs[0], call.tape.sums(0), call.parameters[0]);

@@ -34,15 +34,13 @@ struct LayerNorm {
   // Mean, variance and result are 8 operations per element; the gradients of the parameters are 5, of the input 10.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 15 * in[0].size(), 10 * in[0].size()}; }
 
-  template <class Queue, class T>
-    requires detail::layer_norm_runs_on<Queue, T>
+  template <class T, detail::layer_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     layer_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps, call.outputs[0], call.tape.sums(0), call.inputs[0],
                        call.parameters[0], call.parameters[1]);
   }
 
-  template <class Queue, class T>
-    requires detail::layer_norm_runs_on<Queue, T>
+  template <class T, detail::layer_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     layer_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
                         call.gradients[1], call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);

@@ -45,8 +45,7 @@ struct Linear {
     return {product + sums, 2 * product + sums, product};
   }
 
-  template <class Queue, class T>
-    requires detail::matmul_runs_on<Queue, T>
+  template <class T, detail::matmul_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
@@ -60,8 +59,7 @@ struct Linear {
     matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
-  template <class Queue, class T>
-    requires detail::matmul_runs_on<Queue, T>
+  template <class T, detail::matmul_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;

@@ -55,14 +55,12 @@ struct MaxPool2d : detail::max_pool2d_message {
     return {taps, 2 * taps, 2 * taps};
   }
 
-  template <class Queue, class T>
-    requires detail::max_pool2d_runs_on<Queue, T>
+  template <class T, detail::max_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     max_pool2d_forward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
   }
 
-  template <class Queue, class T>
-    requires detail::max_pool2d_runs_on<Queue, T>
+  template <class T, detail::max_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     max_pool2d_backward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.input_gradients[0],

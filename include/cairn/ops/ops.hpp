@@ -71,7 +71,8 @@ concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t 
 
 // Updates and sums of gradients have elements of type accumulated<T>.
 template <class Queue, class T>
-concept ops_for = detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::applies_functions<Queue, T> &&
-                  detail::prepares_updates<Queue, accumulated<T>> && detail::moves_elements<Queue, accumulated<T>>;
+concept ops_for =
+    detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::applies_functions<Queue, T> &&
+    detail::prepares_updates<Queue, accumulated<T>> && detail::moves_elements<Queue, accumulated<T>>;
 
 } // namespace cairn

@@ -54,10 +54,12 @@ struct device_ops_message {
   static constexpr bool right() {
     static_assert(Checked::missing != 1, "trainer: this device lacks an op that moves elements: expected an overload for its "
                                          "queue of each in detail::moves_elements (ops/ops.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 2, "trainer: this device lacks elementwise, which every network needs: expected an overload "
-                                         "for its queue (ops/elementwise/elementwise.hpp); see device_ops<queue, number>");
-    static_assert(Checked::missing != 3, "trainer: this device lacks an op that every update needs: expected an overload for its "
-                                         "queue of each in detail::prepares_updates (ops/ops.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 2,
+                  "trainer: this device lacks elementwise, which every network needs: expected an overload "
+                  "for its queue (ops/elementwise/elementwise.hpp); see device_ops<queue, number>");
+    static_assert(Checked::missing != 3,
+                  "trainer: this device lacks an op that every update needs: expected an overload for its "
+                  "queue of each in detail::prepares_updates (ops/ops.hpp); see device_ops<queue, number>");
     return Checked::missing == 0;
   }
 };
@@ -143,7 +145,7 @@ struct fifth_argument : number_message {};
 template <class Argument>
 struct sixth_argument : device_message {};
 
-// The first group of ops for every network that a device lacks; 0 if it has all. A cpu has all of them, which its own tests check.
+// The first group of ops for every network that a device lacks; 0 if it has all. A cpu has all of them, as its tests check.
 template <class Queue, class T>
 constexpr int missing_ops() {
   if constexpr (std::is_same_v<Queue, cpu::queue>) return 0;

@@ -41,8 +41,7 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has this op of elements of type T.
 template <class Queue, class T>
-concept adam_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const adam_coefficients<T>& c) {
-  adam(queue, n, y, y, y, x, c);
-};
+concept adam_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, const adam_coefficients<T>& c) { adam(queue, n, y, y, y, x, c); };
 
 } // namespace cairn::detail

@@ -80,16 +80,17 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept batch_norm_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks) {
-  batch_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
-  batch_norm_update(queue, n, n, 0.1, sum, sum, sums);
-  batch_norm_evaluate(queue, n, n, 1e-5, y, x, sums, sums, x, x);
-  batch_norm_backward(queue, n, n, 1e-5, y, sum, sum, x, x, sums, x);
-  batch_norm_sums(queue, n, n, of_ranks, x);
-  batch_norm_statistics(queue, n, sum, of_ranks);
-  batch_norm_update(queue, n, 0.1, sum, sum, sums, of_ranks);
-  batch_norm_gradient_sums(queue, n, n, 1e-5, of_ranks, sum, sum, x, x, sums);
-  batch_norm_input_gradient(queue, n, n, 1e-5, y, x, x, sums, x, of_ranks);
-};
+concept batch_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks) {
+      batch_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
+      batch_norm_update(queue, n, n, 0.1, sum, sum, sums);
+      batch_norm_evaluate(queue, n, n, 1e-5, y, x, sums, sums, x, x);
+      batch_norm_backward(queue, n, n, 1e-5, y, sum, sum, x, x, sums, x);
+      batch_norm_sums(queue, n, n, of_ranks, x);
+      batch_norm_statistics(queue, n, sum, of_ranks);
+      batch_norm_update(queue, n, 0.1, sum, sum, sums, of_ranks);
+      batch_norm_gradient_sums(queue, n, n, 1e-5, of_ranks, sum, sum, x, x, sums);
+      batch_norm_input_gradient(queue, n, n, 1e-5, y, x, x, sums, x, of_ranks);
+    };
 
 } // namespace cairn::detail

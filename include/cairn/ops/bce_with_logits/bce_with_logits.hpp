@@ -25,8 +25,9 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has this op of elements of type T.
 template <class Queue, class T>
-concept bce_with_logits_runs_on = requires(Queue& queue, double* loss, std::size_t n, T* y, const T* x, const accumulated<T>* targets) {
-  bce_with_logits(queue, loss, y, n, x, targets, targets, n);
-};
+concept bce_with_logits_runs_on =
+    requires(Queue& queue, double* loss, std::size_t n, T* y, const T* x, const accumulated<T>* targets) {
+      bce_with_logits(queue, loss, y, n, x, targets, targets, n);
+    };
 
 } // namespace cairn::detail

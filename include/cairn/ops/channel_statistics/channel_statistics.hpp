@@ -61,10 +61,11 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept channel_statistics_runs_on = requires(Queue& queue, std::size_t n, matrix<T> y, matrix<const T> x, accumulated<T>* sum, const accumulated<T>* sums) {
-  channel_statistics(queue, x, sum);
-  channel_statistics_backward(queue, y, x, x, sums, sums);
-  channel_statistics_update(queue, n, n, 0.1, sum, sum, sums);
-};
+concept channel_statistics_runs_on =
+    requires(Queue& queue, std::size_t n, matrix<T> y, matrix<const T> x, accumulated<T>* sum, const accumulated<T>* sums) {
+      channel_statistics(queue, x, sum);
+      channel_statistics_backward(queue, y, x, x, sums, sums);
+      channel_statistics_update(queue, n, n, 0.1, sum, sum, sums);
+    };
 
 } // namespace cairn::detail

@@ -74,7 +74,8 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, matrix<T> to, matrix<const T> from, const convolution& how, const epilogue<T>& then) {
+concept conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, matrix<T> to,
+                                  matrix<const T> from, const convolution& how, const epilogue<T>& then) {
   conv2d_forward(queue, how, n, to, x, x, then);
   conv2d_input_gradient(queue, how, n, y, from, x, then);
   conv2d_weight_gradient(queue, how, n, sum, sum, from, x);

@@ -29,8 +29,7 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has this op of elements of type T.
 template <class Queue, class T>
-concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key, const dropout_rate& rate) {
-  dropout(queue, n, y, x, key, rate);
-};
+concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
+                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
 
 } // namespace cairn::detail

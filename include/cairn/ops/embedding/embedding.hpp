@@ -45,9 +45,10 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept embedding_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const std::int32_t* indices) {
-  embedding_forward(queue, n, n, n, y, x, indices);
-  embedding_backward(queue, n, n, n, sum, x, indices);
-};
+concept embedding_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const std::int32_t* indices) {
+      embedding_forward(queue, n, n, n, y, x, indices);
+      embedding_backward(queue, n, n, n, sum, x, indices);
+    };
 
 } // namespace cairn::detail

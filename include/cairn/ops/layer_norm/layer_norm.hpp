@@ -33,9 +33,10 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept layer_norm_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
-  layer_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
-  layer_norm_backward(queue, n, n, y, sum, sum, x, x, sums, x);
-};
+concept layer_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+      layer_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
+      layer_norm_backward(queue, n, n, y, sum, sum, x, x, sums, x);
+    };
 
 } // namespace cairn::detail

@@ -58,9 +58,10 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept matmul_runs_on = requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
-  matmul(queue, y, x, x, transpose::second, then);
-  matmul(queue, sum, x, x, transpose::first, then);
-};
+concept matmul_runs_on =
+    requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
+      matmul(queue, y, x, x, transpose::second, then);
+      matmul(queue, sum, x, x, transpose::first, then);
+    };
 
 } // namespace cairn::detail

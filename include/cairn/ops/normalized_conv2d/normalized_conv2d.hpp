@@ -58,7 +58,8 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from, accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
+concept normalized_conv2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                             accumulated<T>* sum, const convolution& how, const channel_norm<T>& norm) {
   normalized_conv2d_forward(queue, how, n, to, sum, x, norm, x, y, sum);
   normalized_conv2d_backward(queue, how, n, normalized_conv2d_gradients<T>{}, from, x, norm, x, y, sum);
 };

@@ -73,7 +73,8 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, matrix<T> to, matrix<const T> from, accumulated<T>* sum, const accumulated<T>* sums, const channel_norm<T>& norm) {
+concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, matrix<T> to, matrix<const T> from,
+                                              accumulated<T>* sum, const accumulated<T>* sums, const channel_norm<T>& norm) {
   normalized_product_forward(queue, to, sum, from, norm, x, normalized_product_memory<T>{});
   normalized_product_backward(queue, normalized_product_gradients<T>{}, from, from, sums, sums, from, norm, x, y);
 };

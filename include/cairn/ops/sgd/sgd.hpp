@@ -36,8 +36,7 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has this op of elements of type T.
 template <class Queue, class T>
-concept sgd_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const sgd_coefficients<T>& c) {
-  sgd(queue, n, y, y, x, c);
-};
+concept sgd_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, const sgd_coefficients<T>& c) { sgd(queue, n, y, y, x, c); };
 
 } // namespace cairn::detail

@@ -28,8 +28,9 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has this op of elements of type T.
 template <class Queue, class T>
-concept soft_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const accumulated<T>* targets) {
-  soft_cross_entropy(queue, loss, y, x, targets, targets, 0.0);
-};
+concept soft_cross_entropy_runs_on =
+    requires(Queue& queue, double* loss, T* y, matrix<const T> x, const accumulated<T>* targets) {
+      soft_cross_entropy(queue, loss, y, x, targets, targets, 0.0);
+    };
 
 } // namespace cairn::detail

@@ -68,7 +68,8 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T, class Target>
-concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets, const cross_entropy_options<T>& options) {
+concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets,
+                                                 const cross_entropy_options<T>& options) {
   softmax_cross_entropy(queue, loss, y, x, targets);
   softmax_cross_entropy(queue, loss, y, x, targets, options);
 };

@@ -35,9 +35,9 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
   const bool improves = how >= attempt::life_rounds;
   const std::size_t rounds = improves ? rounds_for(count, effort) : 0;
   if (improves ? rounds == 0 : count > most_in_one_pass) return no_fence;
-  const auto by = how == attempt::size                                        ? importance::size
+  const auto by = how == attempt::size                                  ? importance::size
                   : how == attempt::life || how == attempt::life_rounds ? importance::life
-                                                                          : importance::peak;
+                                                                        : importance::peak;
   return one_by_one<Capacity>(buffers, count, fence, by).place(bound, rounds);
 }
 

@@ -12,8 +12,8 @@ namespace cairn::detail {
 enum class importance : unsigned char { life, peak, size };
 
 // Places buffers in an order of importance, each at the lowest place that is free for as long as it lives. The longest lives
-// come first, or those buffers that are alive when memory is fullest, or the largest. Then it improves the order: while the extent
-// is above the bound, the highest buffer becomes the most important. Quadratic.
+// come first, or those buffers that are alive when memory is fullest, or the largest. Then it improves the order: while the
+// extent is above the bound, the highest buffer becomes the most important. Quadratic.
 template <std::size_t Capacity>
 class one_by_one {
 public:

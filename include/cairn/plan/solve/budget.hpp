@@ -95,7 +95,7 @@ struct solved_in_the_compiler {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 48
 // stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
 // the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
 // schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,

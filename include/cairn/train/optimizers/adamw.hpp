@@ -22,8 +22,7 @@ struct AdamW {
 
   void check() const { detail::check_adam(*this); }
 
-  template <class Queue, class T>
-    requires detail::adam_runs_on<Queue, T>
+  template <class T, detail::adam_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
     detail::update_adam(queue, call, betas, eps, 0, 1 - call.learning_rate * weight_decay);
   }

@@ -34,8 +34,7 @@ struct SGD {
                         std::to_string(momentum) + " and a dampening of " + std::to_string(dampening));
   }
 
-  template <class Queue, class T>
-    requires detail::sgd_runs_on<Queue, T>
+  template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
     const sgd_coefficients<T> c{.scale = call.scale,
                                 .learning_rate = static_cast<T>(call.learning_rate),
