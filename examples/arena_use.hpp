@@ -16,11 +16,11 @@ inline void mark_untouched(std::span<std::byte> arena) { std::ranges::fill(arena
 
 inline std::size_t used_bytes(std::span<const std::byte> arena) {
   std::size_t lines = 0;
-  for (std::size_t at = 0; at < arena.size(); at += cairn::alignment) {
-    const auto line = arena.subspan(at, cairn::alignment);
+  for (std::size_t at = 0; at < arena.size(); at += cairn::detail::alignment) {
+    const auto line = arena.subspan(at, cairn::detail::alignment);
     lines += std::ranges::any_of(line, [](std::byte b) { return b != untouched; }) ? 1 : 0;
   }
-  return lines * cairn::alignment;
+  return lines * cairn::detail::alignment;
 }
 
 // The same for a trainer's arena on any device.

@@ -126,12 +126,13 @@ inline std::uint8_t draw_digit(std::uint64_t seed, std::uint64_t image, std::uin
 }
 
 template <class T>
-cairn::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::size_t count) {
+cairn::vision::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::size_t count) {
   constexpr std::size_t size = digit_canvas::side * digit_canvas::side;
   std::vector<std::uint8_t> pixels(count * size);
   std::vector<std::uint8_t> labels(count);
   for (std::size_t i = 0; i < count; ++i) labels[i] = draw_digit(seed, first + i, pixels.data() + i * size);
-  return {cairn::shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels), cairn::mnist_scale};
+  return {cairn::shape{digit_canvas::side, digit_canvas::side, 1}, std::move(pixels), std::move(labels),
+          cairn::vision::mnist_scale};
 }
 
 } // namespace drawing
@@ -140,7 +141,7 @@ cairn::image_dataset<T> draw_digits(std::uint64_t seed, std::size_t first, std::
 // fails at it, a small network does not). Every image is a digit's strokes with moved points, slanted, turned, scaled and
 // shifted, of its own thickness and brightness, with grain, and sometimes with a scratch.
 template <class T = float>
-cairn::digit_images<T> generated_digits(generated_options options = {}) {
+cairn::vision::digit_images<T> generated_digits(generated_options options = {}) {
   return {drawing::draw_digits<T>(options.seed, 0, options.train),
           drawing::draw_digits<T>(options.seed, options.train, options.test)};
 }

@@ -30,16 +30,16 @@ public:
   image_draws(std::uint64_t seed, std::uint64_t image, std::uint32_t kind)
       : key_{.seed = seed ^ purpose, .step = image, .position = kind} {}
 
-  double uniform(double low, double high) { return low + (high - low) * cairn::random_uniform<double>(key_, index_++); }
+  double uniform(double low, double high) { return low + (high - low) * cairn::ops::random_uniform<double>(key_, index_++); }
   double around(double width) { return (uniform(-width, width) + uniform(-width, width)) / 2; } // more often small
   std::size_t below(std::size_t bound) {
-    return static_cast<std::size_t>((std::uint64_t{cairn::random_bits(key_, index_++)} * bound) >> 32);
+    return static_cast<std::size_t>((std::uint64_t{cairn::ops::random_bits(key_, index_++)} * bound) >> 32);
   }
   // Sixteen bytes of the grain of an image.
-  std::array<std::uint32_t, 4> noise(std::uint64_t block) const { return cairn::random_block(key_, (1U << 16) + block); }
+  std::array<std::uint32_t, 4> noise(std::uint64_t block) const { return cairn::ops::random_block(key_, (1U << 16) + block); }
 
 private:
-  cairn::random_key key_;
+  cairn::types::random_key key_;
   std::uint64_t index_ = 0;
 };
 

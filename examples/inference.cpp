@@ -40,7 +40,7 @@ double seconds_of(const auto& work) {
 
 // Evaluates the images `rows` at a time into memory that is allocated once: after the first call nothing is allocated.
 template <std::size_t Rows>
-void answer(const model<Net, batch<Rows>>& net, const digit_images<float>& digits, table& results) {
+void answer(const model<Net, batch<Rows>>& net, const vision::digit_images<float>& digits, report::table& results) {
   std::vector<float> images(Rows * 784), outputs(Rows * 10);
   std::vector<int> labels(Rows);
   std::vector<double> seconds;
@@ -57,8 +57,8 @@ void answer(const model<Net, batch<Rows>>& net, const digit_images<float>& digit
   char percent[16], rate[32];
   std::snprintf(percent, sizeof percent, "%.1f %%", 100 * static_cast<double>(right) / static_cast<double>(seen));
   std::snprintf(rate, sizeof rate, "%.0f images/s", static_cast<double>(Rows) / median);
-  results.row({std::to_string(Rows), format_duration(median), format_duration(late), rate, percent,
-               format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
+  results.row({std::to_string(Rows), report::format_duration(median), report::format_duration(late), rate, percent,
+               report::format_bytes(model<Net, batch<Rows>>::plan::evaluated::arena)});
 }
 
 // Images a second of `threads` threads, one image at a time, each in a session of its own on weights that all share.
@@ -98,17 +98,17 @@ int main(int count, char** words) {
     model<Net, batch<many>> all;
     load_weights(one, weights);
     all.copy_parameters(one);
-    table results({"images at once", "latency, median", "99th percentile", "rate", "right", "arena"});
+    report::table results({"images at once", "latency, median", "99th percentile", "rate", "right", "arena"});
     answer(one, digits, results);
     answer(all, digits, results);
     std::printf("%s\n", results.text().c_str());
     std::vector<float> images;
     for (const auto& [x, y] : loader{digits.test, sequential_sampler{}, batch<many>{}})
       images.insert(images.end(), x.begin(), x.end());
-    table shared({"threads that ask one model", "rate"});
+    report::table shared({"threads that ask one model", "rate"});
     for (std::size_t threads = 1; threads <= 4; threads *= 2)
-      shared.row(
-          {std::to_string(threads), format_count(static_cast<std::uint64_t>(rate_of(one, images, threads))) + " images/s"});
+      shared.row({std::to_string(threads),
+                  report::format_count(static_cast<std::uint64_t>(rate_of(one, images, threads))) + " images/s"});
     std::printf("%s\n", shared.text().c_str());
     return 0;
   } catch (const std::exception& fault) {

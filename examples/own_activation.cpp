@@ -48,7 +48,7 @@ constexpr std::size_t rows = 32;
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {
-    fill_normal(std::span<double>(x), random_key{.seed = 1});
+    ops::fill_normal(std::span<double>(x), types::random_key{.seed = 1});
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::sin(x[i]);
   }
 };

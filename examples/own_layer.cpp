@@ -48,7 +48,7 @@ using training = trainer<Model, MSELoss, SGD, batch<rows>, double>;
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {
-    fill_normal(std::span<double>(x), random_key{.seed = 1});
+    ops::fill_normal(std::span<double>(x), types::random_key{.seed = 1});
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::sin(x[i]);
   }
 };
@@ -75,8 +75,8 @@ int main() {
   const result again = learn<checkpoint<recompute_all, Net>>(s);
   std::printf("the gradient checker says: %s\n", fault.empty() ? "right" : fault.c_str());
   std::printf("300 steps take the loss from %.4f to %.4f\n", stored.first, stored.last);
-  std::printf("weights %s, under recompute_all %s\n", format_checksum(stored.weights).c_str(),
-              format_checksum(again.weights).c_str());
+  std::printf("weights %s, under recompute_all %s\n", report::format_checksum(stored.weights).c_str(),
+              report::format_checksum(again.weights).c_str());
   const bool right = fault.empty() && stored.last < stored.first / 20 && stored.weights == again.weights;
   return right ? 0 : 1;
 }

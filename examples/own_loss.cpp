@@ -53,8 +53,8 @@ constexpr std::size_t rows = 512;
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows), y(rows) {
-    fill_normal(std::span<double>(x), random_key{.seed = 1});
-    fill_normal(std::span<double>(y), random_key{.seed = 2});
+    ops::fill_normal(std::span<double>(x), types::random_key{.seed = 1});
+    ops::fill_normal(std::span<double>(y), types::random_key{.seed = 2});
     for (std::size_t i = 0; i < rows; ++i) y[i] = std::sin(x[i]) + y[i] * (1 + 0.5 * std::tanh(x[i]));
   }
 };
@@ -116,7 +116,7 @@ int main() {
     const result stored = learn<Net>(s, q);
     const result again = learn<checkpoint<recompute_all, Net>>(s, q);
     std::printf("q = %.1f: %.3f of the targets lie below the outputs; weights %s, under recompute_all %s\n", q, stored.below,
-                format_checksum(stored.weights).c_str(), format_checksum(again.weights).c_str());
+                report::format_checksum(stored.weights).c_str(), report::format_checksum(again.weights).c_str());
     right = right && std::abs(stored.below - q) < 0.03 && stored.weights == again.weights;
   }
   const bool same = learn_by_function(s, 0.5) == learn<Net>(s, 0.5).weights;

@@ -48,7 +48,7 @@ constexpr std::size_t rows = 32;
 struct samples {
   std::vector<double> x, y;
   samples() : x(rows * 4), y(rows * 4) {
-    fill_normal(std::span<double>(x), random_key{.seed = 1});
+    ops::fill_normal(std::span<double>(x), types::random_key{.seed = 1});
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::sin(x[i]);
   }
 };
@@ -77,8 +77,8 @@ int main() {
   const result fused = learn<fused_update<checkpoint<sqrt_n, Net>>>(s);
   std::printf("500 steps take the loss from %.4f to %.4f; the first moves no parameter by more than %.4f\n", whole.first,
               whole.last, whole.longest);
-  std::printf("weights %s, with a fused update %s\n", format_checksum(whole.weights).c_str(),
-              format_checksum(fused.weights).c_str());
+  std::printf("weights %s, with a fused update %s\n", report::format_checksum(whole.weights).c_str(),
+              report::format_checksum(fused.weights).c_str());
   const bool right = whole.last < whole.first / 20 && std::abs(whole.longest - 0.002) < 1e-12 && whole.weights == fused.weights;
   return right ? 0 : 1;
 }

@@ -18,13 +18,13 @@ using namespace cairn;
 // Keeps the input of the upper half while that walks back, then recomputes the lower half; each half likewise. About log2 n
 // inputs are stored at a time, for at most log2 n forwards of a stage.
 struct bisect {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     walk_back(out, 0, c.size(), true);
   }
 
 private:
-  static constexpr void walk_back(route& out, std::size_t first, std::size_t last, bool still_there) {
+  static constexpr void walk_back(plan::route& out, std::size_t first, std::size_t last, bool still_there) {
     const std::size_t half = first + (last - first) / 2;
     if (half == first) {
       if (!still_there) out.recompute(first, last);
@@ -46,11 +46,11 @@ static_assert(peak_activation_bytes<checkpoint<bisect, Net>, rows> < peak_activa
 
 struct trained {
   std::uint64_t weights;
-  step_times times; // the same weights as if nothing had been measured
+  report::step_times times; // the same weights as if nothing had been measured
 };
 
 template <class Policy>
-trained train_under(const char* name, table& results) {
+trained train_under(const char* name, report::table& results) {
   using model = checkpoint<Policy, Net>;
   using plan = blueprint_of<model, rows>;
   const auto data = toy_dataset(256, {.inputs = 16});
@@ -63,17 +63,18 @@ trained train_under(const char* name, table& results) {
   }
   out.weights = train.checksum();
   double again = 0;
-  for (const layer_times& layer : out.times.layers) again += layer.recompute;
+  for (const report::layer_times& layer : out.times.layers) again += layer.recompute;
   const auto megaflops = flops(plan::whole, plan::training.ops()) * rows / 1'000'000;
-  results.row({name, format_bytes(peak_activation_bytes<model, rows>), format_count(megaflops),
-               format_duration(out.times.of_layers()), format_duration(again), format_checksum(out.weights)});
+  results.row({name, report::format_bytes(peak_activation_bytes<model, rows>), report::format_count(megaflops),
+               report::format_duration(out.times.of_layers()), report::format_duration(again),
+               report::format_checksum(out.weights)});
   return out;
 }
 
 } // namespace
 
 int main() {
-  table results({"policy", "activations", "MFLOP in a step", "layers", "of that again", "weights"});
+  report::table results({"policy", "activations", "MFLOP in a step", "layers", "of that again", "weights"});
   const trained stored = train_under<store_all>("store_all", results);
   const trained segments = train_under<sqrt_n>("sqrt_n", results);
   const trained own = train_under<bisect>("bisect", results);

@@ -122,13 +122,13 @@ inline std::uint8_t draw_picture(std::uint64_t seed, std::uint64_t image, std::u
 }
 
 template <class T>
-cairn::image_dataset<T> draw_pictures(std::uint64_t seed, std::size_t first, std::size_t count) {
+cairn::vision::image_dataset<T> draw_pictures(std::uint64_t seed, std::size_t first, std::size_t count) {
   constexpr std::size_t size = picture_canvas::side * picture_canvas::side * 3;
   std::vector<std::uint8_t> pixels(count * size);
   std::vector<std::uint8_t> labels(count);
   for (std::size_t i = 0; i < count; ++i) labels[i] = draw_picture(seed, first + i, pixels.data() + i * size);
   return {cairn::shape{picture_canvas::side, picture_canvas::side, 3}, std::move(pixels), std::move(labels),
-          cairn::cifar10_scale};
+          cairn::vision::cifar10_scale};
 }
 
 } // namespace drawing
@@ -137,7 +137,7 @@ cairn::image_dataset<T> draw_pictures(std::uint64_t seed, std::size_t first, std
 // label is a shape (disc, ring, square, triangle, cross) and whether it is warm or cool. Place, size, angle, colour,
 // background, brightness and grain vary, and there are small spots. Mirrored and cropped pictures keep their labels.
 template <class T = float>
-cairn::cifar_images<T> generated_pictures(generated_options options = {}) {
+cairn::vision::cifar_images<T> generated_pictures(generated_options options = {}) {
   return {drawing::draw_pictures<T>(options.seed, 0, options.train),
           drawing::draw_pictures<T>(options.seed, options.train, options.test)};
 }

@@ -47,28 +47,29 @@ struct job {
 };
 
 // Trains, or continues training, and returns a checksum of the weights.
-std::uint64_t run(const job& j, const digit_images<float>& digits) {
+std::uint64_t run(const job& j, const vision::digit_images<float>& digits) {
   std::uint64_t weights = 0;
   threads{static_cast<int>(j.ranks)}.run([&](threads::rank& rank) {
     loader batches{digits.train, sampler{rank, 0, {.seed = j.seed}}, batch<64>{}};
     const cosine_rate falling{.learning_rate = 2e-3, .total_steps = j.epochs * batches.size(), .warm_up = batches.size() / 4};
     trainer<Model, CrossEntropyLoss, AdamW, batch<64>> train{
         rank, AdamW{.weight_decay = 0.01}, {.seed = j.seed, .learning_rate = falling, .clip = {1}}};
-    const fit_result end = fit(train, batches, {.max_epochs = j.epochs}, start_line{},
-                               validation{digits.test, sampler{rank, 0, {.shuffle = false}}, batch<64>{}, Accuracy{}},
-                               early_stopping{{.patience = 3}}, saved_states{j.folder, {.monitor = "val_loss"}}, progress_bar{},
-                               csv_log{j.folder + "/metrics.csv"}, tensorboard_log{j.folder},
-                               metrics_picture{j.folder + "/curves.svg"}, stops_after{j.stop_after});
+    const types::fit_result end =
+        fit(train, batches, {.max_epochs = j.epochs}, report::start_line{},
+            validation{digits.test, sampler{rank, 0, {.shuffle = false}}, batch<64>{}, metrics::Accuracy{}},
+            early_stopping{{.patience = 3}}, saved_states{j.folder, {.monitor = "val_loss"}}, progress_bar{},
+            csv_log{j.folder + "/metrics.csv"}, tensorboard_log{j.folder}, report::metrics_picture{j.folder + "/curves.svg"},
+            stops_after{j.stop_after});
     if (rank.rank() != 0) return;
     weights = train.checksum();
     std::printf("%s: %s after step %llu, weights %s\n", j.folder.c_str(), end.why.c_str(),
-                static_cast<unsigned long long>(end.steps), format_checksum(weights).c_str());
+                static_cast<unsigned long long>(end.steps), report::format_checksum(weights).c_str());
   });
   return weights;
 }
 
 // 0 if a run that was stopped and resumed ends like one that was not stopped.
-int prove(job j, const digit_images<float>& digits) {
+int prove(job j, const vision::digit_images<float>& digits) {
   const std::string folder = j.folder;
   std::filesystem::remove_all(folder);
   j.folder = folder + "/whole";

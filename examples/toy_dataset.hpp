@@ -27,7 +27,7 @@ cairn::tensor_dataset<T, T> toy_dataset(std::size_t samples = 1024, toy_options 
   std::vector<T> targets(samples * options.targets);
   // Keeps these numbers apart from the weights that a trainer draws from the same seed.
   const std::uint64_t seed = options.seed ^ 0xE37A90C54D12F86BU;
-  cairn::fill_normal(std::span<T>(inputs), cairn::random_key{.seed = seed, .position = 0});
-  cairn::fill_normal(std::span<T>(targets), cairn::random_key{.seed = seed, .position = 1});
+  cairn::ops::fill_normal(std::span<T>(inputs), cairn::types::random_key{.seed = seed, .position = 0});
+  cairn::ops::fill_normal(std::span<T>(targets), cairn::types::random_key{.seed = seed, .position = 1});
   return {cairn::shape{options.inputs}, std::move(inputs), options.targets, std::move(targets)};
 }

@@ -77,7 +77,7 @@ figures measure(const job& j, const std::function<void()>& stepped,
   });
   std::vector<float> inputs(samples * width);
   std::vector<int> labels(samples);
-  fill_normal(std::span<float>(inputs), {.seed = 1});
+  ops::fill_normal(std::span<float>(inputs), {.seed = 1});
   for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<int>(i % 10);
 
   figures out{.planned = train.arena_bytes()};
@@ -113,7 +113,7 @@ using two_mebibytes = cairn::budget<bytes_of_a_step>;
 template <class Policy>
 std::string name_of_policy() {
   if constexpr (std::is_same_v<Policy, two_mebibytes>) return "budget<2_MiB>";
-  else return cairn::name_of<Policy>();
+  else return cairn::report::name_of<Policy>();
 }
 
 // A candidate that the compiler plans.

@@ -80,26 +80,27 @@ const measured& plain(const std::vector<measured>& all, std::size_t depth) {
   return *std::ranges::find_if(all, [&](const measured& m) { return m.depth == depth && m.family() == "store_all"; });
 }
 
-std::string times(double ratio) { return format_fixed(ratio, 2) + " ×"; }
+std::string times(double ratio) { return report::format_fixed(ratio, 2) + " ×"; }
 
-table as_table(const std::vector<measured>& all) {
-  table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step", "of store_all",
-             "predicted", "weights"});
+report::table as_table(const std::vector<measured>& all) {
+  report::table out({"blocks", "policy", "planned by", "peak planned", "peak measured", "of store_all", "step", "of store_all",
+                     "predicted", "weights"});
   for (const measured& m : all) {
     const measured& base = plain(all, m.depth);
-    out.row({format_count(m.depth), m.policy, m.planned_by, format_bytes(m.of.planned), format_bytes(m.of.measured),
-             format_fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
-             format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds), times(m.flops / base.flops),
-             format_checksum(m.of.weights)});
+    out.row({report::format_count(m.depth), m.policy, m.planned_by, report::format_bytes(m.of.planned),
+             report::format_bytes(m.of.measured),
+             report::format_fixed(static_cast<double>(m.of.measured) / static_cast<double>(base.of.measured), 3),
+             report::format_duration(m.of.seconds), times(m.of.seconds / base.of.seconds), times(m.flops / base.flops),
+             report::format_checksum(m.of.weights)});
   }
   return out;
 }
 
 // A straight line of slope one half beside that of sqrt_n, as a guide to the eye.
-chart_line guide_of(const chart_line& line) {
-  chart_line out{"√n", "", "#6b7683", {}, true};
-  const chart_point end = line.points.back();
-  for (const chart_point& p : line.points) out.points.push_back({p.x, 0.7 * end.y * std::sqrt(p.x / end.x)});
+report::chart_line guide_of(const report::chart_line& line) {
+  report::chart_line out{"√n", "", "#6b7683", {}, true};
+  const report::chart_point end = line.points.back();
+  for (const report::chart_point& p : line.points) out.points.push_back({p.x, 0.7 * end.y * std::sqrt(p.x / end.x)});
   return out;
 }
 
@@ -109,31 +110,32 @@ std::string where(const job& j) {
 
 // The same lines in both charts: bytes that were written, and seconds.
 std::string draw(const std::vector<measured>& all, const job& j) {
-  chart_axis blocks{"residual blocks", chart_unit::plain, true};
+  report::chart_axis blocks{"residual blocks", report::chart_unit::plain, true};
   for (const measured& m : all) blocks.ticks.push_back(static_cast<double>(m.depth));
   blocks.ticks.erase(std::unique(blocks.ticks.begin(), blocks.ticks.end()), blocks.ticks.end());
-  std::array<line_chart, 2> charts{{{"Memory", blocks, {"activations of a training step, as written", chart_unit::bytes, true}},
-                                    {"Time", blocks, {"one training step", chart_unit::seconds, true}}}};
+  std::array<report::line_chart, 2> charts{
+      {{"Memory", blocks, {"activations of a training step, as written", report::chart_unit::bytes, true}},
+       {"Time", blocks, {"one training step", report::chart_unit::seconds, true}}}};
   for (const ink& i : inks) {
-    chart_line bytes{i.family + std::string(i.argument), "", i.colour};
-    chart_line seconds = bytes;
+    report::chart_line bytes{i.family + std::string(i.argument), "", i.colour};
+    report::chart_line seconds = bytes;
     for (const measured& m : all) {
       if (m.family() != i.family) continue;
       const double x = static_cast<double>(m.depth);
       bytes.points.push_back({x, static_cast<double>(m.of.measured)});
       seconds.points.push_back({x, m.of.seconds});
-      bytes.note = format_bytes(m.of.measured);
-      seconds.note =
-          m.family() == "store_all" ? format_duration(m.of.seconds) : times(m.of.seconds / plain(all, m.depth).of.seconds);
+      bytes.note = report::format_bytes(m.of.measured);
+      seconds.note = m.family() == "store_all" ? report::format_duration(m.of.seconds)
+                                               : times(m.of.seconds / plain(all, m.depth).of.seconds);
     }
     if (bytes.points.empty()) continue;
     if (bytes.name == "sqrt_n" && bytes.points.size() > 1) charts[0].lines.push_back(guide_of(bytes));
     charts[0].lines.push_back(std::move(bytes));
     charts[1].lines.push_back(std::move(seconds));
   }
-  return draw_line_charts(charts, {.title = "What depth costs, and what a checkpoint policy makes of it",
-                                   .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " + std::to_string(samples) + ", " +
-                                               where(j) + "; both axes logarithmic; × is relative to store_all"});
+  return report::draw_line_charts(charts, {.title = "What depth costs, and what a checkpoint policy makes of it",
+                                           .subtitle = "Residual<Linear<64, 64>, ReLU>, batch " + std::to_string(samples) + ", " +
+                                                       where(j) + "; both axes logarithmic; × is relative to store_all"});
 }
 
 // Checks that policies do not change the weights, and that no step writes more than planned.
@@ -159,7 +161,7 @@ int run(const job& j, const std::vector<candidate>& chosen, const std::string& p
       all.push_back({c, c.measure(j, [&] { bar.advance(1, {{"blocks", static_cast<double>(c.depth)}}); })});
   }
   std::printf("\n%s\n", as_table(all).text().c_str());
-  write_file_atomically(picture, draw(all, j));
+  files::write_file_atomically(picture, draw(all, j));
   std::printf("memory and time against depth are drawn in %s\n", picture.c_str());
   return all_agree(all) ? 0 : 1;
 }

@@ -243,7 +243,7 @@ int climb(std::span<const size_entry> sizes, const job& j, const command_line& g
     std::printf("generated data: %zu pairs of 100 normal numbers and 1 normal number; batches of %zu for each rank; %s\n",
                 j.samples, rows, ranks.text().c_str());
   const auto data = toy_dataset(j.samples);
-  table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights", "momenta differ by"});
+  report::table results({"size", "parameters", "rung", "processes", "time", "samples/s", "loss", "weights", "momenta differ by"});
   for (const size_entry& size : sizes)
     for (const rung& r : size.rungs) {
       if (!is(j.size)(size) || !is(j.rung)(r)) continue;
@@ -252,9 +252,10 @@ int climb(std::span<const size_entry> sizes, const job& j, const command_line& g
       std::array<char, 32> loss{}, drift{};
       std::snprintf(loss.data(), loss.size(), "%.6f", got.loss);
       std::snprintf(drift.data(), drift.size(), "%.3g", got.drift);
-      results.row({size.name, format_count(size.parameters), r.name, alone ? "1" : std::to_string(ranks.size()),
-                   format_duration(got.seconds), format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds),
-                   loss.data(), format_checksum(got.weights), alone ? "-" : drift.data()});
+      results.row({size.name, report::format_count(size.parameters), r.name, alone ? "1" : std::to_string(ranks.size()),
+                   report::format_duration(got.seconds),
+                   report::format_quantity(static_cast<double>(j.epochs * j.samples) / got.seconds), loss.data(),
+                   report::format_checksum(got.weights), alone ? "-" : drift.data()});
     }
   if (ranks.first()) std::printf("\n%s", results.text().c_str());
   return 0;

@@ -60,8 +60,8 @@ struct tenth_twice {
   }
 };
 
-using pictures = cifar_images<float>;
-using transforms = compose<random_crop, random_horizontal_flip>;
+using pictures = vision::cifar_images<float>;
+using transforms = compose<vision::random_crop, vision::random_horizontal_flip>;
 using steady = std::chrono::steady_clock;
 
 double seconds_since(steady::time_point start) { return std::chrono::duration<double>(steady::now() - start).count(); }
@@ -75,14 +75,15 @@ double median(std::vector<double> values) {
 struct training_rank {
   any_rank& rank;
   // The loader's thread crops, mirrors and normalises pictures while the previous step runs.
-  loader<image_dataset<float>, sampler, capacity, transforms> batches;
+  loader<vision::image_dataset<float>, sampler, capacity, transforms> batches;
   std::unique_ptr<any_trainer> train;
   std::vector<double> seconds{}; // of each step
 
   training_rank(any_rank& here, const policy& how, const job& j, const recipe& given, const pictures& data)
-      : rank(here), batches(data.train, sampler{here, 0, {.seed = j.seed}}, batch<capacity>{},
-                            transforms{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}},
-                            loader_options{.rows = j.batch, .seed = j.seed}) {
+      : rank(here),
+        batches(data.train, sampler{here, 0, {.seed = j.seed}}, batch<capacity>{},
+                transforms{vision::random_crop{.padding = 4, .fill = data.train.black()}, vision::random_horizontal_flip{}},
+                types::loader_options{.rows = j.batch, .seed = j.seed}) {
     SGD optimizer = given.optimizer;
     optimizer.learning_rate = j.learning_rate;
     train = how.make(here, {.optimizer = optimizer,
@@ -125,7 +126,7 @@ struct result {
 };
 
 result train_with(const policy& how, ranks_of_program& ranks, const job& j, const recipe& given, const pictures& data,
-                  recorded_metrics& curve) {
+                  report::recorded_metrics& curve) {
   result out;
   const auto begin = steady::now();
   ranks.run([&](any_rank& rank) {
@@ -180,7 +181,7 @@ std::vector<policy> policies_by(const job& j, const network& net, const command_
   return chosen;
 }
 
-std::string ratio(double a, double b) { return format_fixed(a / b, 2); }
+std::string ratio(double a, double b) { return report::format_fixed(a / b, 2); }
 
 // The table that made the efficient DenseNet known: the time that saving memory costs.
 void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, const job& j, const recipe& given,
@@ -194,10 +195,10 @@ void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, con
     header.push_back("step, " + std::to_string(r->size()) + (r->size() == 1 ? " rank" : " ranks"));
     header.push_back("ratio");
   }
-  table rows(header);
+  report::table rows(header);
   std::vector<double> first(jobs.size());
   for (const policy& p : chosen) {
-    std::vector<std::string> row{p.name, format_bytes(p.peak),
+    std::vector<std::string> row{p.name, report::format_bytes(p.peak),
                                  ratio(static_cast<double>(p.peak), static_cast<double>(plain.peak)),
                                  ratio(static_cast<double>(p.flops), static_cast<double>(plain.flops))};
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -216,7 +217,7 @@ void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, con
         if (t.first()) seconds = median({t.seconds.begin() + 1, t.seconds.end()}); // without the first, which is slower
       });
       if (first[i] == 0) first[i] = seconds;
-      row.push_back(format_duration(seconds));
+      row.push_back(report::format_duration(seconds));
       row.push_back(ratio(seconds, first[i]));
     }
     rows.row(row);
@@ -224,13 +225,13 @@ void write_table(const std::vector<policy>& chosen, ranks_of_program& ranks, con
   if (ranks.first()) std::printf("\n%s\n", rows.text().c_str());
 }
 
-image_dataset<float> first_of(const image_dataset<float>& all, std::size_t count) {
+vision::image_dataset<float> first_of(const vision::image_dataset<float>& all, std::size_t count) {
   if (count == 0 || count >= all.size()) return all;
   const auto pixels = static_cast<std::ptrdiff_t>(count * all.sample_shape().size());
   return {all.sample_shape(),
           {all.pixels().begin(), all.pixels().begin() + pixels},
           {all.labels().begin(), all.labels().begin() + static_cast<std::ptrdiff_t>(count)},
-          cifar10_scale};
+          vision::cifar10_scale};
 }
 
 int train_chosen(const recipe& given, const job& j, const command_line& said, int count, char** words) {
@@ -247,25 +248,25 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
   ranks_of_program ranks(count, words, j.ranks);
   if (ranks.first())
     std::printf("%s: %zu stages, %s parameters; %zu pictures to train with, %zu to test with; %d ranks x %zu in a step\n",
-                net.name, chosen[0].stages, format_count(chosen[0].parameters).c_str(), data.train.size(), data.test.size(),
-                ranks.size(), j.batch);
+                net.name, chosen[0].stages, report::format_count(chosen[0].parameters).c_str(), data.train.size(),
+                data.test.size(), ranks.size(), j.batch);
   if (j.table > 0) {
     write_table(chosen, ranks, j, given, data);
     return 0;
   }
-  recorded_metrics curve;
-  table results({"policy", "ranks", "peak planned", "peak measured", "step", "time", "test accuracy", "weights"});
+  report::recorded_metrics curve;
+  report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "time", "test accuracy", "weights"});
   for (const policy& p : chosen) {
-    recorded_metrics own; // the same for every policy
+    report::recorded_metrics own; // the same for every policy
     const result r = train_with(p, ranks, j, given, data, own);
-    results.row({p.name, std::to_string(ranks.size()), format_bytes(p.peak), format_bytes(r.measured),
-                 format_duration(r.step_seconds), format_duration(r.seconds), format_fixed(100 * r.accuracy, 2) + " %",
-                 format_checksum(r.weights)});
+    results.row({p.name, std::to_string(ranks.size()), report::format_bytes(p.peak), report::format_bytes(r.measured),
+                 report::format_duration(r.step_seconds), report::format_duration(r.seconds),
+                 report::format_fixed(100 * r.accuracy, 2) + " %", report::format_checksum(r.weights)});
     curve = std::move(own);
   }
   if (!ranks.first()) return 0;
   std::printf("\n%s\n", results.text().c_str());
-  write_svg(j.curve, draw_metrics(curve, net.name));
+  report::write_svg(j.curve, report::draw_metrics(curve, net.name));
   std::printf("loss and accuracy are drawn in %s\n", j.curve.c_str());
   return 0;
 }

@@ -36,7 +36,7 @@ public:
 
   virtual ~any_trainer() = default;
   virtual double step(const images& pictures, const labels& classes) = 0;
-  virtual cairn::owned_tensor<float> evaluate(const images& pictures) = 0; // a score for each class
+  virtual cairn::types::owned_tensor<float> evaluate(const images& pictures) = 0; // a score for each class
   virtual void synchronize() = 0;
   virtual std::span<std::byte> arena() = 0;
   virtual std::size_t threads() = 0;
@@ -50,7 +50,7 @@ public:
       : train_(rank, s.optimizer, {.seed = s.seed, .threads = s.threads, .learning_rate = s.learning_rate}) {}
 
   double step(const images& pictures, const labels& classes) override { return train_.step(pictures, classes); }
-  cairn::owned_tensor<float> evaluate(const images& pictures) override { return train_.evaluate(pictures); }
+  cairn::types::owned_tensor<float> evaluate(const images& pictures) override { return train_.evaluate(pictures); }
   void synchronize() override { train_.synchronize(); }
   std::span<std::byte> arena() override { return train_.arena(); }
   std::size_t threads() override { return train_.threads(); }
@@ -78,7 +78,7 @@ constexpr policy make_policy(const char* name) {
           plan::size,
           plan::parameters,
           plan::trained::memory.arena,
-          plan::batch * cairn::flops(plan::whole, plan::training.ops()),
+          plan::batch * cairn::plan::flops(plan::whole, plan::training.ops()),
           [](cairn::any_rank& rank, const settings& s) -> std::unique_ptr<any_trainer> {
             return std::make_unique<trainer_of<Model>>(rank, s);
           }};

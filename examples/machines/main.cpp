@@ -26,7 +26,7 @@ namespace {
 using Net = Sequential<Linear<784, 512>, ReLU, Repeat<7, Sequential<Linear<512, 512>, ReLU>>, Linear<512, 10>>;
 // The program of one rank; the communicator that carries the gradients does not matter here.
 using Model = ddp<Net, loopback::rank, bucket_bytes<2_MiB>>;
-using Times = op_times<Model, batch<128>>;
+using Times = plan::op_times<Model, batch<128>>;
 
 // The shortest of some steps of one rank, in seconds.
 double measured_step() {
@@ -42,8 +42,8 @@ double measured_step() {
   return best;
 }
 
-std::vector<named_network> networks(double latency, double per_message, all_reduce_algorithm sums) {
-  std::vector<named_network> out;
+std::vector<report::named_network> networks(double latency, double per_message, plan::all_reduce_algorithm sums) {
+  std::vector<report::named_network> out;
   for (const int gigabits : {1, 10, 100})
     out.push_back({std::to_string(gigabits) + " Gbit/s",
                    {.latency = latency, .bandwidth = gigabits * 1e9 / 8, .per_message = per_message, .sums = sums}});
@@ -51,17 +51,17 @@ std::vector<named_network> networks(double latency, double per_message, all_redu
 }
 
 // The time of a step, and the share of it that is work.
-table as_table(const Times& times, const std::vector<named_network>& all, std::size_t most) {
+report::table as_table(const Times& times, const std::vector<report::named_network>& all, std::size_t most) {
   std::vector<std::string> header{"machines"};
-  for (const named_network& n : all) header.insert(header.end(), {n.name, "efficiency"});
-  table out(header);
+  for (const report::named_network& n : all) header.insert(header.end(), {n.name, "efficiency"});
+  report::table out(header);
   for (std::size_t machines = 1; machines <= most; machines *= 2) {
-    std::vector<std::string> row{format_count(machines)};
-    for (const named_network& n : all) {
-      cluster on = n.of;
+    std::vector<std::string> row{report::format_count(machines)};
+    for (const report::named_network& n : all) {
+      plan::cluster on = n.of;
       on.machines = machines;
       const auto step = predicted_step(times, on);
-      row.insert(row.end(), {format_duration(step.seconds()), format_fixed(100 * step.efficiency(), 0) + " %"});
+      row.insert(row.end(), {report::format_duration(step.seconds()), report::format_fixed(100 * step.efficiency(), 0) + " %"});
     }
     out.row(row);
   }
@@ -85,23 +85,25 @@ int main(int count, char** words) {
       .parse(count, words);
   try {
     const Times times = Times::of_step(step_ms > 0 ? step_ms / 1e3 : measured_step());
-    const auto by_parts = networks(latency_us / 1e6, message_us / 1e6, all_reduce_algorithm::parts);
-    const auto by_halving = networks(latency_us / 1e6, message_us / 1e6, all_reduce_algorithm::halving);
+    const auto by_parts = networks(latency_us / 1e6, message_us / 1e6, plan::all_reduce_algorithm::parts);
+    const auto by_halving = networks(latency_us / 1e6, message_us / 1e6, plan::all_reduce_algorithm::halving);
     std::printf("sums by parts, in the order of the ranks\n\n%s\n", as_table(times, by_parts, most).text().c_str());
     std::printf("sums by halving, in any order\n\n%s\n", as_table(times, by_halving, most).text().c_str());
-    std::array<line_chart, 2> charts{scaling_chart(times, by_parts, most, "Sums by parts, in the order of the ranks"),
-                                     scaling_chart(times, by_halving, most, "Sums by halving, in any order")};
+    std::array<report::line_chart, 2> charts{
+        report::scaling_chart(times, by_parts, most, "Sums by parts, in the order of the ranks"),
+        report::scaling_chart(times, by_halving, most, "Sums by halving, in any order")};
     double slowest = 0; // both charts have one scale
-    for (const line_chart& c : charts)
-      for (const chart_line& line : c.lines) slowest = std::max(slowest, line.points.back().y);
-    for (line_chart& c : charts) c.y.most = 1.2 * slowest;
-    const std::string bytes = format_bytes(Times::plan::parameters * sizeof(float));
-    write_svg(picture, draw_line_charts(charts, {.title = "What a training step takes on many machines",
-                                                 .subtitle = bytes + " of gradients in " + std::to_string(Times::buckets.size()) +
-                                                             " buckets, 128 samples a machine, latency " +
-                                                             format_duration(latency_us / 1e6) + "; both axes logarithmic",
-                                                 .width = 1200,
-                                                 .height = 380}));
+    for (const report::line_chart& c : charts)
+      for (const report::chart_line& line : c.lines) slowest = std::max(slowest, line.points.back().y);
+    for (report::line_chart& c : charts) c.y.most = 1.2 * slowest;
+    const std::string bytes = report::format_bytes(Times::plan::parameters * sizeof(float));
+    report::write_svg(picture, report::draw_line_charts(
+                                   charts, {.title = "What a training step takes on many machines",
+                                            .subtitle = bytes + " of gradients in " + std::to_string(Times::buckets.size()) +
+                                                        " buckets, 128 samples a machine, latency " +
+                                                        report::format_duration(latency_us / 1e6) + "; both axes logarithmic",
+                                            .width = 1200,
+                                            .height = 380}));
     std::printf("drawn in %s\n", picture.c_str());
   } catch (const std::exception& fault) {
     std::fprintf(stderr, "machines: %s\n", fault.what());

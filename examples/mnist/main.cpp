@@ -87,7 +87,7 @@ using solved_step = solved_curve::step;
 
 // If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result.
 template <class Policy, class Device>
-result run(ranks_of_program& ranks, const job& j, const digit_images<float>& digits, const solved_step& solved) {
+result run(ranks_of_program& ranks, const job& j, const vision::digit_images<float>& digits, const solved_step& solved) {
   result out;
   ranks.run([&](any_rank& rank) {
     // Ranks and micro-batches share an epoch in the same way, so that 2 ranks see what 2 micro-batches see.
@@ -97,12 +97,12 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
       const std::size_t reader = micro * size + static_cast<std::size_t>(rank.rank());
       return sampler{reader, readers, 0, {.seed = j.seed}};
     };
-    using reading = loader<image_dataset<float>, sampler, capacity, random_shift>;
+    using reading = loader<vision::image_dataset<float>, sampler, capacity, vision::random_shift>;
     std::vector<std::unique_ptr<reading>> parts;
     for (std::size_t micro = 0; micro < j.accumulate; ++micro)
       parts.push_back(std::make_unique<reading>(digits.train, order(micro), batch<capacity>{},
-                                                random_shift{.pixels = 2, .fill = digits.train.black()},
-                                                loader_options{.rows = j.batch, .seed = j.seed}));
+                                                vision::random_shift{.pixels = 2, .fill = digits.train.black()},
+                                                types::loader_options{.rows = j.batch, .seed = j.seed}));
 
     const std::size_t steps = j.epochs * parts[0]->size();
     trainer<model<Policy>, CrossEntropyLoss, SGD, batch<capacity>, float, Device> train{
@@ -155,12 +155,12 @@ result run(ranks_of_program& ranks, const job& j, const digit_images<float>& dig
 
 // A schedule for the picture: that of a policy, or a solved one.
 template <class Plan>
-picture_panel panel_of(std::string name, const auto& training, std::span<const std::size_t> live) {
-  static const auto leaving = departures<model<store_all>, batch<capacity>>();
+report::picture_panel panel_of(std::string name, const auto& training, std::span<const std::size_t> live) {
+  static const auto leaving = report::departures<model<store_all>, batch<capacity>>();
   return {std::move(name), Plan::whole, training.ops(), live, leaving};
 }
 template <class Policy>
-picture_panel panel(const char* name) {
+report::picture_panel panel(const char* name) {
   using plan = blueprint_of<checkpoint<Policy, Net>, capacity>;
   return panel_of<plan>(name, plan::training, plan::trained::memory.live);
 }
@@ -168,9 +168,9 @@ picture_panel panel(const char* name) {
 // One row of the table: a name on the command line, and its instantiation.
 struct entry {
   const char* name;
-  result (*run)(ranks_of_program&, const job&, const digit_images<float>&, const solved_step&);
-  picture_panel (*panel)(const char*);
-  network_summary (*summary)();
+  result (*run)(ranks_of_program&, const job&, const vision::digit_images<float>&, const solved_step&);
+  report::picture_panel (*panel)(const char*);
+  report::network_summary (*summary)();
 };
 template <class Policy, class Device>
 constexpr entry make(const char* name) {
@@ -184,14 +184,14 @@ constexpr std::array<entry, 8> table_of_policies{
     make<revolve<3>, Device>("revolve<3>"), make<recompute_cheap, Device>("recompute_cheap"),
 };
 
-digit_images<float> first_of(digit_images<float> digits, std::size_t count) {
+vision::digit_images<float> first_of(vision::digit_images<float> digits, std::size_t count) {
   const auto& all = digits.train;
   if (count == 0 || count >= all.size()) return digits;
   const std::size_t pixels = count * all.sample_shape().size();
   digits.train = {all.sample_shape(),
                   {all.pixels().begin(), all.pixels().begin() + static_cast<std::ptrdiff_t>(pixels)},
                   {all.labels().begin(), all.labels().begin() + static_cast<std::ptrdiff_t>(count)},
-                  mnist_scale};
+                  vision::mnist_scale};
   return digits;
 }
 
@@ -228,12 +228,12 @@ std::vector<entry> chosen_by(const job& j, const command_line& given, std::span<
 // The costs of stages on the device, measured by the first process alone: all processes must solve for the same schedule, and
 // processes that share a device would disturb each other.
 template <class Device>
-std::vector<stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
-  std::vector<stage_cost> costs(blueprint_of<Net, capacity>::size);
-  if (ranks.first()) costs = measured_costs<Net, capacity, float, Device>();
+std::vector<plan::stage_cost> costs_of_rank_0(ranks_of_program& ranks) {
+  std::vector<plan::stage_cost> costs(blueprint_of<Net, capacity>::size);
+  if (ranks.first()) costs = plan::measured_costs<Net, capacity, float, Device>();
   ranks.run([&](any_rank& rank) {
     cpu host;
-    std::vector<stage_cost> received = costs;
+    std::vector<plan::stage_cost> received = costs;
     auto sent = rank.broadcast(host.compute(), std::as_writable_bytes(std::span(received)), 0);
     sent.wait(host.compute());
     if (ranks.here().rank == rank.rank() && rank.rank() != 0) costs = received; // ranks as threads have those of rank 0
@@ -250,18 +250,18 @@ struct solved_budgets {
   template <class Device>
   solved_budgets(std::type_identity<Device>, const job& j, ranks_of_program& ranks) {
     if (j.budget.empty()) return;
-    for (const std::string& word : split(j.budget)) bytes.push_back(parse_bytes(word));
+    for (const std::string& word : split(j.budget)) bytes.push_back(report::parse_bytes(word));
     if (j.costs == "measured") curve.emplace(costs_of_rank_0<Device>(ranks));
     else curve.emplace();
     for (const std::size_t most : bytes) steps.push_back(curve->within(most));
   }
 
-  static std::string name_of(std::size_t most) { return "budget " + format_bytes(most); }
+  static std::string name_of(std::size_t most) { return "budget " + report::format_bytes(most); }
 };
 
 void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const solved_budgets& solved) {
   using plan = blueprint_of<Net, capacity>;
-  std::vector<picture_panel> panels;
+  std::vector<report::picture_panel> panels;
   for (const entry& e : chosen) panels.push_back(e.panel(e.name));
   for (std::size_t i = 0; i < solved.steps.size(); ++i) {
     const auto& own = solved.steps[i].plan;
@@ -269,19 +269,20 @@ void draw_schedules_of(const job& j, const std::vector<entry>& chosen, const sol
         panel_of<plan>(solved.name_of(solved.bytes[i]), own.training, {own.memory.live.data(), own.memory.live.size()}));
     panels.back().budget = solved.bytes[i];
   }
-  write_svg(j.picture, draw_schedules(panels, {.title = "One training step of examples/mnist",
-                                               .stage_names = stage_names<plan>(),
-                                               .store_all_peak = plan::trained::memory.arena,
-                                               .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
+  report::write_svg(j.picture, report::draw_schedules(panels, {.title = "One training step of examples/mnist",
+                                                               .stage_names = report::stage_names<plan>(),
+                                                               .store_all_peak = plan::trained::memory.arena,
+                                                               .columns = panels.size() > 1 ? std::size_t{2} : std::size_t{1}}));
   std::printf("the schedule is drawn in %s\n", j.picture.c_str());
 }
 
 void draw_curve_of(const job& j, const solved_budgets& solved) {
-  write_svg(j.curve, draw_curve<store_all, sqrt_n, every<2>, every<4>, revolve<3>, recompute_cheap>(
-                         *solved.curve, solved.bytes,
-                         {.title = "Time against memory, examples/mnist",
-                          .subtitle = "batch " + std::to_string(capacity) + ", times from " +
-                                      (j.costs == "measured" ? "each stage as measured here" : "the FLOPs of each stage")}));
+  report::write_svg(j.curve,
+                    report::draw_curve<store_all, sqrt_n, every<2>, every<4>, revolve<3>, recompute_cheap>(
+                        *solved.curve, solved.bytes,
+                        {.title = "Time against memory, examples/mnist",
+                         .subtitle = "batch " + std::to_string(capacity) + ", times from " +
+                                     (j.costs == "measured" ? "each stage as measured here" : "the FLOPs of each stage")}));
   std::printf("time against memory is drawn in %s\n", j.curve.c_str());
 }
 
@@ -301,18 +302,20 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   using plan = blueprint_of<Net, capacity>;
   if (ranks.first()) {
     std::printf("network: %zu stages, %s parameters; %zu images to train, %zu to test; %d ranks x %zu micro-batches of %zu\n",
-                plan::size, format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), ranks.size(),
+                plan::size, report::format_count(plan::parameters).c_str(), digits.train.size(), digits.test.size(), ranks.size(),
                 j.accumulate, j.batch);
     if (chosen.size() == 1) std::printf("\n%s\n", chosen[0].summary().text().c_str());
   }
-  table results({"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
+  report::table results(
+      {"policy", "ranks", "micro-batches", "peak planned", "peak measured", "step", "test accuracy", "weights"});
   const auto train = [&](const std::string& name, auto* how, const solved_step& step) {
     if (ranks.first()) std::printf("policy %s, ", name.c_str());
     const result r = how(ranks, j, digits, step);
     std::array<char, 16> percent{};
     std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * r.accuracy);
-    results.row({name, std::to_string(ranks.size()), std::to_string(j.accumulate), format_bytes(r.planned),
-                 format_bytes(r.measured), format_duration(r.step_seconds), percent.data(), format_checksum(r.weights)});
+    results.row({name, std::to_string(ranks.size()), std::to_string(j.accumulate), report::format_bytes(r.planned),
+                 report::format_bytes(r.measured), report::format_duration(r.step_seconds), percent.data(),
+                 report::format_checksum(r.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
   for (std::size_t i = 0; i < solved.steps.size(); ++i)

@@ -31,18 +31,18 @@ using Net = Sequential<Linear<784, 64>, BatchNorm1d<64>, GELU, Linear<64, 10>>;
 using training = trainer<Net, CrossEntropyLoss, SGD, batch<100>>;
 
 // All images of a part, and their labels, in the order in which a sequential sampler reads them.
-void write_images(const image_dataset<float>& part, const std::string& name) {
+void write_images(const vision::image_dataset<float>& part, const std::string& name) {
   std::vector<float> images;
   std::vector<std::int32_t> labels;
   for (const auto& [x, y] : loader{part, sequential_sampler{}, batch<100>{}}) {
     images.insert(images.end(), x.begin(), x.end());
     labels.insert(labels.end(), y.begin(), y.end());
   }
-  write_npy(name + "_images.npy", images, {labels.size(), 784});
-  write_npy(name + "_labels.npy", labels, {labels.size()});
+  files::write_npy(name + "_images.npy", images, {labels.size(), 784});
+  files::write_npy(name + "_labels.npy", labels, {labels.size()});
 }
 
-double mean_loss(training& train, const image_dataset<float>& part) {
+double mean_loss(training& train, const vision::image_dataset<float>& part) {
   double sum = 0, count = 0;
   for (const auto& [x, y] : loader{part, sequential_sampler{}, batch<100>{}}) {
     const auto rows = static_cast<double>(x.rows());

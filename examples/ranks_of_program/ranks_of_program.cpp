@@ -8,7 +8,7 @@
 #include <cairn/comm/mpi/mpi.hpp>
 using processes = cairn::mpi;
 #else
-using processes = cairn::no_processes;
+using processes = cairn::types::no_processes;
 #endif
 
 class ranks_of_program::chosen : public cairn::chosen_ranks<processes> {

@@ -19,6 +19,7 @@
 #include <cairn/core/plain_array.hpp>   // room for items, with a size known to the compiler or at run time
 #include <cairn/core/random.hpp>        // random numbers as a function of seed, step and position
 #include <cairn/core/random_normal.hpp> // normal numbers from random_key
+#include <cairn/core/rooms.hpp>         // namespaces
 #include <cairn/core/rounded_bits.hpp>  // a double rounded to 16 bits
 #include <cairn/core/shape.hpp>         // the extents of one sample
 #include <cairn/core/tensor.hpp>        // the description of one tensor, and a list of them
@@ -69,6 +70,7 @@
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
 #include <cairn/data/loader_options.hpp>         // the options of a loader, and its position
+#include <cairn/data/loader_without_batch.hpp>   // the error of a loader without batch<N>
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
 #include <cairn/data/mnist.hpp>                  // handwritten digits

@@ -188,9 +188,7 @@
 
 // cairn/core/accumulated.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct accumulated_as;
@@ -206,7 +204,9 @@ struct accumulated_as<T> {
   using type = typename T::sum_type;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The type in which sums of T are stored (gradients of parameters, statistics of a batch), and everything that lives from step
 // to step (parameters, buffers, optimizer states). For float and double it is T itself. For bfloat16 and float16 it is float:
@@ -217,12 +217,14 @@ struct accumulated_as<T> {
 template <class T>
 using accumulated = typename detail::accumulated_as<T>::type;
 
+} // namespace cairn
+
+namespace cairn::detail {
+
 // A type that the elements of a network may have: float, double, bfloat16 (core/bfloat16.hpp) and float16
 // (core/float16.hpp).
 template <class T>
 concept floating_element = requires { typename accumulated<T>; };
-
-namespace detail {
 
 // Low precision: sums of T are kept in another type. Parameters are then in memory twice, as the master copy and as the copy
 // that layers read.
@@ -232,15 +234,11 @@ inline constexpr bool is_narrow = !std::is_same_v<T, accumulated<T>>;
 template <class T>
 concept narrow_element = floating_element<T> && is_narrow<T>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/core/batch.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The message for a batch of a wrong size, which is the diagnostic of an error (core/explain.hpp).
 struct batch_message {
@@ -252,7 +250,9 @@ struct batch_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The number of samples that a step has room for, as a type: the memory plan is made for it. It is a capacity; a step takes any
 // number of rows from 1 to N.
@@ -500,7 +500,9 @@ enum class element : unsigned char {
   int32,       // std::int32_t: tokens, labels
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The bytes of one element of each kind.
 struct element_sizes {
@@ -520,9 +522,7 @@ struct element_sizes {
 template <class T>
 inline constexpr element_sizes sizes_of{sizeof(T), sizeof(accumulated<T>)};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/core/error.hpp
 
@@ -579,9 +579,7 @@ private:
 
 // cairn/core/shape.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // More elements than there is memory for, and few enough that the bytes of a thousand such tensors still fit into 64 bits.
 inline constexpr std::size_t too_many = std::size_t{1} << 48;
@@ -592,7 +590,9 @@ constexpr std::size_t counted(std::size_t a, std::size_t b) {
   return a != 0 && b > (too_many - 1) / a ? too_many : a * b;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The extents of one sample, outermost first; the batch is never part of a shape. Images are (height, width, channels). A shape
 // of rank 0 is one number.
@@ -777,16 +777,16 @@ inline constexpr fraction percent{N, 100};
 
 // cairn/core/memory.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // Every buffer starts at a multiple of this many bytes: a cache line, and a full vector register.
 inline constexpr std::size_t alignment = 64;
 
-namespace detail {
-
 constexpr std::size_t align_up(std::size_t bytes, std::size_t to = alignment) { return (bytes + to - 1) / to * to; }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 inline namespace literals {
 constexpr std::size_t operator""_KiB(unsigned long long n) { return static_cast<std::size_t>(n) << 10; }
@@ -916,9 +916,53 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/core/rooms.hpp
+
+// The namespaces of the library. What a program types is in cairn.
+//
+// cairn::ops: what layers, losses and optimizers ask of a device. Calls need no namespace: an op is found through its queue.
+namespace cairn::ops {
+
+// A base of the queues of Cairn's devices, by which a call finds the ops in this namespace.
+struct queue {};
+
+} // namespace cairn::ops
+
+// cairn::plan: chains of stages, the routes and schedules of their steps, and the solvers of budgets. A program needs its words
+// for a policy of its own, and to look at a step.
+namespace cairn::plan {}
+
+// cairn::vision: datasets of images and what is done to images.
+namespace cairn::vision {}
+
+// cairn::files: readers and writers of IDX, .npy and safetensors files.
+namespace cairn::files {}
+
+// cairn::metrics: what a validation measures.
+namespace cairn::metrics {}
+
+// cairn::types: of options, which a program writes in braces, and of results, which it takes as auto.
+namespace cairn::types {}
+
+// cairn::report: what tables, pictures and traces are made of.
+namespace cairn::report {}
+
+// What is not promised from one version to the next.
+namespace cairn::detail {
+
+using namespace ops;
+using namespace plan;
+using namespace report;
+using namespace vision;
+using namespace files;
+using namespace metrics;
+using namespace types;
+
+} // namespace cairn::detail
+
 // cairn/core/random.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // Random numbers are a function of where they are used, not of how many were drawn before: a recomputed Dropout
 // draws the mask of the first forward, and a restarted job goes on with the same numbers.
@@ -933,6 +977,10 @@ struct random_key {
   constexpr bool operator==(const random_key&) const = default;
 };
 
+} // namespace cairn::types
+
+namespace cairn::detail {
+
 // The key of a forward pass. Micro-batches of a step are counted over all ranks, so that the random numbers do not depend on
 // how many ranks there are. The index of one of the first 65,536 is a part of the key's step; beyond them the seed changes.
 constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, std::uint64_t micro_batch) {
@@ -941,12 +989,18 @@ constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, 
       .seed = seed + micro_batch / of_step * 0x9E3779B97F4A7C15U, .step = step * of_step + micro_batch % of_step, .position = 0};
 }
 
+} // namespace cairn::detail
+
+namespace cairn {
+
 // The source of all random numbers of a program: equal seeds give equal bits.
 struct seed {
   std::uint64_t value = 0;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The four 32-bit numbers of a block, and the function that makes them. Not a std::array: device code may call only functions
 // that are marked for it, and those of the standard library are not.
@@ -970,31 +1024,33 @@ CAIRN_HOST_DEVICE constexpr philox_words philox(const random_key& key, std::uint
   return c;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // The four 32-bit numbers of block `index`.
-constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
+constexpr std::array<std::uint32_t, 4> random_block(const types::random_key& key, std::uint64_t index) {
   const detail::philox_words words = detail::philox(key, index);
   return {words.at[0], words.at[1], words.at[2], words.at[3]};
 }
 
 // Number `index` of the stream, as 32 random bits. A kernel of a device may call it.
-CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const types::random_key& key, std::uint64_t index) {
   return detail::philox(key, index / 4).at[index % 4];
 }
 
 // Uniform in [0, 1): 24 bits for float, 32 for double; both exact. A kernel of a device may call it.
 template <class T>
-CAIRN_HOST_DEVICE constexpr T random_uniform(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr T random_uniform(const types::random_key& key, std::uint64_t index) {
   if constexpr (sizeof(T) == 4) return static_cast<T>(random_bits(key, index) >> 8) * static_cast<T>(0x1p-24);
   else return static_cast<T>(random_bits(key, index)) * static_cast<T>(0x1p-32);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/core/random_normal.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // A header of its own, as <cmath> takes the compiler longer than all of core/random.hpp. The last bits depend on the machine's
 // log, cos and sin.
@@ -1003,12 +1059,12 @@ namespace cairn {
 // and Muller (1958): for u in (0, 1] and v in [0, 1), r = sqrt(-2 ln u), the pair r cos(2 pi v), r sin(2 pi v). Each u has 32
 // bits, so no number is larger than 6.7 in magnitude.
 template <class T>
-void fill_normal(std::span<T> elements, const random_key& key, std::uint64_t first = 0) {
+void fill_normal(std::span<T> elements, const types::random_key& key, std::uint64_t first = 0) {
   constexpr double pi = 3.14159265358979323846;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::uint64_t index = first + i;
     if (i != 0 && index % 2 != 0) continue; // written with its pair
-    const auto block = random_block(key, index / 4);
+    const auto block = ops::random_block(key, index / 4);
     const std::size_t half = index % 4 / 2 * 2;
     const double radius = std::sqrt(-2 * std::log((block[half] + 1.0) * 0x1p-32));
     const double angle = 2 * pi * (block[half + 1] * 0x1p-32);
@@ -1020,13 +1076,15 @@ void fill_normal(std::span<T> elements, const random_key& key, std::uint64_t fir
 
 // Element `index` of what fill_normal writes.
 template <class T>
-T random_normal(const random_key& key, std::uint64_t index) {
+T random_normal(const types::random_key& key, std::uint64_t index) {
   T element{};
   fill_normal(std::span<T>(&element, 1), key, index);
   return element;
 }
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // x such that a normal number is below x with probability p, for 0.01 <= p <= 0.99, within 1e-15: algorithm AS 241
 // (Wichura: The percentage points of the normal distribution. Applied Statistics 37, 1988), without its far tails.
@@ -1068,7 +1126,9 @@ inline double normal_quantile(double p) {
   return distance < 0 ? -size : size;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Element `index` of a stream of normal numbers truncated to [-2, 2], as torch.nn.init.trunc_normal_ makes with its a = -2 and
 // b = 2 for a standard deviation of 1. For another one multiply: the cut is then at two of these deviations, while torch's a
@@ -1077,13 +1137,13 @@ inline double normal_quantile(double p) {
 // It applies the inverse of the distribution to one uniform number. Rejected: drawing until a number fits, which would not be a
 // function of the index.
 template <class T>
-T random_truncated_normal(const random_key& key, std::uint64_t index) {
+T random_truncated_normal(const types::random_key& key, std::uint64_t index) {
   constexpr double outside = 0.022750131948179207; // the part of the distribution below -2, and above 2
   const double uniform = (random_bits(key, index) + 0.5) * 0x1p-32;
   return static_cast<T>(detail::normal_quantile(outside + uniform * (1 - 2 * outside)));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/core/tensor.hpp
 
@@ -1175,7 +1235,9 @@ struct tensor {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A list of at most `Most` tensors. All code identifies a tensor by its index in its list.
 template <std::size_t Most>
@@ -1219,12 +1281,16 @@ struct tensors_up_to {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A list in a layer's description.
 using tensor_list = detail::tensors_up_to<8>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The most tensors that one stage may hand to the next, and the list of them: a value.
 inline constexpr std::size_t most_tensors = 4;
@@ -1264,7 +1330,9 @@ struct tensor_layout {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arguments that a layer describes itself for, at compile time: the tensors that it takes, and the constants of the network
 // (a mask, positions), which every layer sees.
@@ -1311,7 +1379,9 @@ struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Any other tensor that layers hand on.
 template <element Type, bool PerBatch, bool HasGradient, std::size_t... Extents>
@@ -1416,13 +1486,11 @@ struct value_of_type : tensors_of<Type> {};
 template <class... Types>
 struct value_of_type<tensors_of<Types...>> : tensors_of<Types...> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/core/tensors.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The memory of a list of tensors: the place of each, by its index. Tensor k begins offsets[k] bytes after the start of the
 // block; the pointer is null if the tensor is not there. A caller's tensors may lie anywhere: their offsets are then
@@ -1450,14 +1518,16 @@ struct tensors {
   // Is any of them there?
   explicit operator bool() const { return block != nullptr && there != 0; }
 
-  tensors<const T> to_read() const
+  types::tensors<const T> to_read() const
     requires(!std::is_const_v<T>)
   {
     return {block, offsets, there};
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A list of one tensor, which begins at `first`.
 template <class T>
@@ -1466,17 +1536,15 @@ tensors<T> one_tensor(T* first) {
   return {reinterpret_cast<typename tensors<T>::byte*>(first), &offset, 1};
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/core/view.hpp
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // Views of arrays that lie elsewhere. Both views below copy freely and own nothing.
+
+namespace cairn::ops {
 
 // Rows of elements; `stride` is the distance between the starts of two rows, in elements. Element (r, c) is
 // data[r * stride + c]. Kernels take it.
@@ -1498,6 +1566,10 @@ struct matrix {
 
   CAIRN_HOST_DEVICE constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
+
+} // namespace cairn::ops
+
+namespace cairn {
 
 // `rows` samples of one shape, one after another without gaps: the form in which datasets, loaders and trainers pass data. It
 // is a contiguous range, so it converts to a std::span<T>.
@@ -1551,7 +1623,9 @@ struct bucket_bytes {
   static constexpr std::size_t value = Bytes;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
 // below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
@@ -1613,15 +1687,11 @@ constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> end
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/plan/chain.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A size that grows with the batch.
 struct bytes {
@@ -1632,7 +1702,9 @@ struct bytes {
   constexpr std::size_t at(std::size_t batch) const { return align_up(counted(per_sample, batch) + per_batch); }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // One stage as the plan sees it: sizes and costs. The plan does not know what a stage computes; it keeps the name for errors
 // and for policies that choose stages by it.
@@ -1678,7 +1750,9 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // Memory for gradients inside the arena, if training uses them up during the backward pass. It lives from the backward of stage
 // `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
@@ -1690,7 +1764,9 @@ struct gradient_window {
   constexpr bool operator==(const gradient_window&) const = default;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // A chain of stages at one batch. The root owns everything but its input. A composite's chain borrows its ends from the
 // enclosing chain: always the input and the output's gradient, and the other two unless it has to add to them.
@@ -1748,7 +1824,7 @@ struct chain {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/plan/layout/buffer.hpp
 
@@ -2272,6 +2348,7 @@ namespace cairn::detail {
 // The ways to arrange, in the order in which they are tried: the linear ones, one pass in each order of importance, then several
 // rounds that improve an order.
 enum class attempt : unsigned char { slots, stack, life, peak, size, life_rounds, peak_rounds };
+inline constexpr attempt first_of_rounds = attempt::life_rounds;
 inline constexpr attempt last_attempt = attempt::peak_rounds;
 constexpr attempt next(attempt how) { return static_cast<attempt>(static_cast<unsigned char>(how) + 1); }
 // One pass looks at pairs of buffers. With more buffers it would come near a compiler's limits.
@@ -2289,7 +2366,7 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
                                  std::size_t effort) {
   if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
-  const bool improves = how >= attempt::life_rounds;
+  const bool improves = how >= first_of_rounds;
   const std::size_t rounds = improves ? rounds_for(count, effort) : 0;
   if (improves ? rounds == 0 : count > most_in_one_pass) return no_fence;
   const auto by = how == attempt::size                                  ? importance::size
@@ -2325,9 +2402,7 @@ constexpr std::size_t arrange(std::span<buffer> buffers, std::size_t bound, std:
 
 // cairn/plan/op.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The kinds of ops in a schedule. There is one `loss`, between the forward pass and the backward pass: there the output is
 // handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they mark that something is
@@ -2363,7 +2438,9 @@ struct schedule {
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Floating-point operations of some ops for one sample.
 constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
@@ -2380,7 +2457,7 @@ constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
   return sum;
 }
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/plan/fusion.hpp
 
@@ -2673,7 +2750,7 @@ constexpr lifetimes<Ops, Buffers, Windows> trace(const chain& c, std::span<const
 
 // cairn/plan/route.hpp
 
-namespace cairn {
+namespace cairn::plan {
 
 // One step along the chain: the forward or the backward of the stage at a position.
 struct route_step {
@@ -2733,7 +2810,9 @@ private:
   std::size_t size_ = 0;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 template <class Policy>
 concept plans_a_chain = requires(const chain& c, route& r) {
@@ -2747,7 +2826,11 @@ struct no_chain {
 template <class Policy>
 concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain, 0>; };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {} // namespace cairn::plan
+
+namespace cairn::plan {
 
 // A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is recomputed.
 // It cannot change a computed value, as it has no access to any. A type P is a policy if
@@ -2767,7 +2850,7 @@ concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain,
 template <class Policy>
 concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::keeps_a_budget<Policy>;
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/plan/schedule.hpp
 
@@ -3089,9 +3172,7 @@ constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss
 
 // cairn/plan/policies.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
 // segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
@@ -3115,11 +3196,13 @@ constexpr std::size_t ceil_sqrt(std::size_t n) {
   return k;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores everything that the backward pass reads: the most memory, and no forward runs twice. Other libraries always do this.
 struct store_all {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     out.backward(0, c.size());
   }
@@ -3128,7 +3211,7 @@ struct store_all {
 // Stores only the input: the least memory, which does not grow with the length of the chain, for about n^2 / 2 forwards. For
 // short chains.
 struct recompute_all {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t i = c.size(); i-- > 0;) {
       if (i + 1 != c.size()) out.forward(0, i + 1);
@@ -3137,7 +3220,9 @@ struct recompute_all {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct every_message {
   template <class Policy>
@@ -3147,7 +3232,9 @@ struct every_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores the input of every K-th stage, and recomputes the K stages after it when backward gets there.
 template <std::size_t K>
@@ -3155,7 +3242,7 @@ struct every : detail::every_message {
   static constexpr std::size_t asked = K;
   static constexpr std::size_t length = every::template right<every>() ? K : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     detail::walk_segments(c, out, (c.size() + length - 1) / length, [](std::size_t j) { return j * length; });
   }
 };
@@ -3164,7 +3251,7 @@ struct every : detail::every_message {
 // (Chen, Xu, Zhang, Guestrin: Training deep nets with sublinear memory cost, 2016). The lengths differ by at most one; the
 // longer segments come first, because fewer inputs are stored by the time that the backward pass reaches them.
 struct sqrt_n {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     const std::size_t n = c.size();
     std::size_t count = detail::ceil_sqrt(n);
     if (count * (count - 1) >= n && count > 1) --count; // round(sqrt n)
@@ -3180,9 +3267,9 @@ struct sqrt_n {
 // eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
 // hundred.
 struct recompute_cheap {
-  static constexpr bool is_cheap(const stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
+  static constexpr bool is_cheap(const plan::stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
 
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t last = c.size(); last > 0;) {
       std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
@@ -3196,7 +3283,9 @@ struct recompute_cheap {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Represents a type by an object, whose name in an error shows the type. (Template arguments of class type crash g++ 12.)
 struct type_mark {
@@ -3232,7 +3321,9 @@ struct outside_message {
 template <class Policy, std::size_t Count>
 struct outside_network : outside_message {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Names every stage of a type in at<...>: at<named<Linear<512, 10>>>.
 template <class Stage>
@@ -3242,7 +3333,7 @@ inline constexpr const detail::type_mark* named = &detail::mark<Stage>;
 // stages of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
 template <auto... Stages>
 struct at {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     std::size_t last = c.size();
     for (std::size_t first = last; first-- > 0;) {
@@ -3253,7 +3344,7 @@ struct at {
     }
   }
   // Returns whether every position is in the chain and every type occurs in it.
-  static constexpr bool accepts(const chain& c) {
+  static constexpr bool accepts(const plan::chain& c) {
     for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...}) {
       bool found = false;
       for (std::size_t i = 0; i < c.size() && !found; ++i) found = which.is(c[i], i);
@@ -3266,7 +3357,7 @@ struct at {
   using refusal = detail::outside_network<at, Source::value.size()>;
 
 private:
-  static constexpr bool is_meant(const chain& c, std::size_t position) {
+  static constexpr bool is_meant(const plan::chain& c, std::size_t position) {
     for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...})
       if (which.is(c[position], position)) return true;
     return false;
@@ -3498,24 +3589,54 @@ constexpr std::size_t goal() {
   return Which == part::whole && bound < Plan::enough ? Plan::enough : bound;
 }
 
+// The rounds of attempts may take that many looks at a buffer in all.
+template <class Plan>
+inline constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
+
 template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
-  constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort);
+  out.extent =
+      arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort<Plan>);
   return out;
 }();
 
 // The best of this attempt and of those after it, which are made only when it does not reach the goal.
-template <class Plan, part Which, attempt How = attempt::slots>
-constexpr const auto& best_arranged() {
+template <class Plan, part Which, attempt How>
+constexpr const auto& best_from() {
   constexpr const auto& one = arranged<Plan, Which, How>;
   if constexpr (How == last_attempt || one.extent <= goal<Plan, Which>()) {
     return one;
   } else {
-    constexpr const auto& other = best_arranged<Plan, Which, next(How)>();
+    constexpr const auto& other = best_from<Plan, Which, next(How)>();
     if constexpr (other.extent < one.extent) return other;
     else return one;
+  }
+}
+
+// So few buffers are arranged by all attempts of one pass in one constant expression, which costs a compiler less than one for
+// each: what is evaluated is copied into a constant and out of it.
+inline constexpr std::size_t few_buffers = 64;
+template <class Plan, part Which>
+inline constexpr auto arranged_in_one_pass = [] {
+  auto out = chosen<Plan, Which>;
+  out.extent = arrange<decltype(out)::capacity>({out.buffers.data(), out.count}, goal<Plan, Which>(), out.fence, 0);
+  return out;
+}();
+
+template <class Plan, part Which>
+constexpr const auto& best_arranged() {
+  if constexpr (chosen<Plan, Which>.count > few_buffers) {
+    return best_from<Plan, Which, attempt::slots>();
+  } else {
+    constexpr const auto& one = arranged_in_one_pass<Plan, Which>;
+    if constexpr (one.extent <= goal<Plan, Which>()) {
+      return one;
+    } else {
+      constexpr const auto& other = best_from<Plan, Which, first_of_rounds>();
+      if constexpr (other.extent < one.extent) return other;
+      else return one;
+    }
   }
 }
 
@@ -4008,9 +4129,7 @@ inline run_time_plan plan_route(const chain& c, std::span<const route_step> move
 
 // cairn/plan/revolve.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The most forwards of any stage in a chain of `length`, before the one for its own backward, if `inputs` are stored: the least
 // r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
@@ -4044,7 +4163,9 @@ struct revolve_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows when all
 // stages cost the same. With r more forwards of each stage it handles about C(S + r, S) stages, so if the length of a chain is
@@ -4060,11 +4181,11 @@ struct revolve : detail::revolve_message {
   static constexpr std::size_t asked = S;
   static constexpr std::size_t most = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), most); }
+  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(out, 0, c.size(), most); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.
-  static constexpr void walk(route& out, std::size_t first, std::size_t last, std::size_t inputs) {
+  static constexpr void walk(plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
     while (last - first > 1) {
       const std::size_t length = last - first;
       if (inputs == 1) { // from the beginning for every stage
@@ -4093,7 +4214,7 @@ private:
 
 // cairn/plan/solve/cost_table.hpp
 
-namespace cairn {
+namespace cairn::plan {
 
 // The costs of one stage, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
 struct stage_cost {
@@ -4104,7 +4225,9 @@ struct stage_cost {
   constexpr bool operator==(const stage_cost&) const = default;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // One stage as a solver sees it: bytes at the chain's batch, and costs.
 struct entry {
@@ -4183,9 +4306,7 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/plan/solve/repetition.hpp
 
@@ -5244,9 +5365,7 @@ struct budget_solution : budget_solver<Source, Budget> {
 
 // cairn/plan/solve/budget.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
 template <class Solved, std::size_t Within>
@@ -5322,7 +5441,9 @@ struct solved_in_the_compiler {
   using tightest = solved_candidate<budget_solution<Source, Bytes>, budget_solution<Source, Bytes>::front.least.bytes>;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The cheapest schedule whose arena has at most this many bytes, solved by the compiler from the network's own bytes and FLOPs,
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
@@ -5423,7 +5544,7 @@ inline std::size_t threads_for(std::size_t asked, std::size_t ranks, std::size_t
 
 // cairn/device/device.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // A device holds memory and decides in what order work on it is done.
 //
@@ -5472,7 +5593,9 @@ struct device_options {
   int ordinal = 0;         // which one, where a machine has several of the kind
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class M>
 concept device_memory = std::movable<M> && !std::copyable<M> && requires(const M& block) {
@@ -5501,19 +5624,23 @@ concept tells_time = requires(Q& queue, std::size_t number) {
   requires std::constructible_from<typename Q::stopwatch, Q&, std::size_t>;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <class D>
 concept device = detail::device_memory<typename D::memory> && detail::device_memory<typename D::host_memory> &&
                  std::copyable<typename D::event> && detail::device_queue<typename D::queue, typename D::event> &&
-                 std::constructible_from<D, device_options> && requires(D& d, std::size_t bytes) {
+                 std::constructible_from<D, types::device_options> && requires(D& d, std::size_t bytes) {
                    { d.compute() } -> std::same_as<typename D::queue&>;
                    { d.transfers() } -> std::same_as<typename D::queue&>;
                    { d.allocate(bytes) } -> std::same_as<typename D::memory>;
                    { d.staging(bytes) } -> std::same_as<typename D::host_memory>;
                  };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class D>
 concept counted_device = requires {
@@ -5524,9 +5651,7 @@ concept counted_device = requires {
 template <class Device>
 inline constexpr bool shares_memory = Device::queue::shares_memory;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/device/huge_pages.hpp
 
@@ -5710,7 +5835,7 @@ namespace cairn {
 class cpu {
 public:
   class queue;
-  using options = device_options; // there is one cpu, whatever ordinal is asked for
+  using options = types::device_options; // there is one cpu, whatever ordinal is asked for
 
   // Work on a cpu queue is done when its call returns, so every event has been reached.
   struct event {};
@@ -5774,7 +5899,7 @@ private:
 };
 
 // The queue that ops are put on. One thread at a time may use it.
-class cpu::queue {
+class cpu::queue : public ops::queue {
 public:
   static constexpr bool shares_memory = true;
 
@@ -5926,9 +6051,7 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
 
 // cairn/data/file.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // An open file; the destructor closes it. Uses POSIX calls: std::ofstream can neither sync nor refuse a name that exists, and
 // <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a std::string everywhere; a
@@ -6195,7 +6318,9 @@ void replace_file(const std::string& path, Write&& write) {
   to.finish();
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so does the
 // next start after a crash: the text is written beside the file under another name, synced, then renamed over it. Throws
@@ -6205,11 +6330,11 @@ inline void write_file_atomically(const std::string& path, std::string_view text
   detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }
 
-} // namespace cairn
+} // namespace cairn::files
 
 // cairn/data/pixel_value.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
 // (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
@@ -6249,11 +6374,11 @@ private:
   std::vector<double> channels_; // one, or one for each channel
 };
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/image_dataset.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
 // network's inputs have mean 0 and variance 1.
@@ -6345,11 +6470,11 @@ private:
   std::vector<table> values_; // one for all channels, or one for each
 };
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/cifar.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // The binary version of CIFAR-10 and CIFAR-100 (Krizhevsky: Learning multiple layers of features from tiny images. 2009;
 // cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records, one after another:
@@ -6380,7 +6505,9 @@ enum class cifar_files { all, a_part };
 // The label of a picture of CIFAR-100: one of 100 classes, or one of the 20 that they are grouped into.
 enum class cifar100_labels { fine, coarse };
 
-namespace detail {
+} // namespace cairn::vision
+
+namespace cairn::detail {
 
 struct cifar_format {
   const char* name;                // of the data set
@@ -6531,7 +6658,9 @@ inline std::string cifar_folder(const std::string& folder, const cifar_format& f
   return !file_exists(folder + "/" + first_file) && file_exists(inner + "/" + first_file) ? inner : folder;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::vision {
 
 // Reads CIFAR-10 from a folder with its six files, or with the folder cifar-10-batches-bin of its archive. A pixel is scaled
 // for its channel when a batch is made. Throws a file_error that names the file, the byte, what was expected and what was
@@ -6564,7 +6693,7 @@ inline bool has_cifar10(const std::string& folder) {
   return detail::file_exists(detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/data_batch_1.bin");
 }
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/compose.hpp
 
@@ -6593,14 +6722,14 @@ public:
 private:
   template <class All, std::size_t... Argument, std::size_t... K>
   constexpr void call(const All& all, std::index_sequence<Argument...>, std::index_sequence<K...>) const {
-    const random_key& key = std::get<sizeof...(Argument)>(all);
+    const types::random_key& key = std::get<sizeof...(Argument)>(all);
     (std::get<K>(transforms_)(std::get<Argument>(all)..., key_of(key, K)), ...);
   }
 
   // The seed of stream k is drawn from the sample's own stream, which nothing else reads. Rejected: seed + k, which would
   // give the second transform of an inner list the numbers of the second one of the outer list.
-  static constexpr random_key key_of(const random_key& key, std::uint64_t k) {
-    const auto block = random_block(key, k);
+  static constexpr types::random_key key_of(const types::random_key& key, std::uint64_t k) {
+    const auto block = ops::random_block(key, k);
     return {.seed = (std::uint64_t{block[0]} << 32) | block[1], .step = key.step, .position = key.position};
   }
 
@@ -6645,7 +6774,7 @@ constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
 
 // cairn/data/input_types.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The element types of a dataset with several inputs, in the order of the network's Inputs<...>: a dataset of numbers and
 // tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
@@ -6654,7 +6783,9 @@ struct input_types {
   static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The element types of a dataset's inputs, one or several, as a pack.
 template <class Input>
@@ -6701,13 +6832,11 @@ struct inputs_before_last<Types, std::index_sequence<K...>> {
   using type = typename input_type_of<pack_element<K, Types>...>::type;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/data/dataset.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // A dataset is a numbered collection of samples: an input, and the targets that belong to it.
 //
@@ -6730,8 +6859,6 @@ namespace cairn {
 //
 // If a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array of
 // their shapes, replaces sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
-
-namespace detail {
 
 template <class D>
 constexpr bool names_element_types = requires {
@@ -6763,19 +6890,23 @@ constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
 template <class D>
 constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
                   detail::answers_shapes<D> && detail::reads_samples<D>;
+
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A dataset with a fingerprint of its own.
 template <class D>
 concept fingerprinted_dataset = requires(const D& d) {
   { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
 };
-
-namespace detail {
 
 // The same requirements one by one, so that an error names the one that is missing.
 template <class D>
@@ -6790,12 +6921,11 @@ struct checked_dataset {
   static constexpr bool value = true;
 };
 
-} // namespace detail
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/data/minibatch.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // A batch of a loader: views of the loader's memory, valid until the next batch is requested. Labels, one integer per sample,
 // have the shape () of one number; other targets have one axis.
@@ -6823,13 +6953,13 @@ struct minibatch<input_types<Inputs...>, Target> {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 template <class... Inputs, class Target>
-struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
+struct std::tuple_size<cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>>
     : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
 template <std::size_t K, class... Inputs, class Target>
-struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
+struct std::tuple_element<K, cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>> {
   using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
 };
 
@@ -7040,7 +7170,7 @@ inline void permute(std::vector<std::size_t>& indices, std::size_t count, std::u
 
 // cairn/data/sample_order.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // A sample order says which samples of a dataset this rank reads in an epoch, and in what order. (The class that one
 // usually takes is called sampler; this is what all of them have in common.)
@@ -7057,8 +7187,6 @@ concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, 
   { s.count(n) } -> std::convertible_to<std::size_t>;
   s.order(n, epoch, indices);
 };
-
-namespace detail {
 
 struct order_message {
   template <class Order>
@@ -7124,13 +7252,11 @@ constexpr rank_share checked_share(I rank, J size, const char* whose) {
   return here;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/data/distributed_sampler.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The arguments of torch's DistributedSampler. All ranks must pass the same.
 struct sampler_options {
@@ -7138,6 +7264,10 @@ struct sampler_options {
   bool shuffle = true;    // else the order of the dataset
   bool drop_last = false; // leave samples out until the ranks read equally much, instead of reading some twice
 };
+
+} // namespace cairn::types
+
+namespace cairn {
 
 // Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from (seed, epoch),
 // without a message, and rank r of R reads its entries r, r + R, r + 2R, … All ranks read equally much, so that all make the
@@ -7152,26 +7282,26 @@ class distributed_sampler {
 public:
   // `ranks` is a communicator, or anything else with rank() and size().
   template <detail::ranked Ranks>
-  explicit distributed_sampler(const Ranks& ranks, sampler_options options = {})
+  explicit distributed_sampler(const Ranks& ranks, types::sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), 0, options) {}
   template <detail::ranked Ranks, std::integral Epoch>
-  distributed_sampler(const Ranks& ranks, Epoch epoch, sampler_options options = {})
+  distributed_sampler(const Ranks& ranks, Epoch epoch, types::sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), epoch, options) {}
 
   // No epoch by default here: sampler{0, epoch} would be a rank 0 of `epoch` ranks.
   template <std::integral Rank, std::integral Size, std::integral Epoch>
-  distributed_sampler(Rank rank, Size size, Epoch epoch, sampler_options options = {})
+  distributed_sampler(Rank rank, Size size, Epoch epoch, types::sampler_options options = {})
       : here_(detail::checked_share(rank, size, "distributed_sampler")),
         epoch_(detail::not_negative(epoch, "distributed_sampler", "an epoch")), options_(options) {}
 
   // One rank that reads everything.
   distributed_sampler() = default;
-  explicit distributed_sampler(sampler_options options) : options_(options) {}
+  explicit distributed_sampler(types::sampler_options options) : options_(options) {}
   template <std::integral Epoch>
-  explicit distributed_sampler(Epoch epoch, sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
+  explicit distributed_sampler(Epoch epoch, types::sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
 
   std::uint64_t epoch() const { return epoch_; }
-  const sampler_options& options() const { return options_; }
+  const types::sampler_options& options() const { return options_; }
   // The number of ranks that share an epoch; 1 if none was given.
   std::size_t ranks() const { return here_.size; }
 
@@ -7198,7 +7328,7 @@ public:
 private:
   detail::rank_share here_;
   std::uint64_t epoch_ = 0;
-  sampler_options options_{};
+  types::sampler_options options_{};
 };
 
 // The sampler that one usually takes: sampler{rank}.
@@ -7208,7 +7338,7 @@ using sampler = distributed_sampler;
 
 // cairn/data/idx.hpp
 
-namespace cairn {
+namespace cairn::files {
 
 // The IDX format of the MNIST files, all numbers big-endian:
 //   bytes 0, 1        0
@@ -7225,7 +7355,9 @@ struct idx_array {
   std::vector<T> values; // (samples, sample_shape)
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 template <class T>
 concept idx_element = std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
@@ -7346,7 +7478,9 @@ idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   return room;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Parses an IDX file in memory. T is one of the six types and must be that of the file. Throws file_error with the name, the
 // byte, what was expected there and what was found; input_error if a sound file does not fit into memory.
@@ -7390,11 +7524,11 @@ idx_array<T> read_idx(const std::string& path) {
   return result;
 }
 
-} // namespace cairn
+} // namespace cairn::files
 
 // cairn/data/loader_options.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
 struct loader_options {
@@ -7414,7 +7548,29 @@ struct loader_place {
   bool operator==(const loader_place&) const = default;
 };
 
-} // namespace cairn
+} // namespace cairn::types
+
+// cairn/data/loader_without_batch.hpp
+
+// A loader without batch<N>, as a diagnostic in an error message (core/explain.hpp).
+namespace cairn::detail {
+
+struct third_argument_message {
+  template <class Loader>
+  static constexpr bool right() {
+    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
+                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
+    return false;
+  }
+};
+// The third argument of a loader that was given no batch<N>.
+template <class Third>
+struct loader_without_batch : third_argument_message {};
+
+template <class Dataset, class Third>
+struct without_batch {};
+
+} // namespace cairn::detail
 
 // cairn/data/prefetch.hpp
 
@@ -7588,9 +7744,7 @@ inline std::uint64_t share_of_steps(const rank_steps& its, std::uint64_t facts) 
 
 // cairn/data/transform.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class F, class Inputs>
 constexpr bool transforms = false;
@@ -7602,8 +7756,6 @@ template <class F, class... T>
 constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
                                                     const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
 
-} // namespace detail
-
 // A transform changes one input, in its row of the batch: augmentation, noise, a mask.
 //
 // A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in place.
@@ -7613,9 +7765,7 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 // For samples with several inputs it gets all of them, so that an image and its mask move together, by f(image, mask, shapes,
 // key), where shapes is the array of their shapes; T is input_types<...>.
 template <class F, class T>
-concept sample_transform = detail::transforms<F, typename detail::inputs_of<T>::elements>;
-
-namespace detail {
+concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
 
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
@@ -7625,14 +7775,12 @@ constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::ui
           .position = static_cast<std::uint32_t>(sample)};
 }
 
-} // namespace detail
-
 // Leaves the sample as it is.
 struct no_transform {
   constexpr void operator()(const auto&...) const {}
 };
 
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/data/loader.hpp
 
@@ -7660,36 +7808,36 @@ namespace cairn {
 //
 // The loader's thread calls the dataset's read() and the transform, so several loaders may share a dataset whose read()
 // writes only the sample.
-template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
+template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
   using input_type = typename Dataset::input_type;
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
-  static_assert(sample_transform<Transform, input_type>,
+  static_assert(detail::sample_transform<Transform, input_type>,
                 "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
                 "several inputs with a span for each, and an array of their shapes");
 
 public:
-  using value_type = minibatch<input_type, target_type>;
+  using value_type = types::minibatch<input_type, target_type>;
   static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
+  loader(const Dataset& samples, Sampler order, batch<Batch>, types::loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, loader_options options = {})
+  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
       : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
         shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
-    if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
+    if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
   }
 
   // A temporary dataset would be gone before the first batch.
-  loader(const Dataset&&, Sampler, batch<Batch>, loader_options = {}) = delete;
-  loader(const Dataset&&, Sampler, batch<Batch>, Transform, loader_options = {}) = delete;
+  loader(const Dataset&&, Sampler, batch<Batch>, types::loader_options = {}) = delete;
+  loader(const Dataset&&, Sampler, batch<Batch>, Transform, types::loader_options = {}) = delete;
   loader(const loader&) = delete;
   loader& operator=(const loader&) = delete;
 
@@ -7714,13 +7862,13 @@ public:
 
   // The place of the next batch. During a pass that is the batch after the current one: where to go on after the step on the
   // current batch.
-  loader_place place() const {
+  types::loader_place place() const {
     if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
     return {next_epoch_, next_batch_};
   }
   // Lets the next begin() start at this batch of this epoch: the same batches follow, and those before it are not read.
   // Throws input_error if the epoch has fewer batches.
-  loader& go_to(const loader_place& next) & {
+  loader& go_to(const types::loader_place& next) & {
     if (next.batch > size())
       throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
                         std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
@@ -7732,7 +7880,7 @@ public:
   // transform: equal if another loader reads the same. It computes the whole order of the epoch.
   std::uint64_t fingerprint(std::uint64_t epoch) const {
     std::vector<std::size_t> facts;
-    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
     for (const std::uint64_t fact :
          {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
@@ -7749,7 +7897,7 @@ public:
   // (step_samples.hpp).
   std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
     std::vector<std::size_t> order;
-    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
     return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
                                   dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
   }
@@ -7772,7 +7920,7 @@ public:
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = minibatch<input_type, target_type>;
+    using value_type = types::minibatch<input_type, target_type>;
     using difference_type = std::ptrdiff_t;
 
     const value_type& operator*() const {
@@ -7817,7 +7965,7 @@ public:
 
 private:
   std::size_t samples_of_order() const {
-    if constexpr (sample_order<Sampler>) return order_.count(dataset_->size());
+    if constexpr (detail::sample_order<Sampler>) return order_.count(dataset_->size());
     else return 0; // there has been an error
   }
   std::size_t batches_of(std::size_t samples) const {
@@ -7826,7 +7974,7 @@ private:
   std::size_t rows_of(std::size_t samples, std::size_t index) const {
     return std::min(options_.rows, samples - index * options_.rows);
   }
-  static loader_options checked(loader_options options) {
+  static types::loader_options checked(types::loader_options options) {
     if (options.rows > Batch)
       throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
                         std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
@@ -7842,7 +7990,7 @@ private:
 
   // Determines the samples that this rank reads in this epoch.
   void choose_samples() {
-    if constexpr (sample_order<Sampler>) {
+    if constexpr (detail::sample_order<Sampler>) {
       const std::size_t known = dataset_->size();
       const std::size_t expected = order_.count(known);
       try {
@@ -7911,7 +8059,7 @@ private:
     std::tuple inputs{into.template input<K>(row)...};
     auto targets = into.targets(row);
     dataset_->read(sample, std::get<K>(inputs)..., targets);
-    const random_key key = detail::sample_key(options_.seed, epoch_, sample);
+    const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
     if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
     else transform_(std::get<0>(inputs), shapes_[0], key);
   }
@@ -7921,7 +8069,7 @@ private:
   const Dataset* dataset_;
   Sampler order_;
   Transform transform_;
-  loader_options options_; // its rows are those of a batch
+  types::loader_options options_; // its rows are those of a batch
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
   mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
@@ -7938,6 +8086,10 @@ private:
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 
+} // namespace cairn
+
+namespace cairn::detail {
+
 // The members of a loader that a saved state needs; a loader of your own can be resumed if it has them.
 template <class L>
 concept resumable_loader = requires(L& own, const L& its) {
@@ -7947,33 +8099,18 @@ concept resumable_loader = requires(L& own, const L& its) {
   own.go_to(loader_place{});
 };
 
+} // namespace cairn::detail
+
+namespace cairn {
+
 template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>;
 template <class Dataset, class Sampler, std::size_t Batch>
-loader(const Dataset&, Sampler, batch<Batch>, loader_options) -> loader<Dataset, Sampler, Batch>;
-
-namespace detail {
-
-struct third_argument_message {
-  template <class Loader>
-  static constexpr bool right() {
-    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
-                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
-    return false;
-  }
-};
-// The third argument of a loader that was given no batch<N>.
-template <class Third>
-struct loader_without_batch : third_argument_message {};
-
-template <class Dataset, class Third>
-struct without_batch {};
-
-} // namespace detail
+loader(const Dataset&, Sampler, batch<Batch>, types::loader_options) -> loader<Dataset, Sampler, Batch>;
 
 // The loader that is made without a batch<N>, after the error: one of single samples.
 template <class Dataset, class Third, class Sampler>
-class loader<detail::without_batch<Dataset, Third>, Sampler, 1, no_transform> : public loader<Dataset, Sampler, 1> {
+class loader<detail::without_batch<Dataset, Third>, Sampler, 1, detail::no_transform> : public loader<Dataset, Sampler, 1> {
 public:
   template <class... Others>
   loader(const Dataset& samples, Sampler order, Others&&...)
@@ -7981,11 +8118,11 @@ public:
     detail::refuse<detail::loader_without_batch<Third>>();
   }
   template <class Other>
-  loader(const Dataset& samples, Sampler order, const Other&, const loader_options&)
+  loader(const Dataset& samples, Sampler order, const Other&, const types::loader_options&)
       : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
     detail::refuse<detail::loader_without_batch<Third>>();
   }
-  loader(const Dataset& samples, Sampler order, const loader_options&)
+  loader(const Dataset& samples, Sampler order, const types::loader_options&)
       : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
     detail::refuse<detail::loader_without_batch<Third>>();
   }
@@ -7993,11 +8130,12 @@ public:
 template <class Dataset, class Sampler>
 loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
 template <class Dataset, class Sampler>
-loader(const Dataset&, Sampler, loader_options) -> loader<detail::without_batch<Dataset, loader_options>, Sampler, 1>;
+loader(const Dataset&, Sampler, types::loader_options)
+    -> loader<detail::without_batch<Dataset, types::loader_options>, Sampler, 1>;
 template <class Dataset, class Sampler, std::integral Third>
 loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
 template <class Dataset, class Sampler, std::integral Third>
-loader(const Dataset&, Sampler, Third, loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+loader(const Dataset&, Sampler, Third, types::loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
 
 } // namespace cairn
 
@@ -8036,7 +8174,7 @@ inline void make_folder_of(const std::string& file) {
 
 // cairn/data/mnist.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // Images of handwritten digits (height, width, 1) with labels 0 … 9, to train on and to test with.
 template <class T>
@@ -8048,7 +8186,9 @@ struct digit_images {
 // Mean and standard deviation of MNIST's training pixels, as they are commonly used.
 inline constexpr pixel_scale mnist_scale{.mean = 0.1307, .deviation = 0.3081};
 
-namespace detail {
+} // namespace cairn::vision
+
+namespace cairn::detail {
 
 // Some archives write a dot for the second hyphen: train-images.idx3-ubyte.
 inline std::string mnist_file(const std::string& folder, const std::string& stem, const char* suffix) {
@@ -8080,7 +8220,9 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   return {image, std::move(images.values), std::move(labels.values), scale};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::vision {
 
 // Reads train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-… from a folder, as distributed and gunzipped; any file of
 // that form will do. Throws a file_error that names the file, the byte, what was expected and what was found.
@@ -8099,11 +8241,11 @@ inline bool has_mnist(const std::string& folder) {
   return detail::file_exists(detail::mnist_file(folder, "train-images", "idx3-ubyte"));
 }
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/npy.hpp
 
-namespace cairn {
+namespace cairn::files {
 
 // A numpy array: its extents, and its elements row by row. No extents: one number.
 template <class T>
@@ -8112,7 +8254,9 @@ struct npy_array {
   std::vector<T> numbers;
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 // numpy's type of an array's elements, such as 'f' and 4 bytes.
 struct npy_type {
@@ -8216,7 +8360,9 @@ private:
   std::string_view text_, word_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers must be of type T, but
 // float and double are converted into each other. Throws file_error, which names the file and what is wrong with it. Every
@@ -8328,11 +8474,11 @@ void write_npy(const std::string& path, const Numbers& array, const std::vector<
   });
 }
 
-} // namespace cairn
+} // namespace cairn::files
 
 // cairn/data/owned_tensor.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // `rows` samples of one shape, contiguous, that own their memory: the result of an evaluation. It is read like a tensor_view
 // and does not change, whatever the trainer does next. It can be moved, not copied.
@@ -8369,11 +8515,11 @@ private:
   shape sample_shape_{};
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 // cairn/data/random_shift.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
 // likely, and fills the uncovered margin with `fill`, usually the dataset's black(). Models sample_transform. Throws
@@ -8383,7 +8529,7 @@ struct random_shift {
   pixel_value fill = 0;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     move_at_random(sample, image, key, pixels, fill, "random_shift");
   }
 
@@ -8391,14 +8537,14 @@ private:
   friend struct random_crop; // the same by torchvision's name
 
   template <class T>
-  static void move_at_random(std::span<T> sample, const shape& image, const random_key& key, std::size_t pixels,
+  static void move_at_random(std::span<T> sample, const shape& image, const types::random_key& key, std::size_t pixels,
                              const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
       throw input_error(std::string(whose) +
                         ": expected images (height, width) or (height, width, channels), found samples of rank " +
                         std::to_string(image.rank));
-    const auto block = random_block(key, 0);
+    const auto block = ops::random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
       return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) - static_cast<std::ptrdiff_t>(pixels);
@@ -8436,11 +8582,11 @@ private:
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/random_crop.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // torchvision's RandomCrop(side of the image, padding): puts `padding` pixels of margin on each side of an image and cuts
 // out a part of the image's own extents, every place equally likely. That is a shift by up to `padding` pixels in each
@@ -8453,16 +8599,16 @@ struct random_crop {
   pixel_value fill = 0;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     random_shift::move_at_random(sample, image, key, padding, fill, "random_crop");
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/random_horizontal_flip.hpp
 
-namespace cairn {
+namespace cairn::vision {
 
 // Mirrors an image (height, width) or (height, width, channels), left to right, with this probability: torchvision's
 // RandomHorizontalFlip. Models sample_transform. Throws input_error for a sample of another rank, and for a probability
@@ -8471,7 +8617,7 @@ struct random_horizontal_flip {
   double probability = 0.5;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     if (image.rank != 2 && image.rank != 3)
       throw input_error("random_horizontal_flip: expected images (height, width) or (height, width, channels), found "
                         "samples of rank " +
@@ -8479,7 +8625,7 @@ struct random_horizontal_flip {
     if (!(probability >= 0 && probability <= 1)) // false for a NaN
       throw input_error("random_horizontal_flip: expected a probability from 0 to 1, found " + std::to_string(probability));
     // Uniform in [0, 1): never below 0, always below 1.
-    if (random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
+    if (ops::random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
   }
 
 private:
@@ -8495,7 +8641,7 @@ private:
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision
 
 // cairn/data/subset.hpp
 
@@ -8545,7 +8691,7 @@ public:
 
   // A hash of the whole dataset's fingerprint and of the indices; 0 if the whole dataset's is 0.
   std::uint64_t fingerprint() const
-    requires fingerprinted_dataset<Dataset>
+    requires detail::fingerprinted_dataset<Dataset>
   {
     const std::array<std::uint64_t, 2> both{whole_->fingerprint(), detail::quick_checksum(std::as_bytes(std::span(indices_)))};
     return both[0] == 0 ? 0 : detail::quick_checksum(std::as_bytes(std::span(both)));
@@ -8563,9 +8709,7 @@ private:
 
 // cairn/data/random_split.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The lengths of parts that are given as shares of the whole. As in torch, each is rounded down, and the remainder goes to
 // the first parts, one sample each.
@@ -8616,7 +8760,9 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
   return split_by(data, lengths, given, std::make_index_sequence<N>{});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Splits a dataset at random, each sample into one part, as torch's random_split. The parts are given as lengths, whose sum
 // is the number of samples, or as shares, whose sum is 1.
@@ -8657,7 +8803,7 @@ void random_split(const Dataset&&, const std::size_t (&)[N], seed = {}) = delete
 
 // cairn/data/safetensors_header.hpp
 
-namespace cairn {
+namespace cairn::files {
 
 // A tensor in a file: its name, the type of its elements ("F32"), its extents, and the place of its bytes after the header.
 struct safetensors_entry {
@@ -8675,7 +8821,9 @@ struct safetensors_source {
   std::span<const std::byte> bytes;
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 // The types of elements, by alignment: the name and the bits of one element.
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
@@ -8792,9 +8940,7 @@ inline std::string safetensors_header(std::span<const safetensors_source> tensor
   return text;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/data/sequential_sampler.hpp
 
@@ -8815,9 +8961,7 @@ public:
 
 // cairn/data/target_transform.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct target_function_message {
   template <class Found>
@@ -8839,7 +8983,9 @@ template <class F, class Target>
   requires maps_targets<F, Target>
 struct type_of_mapped<F, Target> : type_of<std::remove_cvref_t<std::invoke_result_t<const F&, Target>>> {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A dataset with other targets, as torchvision's target_transform: each target t of a sample becomes f(t), of the type that f
 // returns. Models dataset, so that a loader, a subset, random_split and a validation take it:
@@ -8888,7 +9034,7 @@ public:
 
   // The fingerprint of the whole dataset; it does not depend on f.
   std::uint64_t fingerprint() const
-    requires fingerprinted_dataset<Dataset>
+    requires detail::fingerprinted_dataset<Dataset>
   {
     return whole_->fingerprint();
   }
@@ -9092,7 +9238,7 @@ tensor_dataset(shape, std::vector<Input>, std::size_t, std::vector<Target>) -> t
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // Activations that a product can apply to its result while it is still in registers, and whose derivative can be computed from
 // their output alone.
@@ -9104,7 +9250,7 @@ CAIRN_HOST_DEVICE constexpr T activated(activation which, T value) {
   return which == activation::relu && value < T{0} ? T{0} : value;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -9128,7 +9274,7 @@ struct queue_without_this_op {
 
 // cairn/ops/adam/adam.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 struct adam_coefficients {
@@ -9157,7 +9303,7 @@ template <class T>
 void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -9170,9 +9316,7 @@ concept adam_runs_on =
 
 // cairn/ops/elementwise/elementwise.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct product_of_two {
   template <class T>
@@ -9181,7 +9325,9 @@ struct product_of_two {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // to_i = f(from_i, ...) for every i in [0, count): for a layer of your own that runs on every device. All arrays have the same
 // element type T, and at least one is read; `to` may be any of them.
@@ -9193,7 +9339,7 @@ struct product_of_two {
 template <class T, class F, class... From>
 void elementwise(detail::queue_without_this_op, std::size_t count, const F& f, T* to, const From*... from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/elementwise/cpu.hpp
 
@@ -9335,7 +9481,7 @@ struct leaves_result {
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 // f becomes vector code if it has no branch and everything that it calls is inlined. Its bits depend on the elements alone: not
 // on their place, the number of threads or `count`.
@@ -9351,7 +9497,7 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const 
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -9492,9 +9638,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct adam_element {
@@ -9509,7 +9653,9 @@ struct adam_element {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
@@ -9520,13 +9666,13 @@ void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* squar
                       std::array{p, m, s, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/add/add.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // sum = a + b, `count` elements each. The sum may lie on a or on b.
 template <class T>
@@ -9538,7 +9684,7 @@ template <class T>
 void add_matrix(detail::queue_without_this_op, matrix<T> sum, std::type_identity_t<matrix<const T>> a,
                 std::type_identity_t<matrix<const T>> b) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/alike.hpp
 
@@ -9607,9 +9753,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct add_element {
   template <class T>
@@ -9618,7 +9762,9 @@ struct add_element {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void add(cpu::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
@@ -9642,13 +9788,13 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
       detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/window.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // How a window moves along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if there is
 // one. There is `padding` before the first input and after the last.
@@ -9688,11 +9834,11 @@ constexpr window_axis fitted(window_axis a, bool ceil = false) {
   return a;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/avg_pool2d/avg_pool2d.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // The divisor of a mean. `window`: all pixels of its window, padding included, as torch's count_include_pad=True. `pixels`:
 // only those inside the image. `adaptive`: windows cut the image into as many parts as there are outputs, which may overlap by
@@ -9739,7 +9885,7 @@ template <class T>
 void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
                          std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -9842,9 +9988,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct add_share {
@@ -10038,7 +10182,9 @@ void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* 
   sum.finish(1);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
@@ -10093,13 +10239,13 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
   detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/batch_norm/batch_norm.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // x and y are (rows, features), m and s^2 the mean and the variance of a feature over the rows (divided by rows), and
 // r = 1 / sqrt(s^2 + eps), as in torch.nn.BatchNorm1d (Ioffe, Szegedy: Batch normalization. arXiv:1502.03167). Images
@@ -10167,7 +10313,7 @@ void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, 
                                T* input_gradient, const T* output_gradient, const T* input, const accumulated<T>* statistics,
                                const T* weight, const double* sums) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -10298,9 +10444,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
 // part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
@@ -10441,7 +10585,9 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
   }
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
@@ -10468,7 +10614,9 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 template <class T>
 void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
@@ -10482,7 +10630,9 @@ void move_running_statistics(double count, std::size_t features, double momentum
     running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
@@ -10559,13 +10709,13 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/bce_with_logits/bce_with_logits.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // -w t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, as torch.nn.BCEWithLogitsLoss with pos_weight: a
 // weight for the targets of 1 in each of `columns`, the innermost extent. Element i has w = positive_weights[i % columns].
@@ -10578,7 +10728,7 @@ template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -10595,9 +10745,7 @@ concept bce_with_logits_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct weighted_logit_error {
   template <class T>
@@ -10634,7 +10782,9 @@ void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumula
   run_elements(widest_for_elements(), f, count, std::array<wide*, 1>{made}, std::array{x, targets + begin, w});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
@@ -10664,13 +10814,13 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/channel_statistics/channel_statistics.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Batch normalisation in two steps: the statistics of a feature map are computed once, when it is made, and every norm that
 // reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by
@@ -10717,7 +10867,7 @@ struct channel_norm {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -11013,7 +11163,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void channel_statistics(cpu::queue& queue, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
@@ -11066,15 +11216,13 @@ void channel_statistics_update(cpu::queue&, std::size_t rows, std::size_t channe
     running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (count / (count - 1)));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/checksum/checksum.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Writes a 64-bit word as four numbers below 65,536, the lowest 16 bits first: float and double add them to zeros exactly.
 template <class T>
@@ -11082,7 +11230,9 @@ CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
   for (unsigned part = 0; part < 4; ++part) four[part] = static_cast<T>(word >> (16 * part) & 0xFFFFU);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // A 64-bit checksum of the bits of x, written as four numbers below 65,536. Arrays with equal bits have equal checksums; others
 // differ but for a chance of one in 2^64. Replicas on the same kind of device compare their parameters by it. Another kind of
@@ -11090,24 +11240,22 @@ CAIRN_HOST_DEVICE constexpr void write_as_numbers(T* four, std::uint64_t word) {
 template <class T>
 void checksum(detail::queue_without_this_op, T* four, const T* x, std::size_t count) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/checksum/cpu.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void checksum(cpu::queue&, T* four, const T* x, std::size_t count) {
   detail::write_as_numbers(four, detail::quick_checksum(std::as_bytes(std::span{x, count})));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/clip/clip.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // max_norm / (norm + 1e-6), but at most 1, and 1 with a max_norm of 0: the factor of torch.nn.utils.clip_grad_norm_. A NaN norm
 // gives NaN, so a diverged step is noticed.
@@ -11116,29 +11264,31 @@ CAIRN_HOST_DEVICE constexpr double clip_factor(double norm, double max_norm) {
   return max_norm <= 0 || factor > 1 ? 1 : factor;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // *factor = *mean clip_factor(sqrt(*squares) scale *mean, max_norm); a null mean counts as 1. All are single numbers in the
 // device's memory, so that on an asynchronous device the host need not wait for the norm, nor know the factor of a mean.
 void clip(detail::queue_without_this_op, double* factor, const double* squares, double scale, double max_norm,
           const double* mean) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/clip/cpu.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 inline void clip(cpu::queue&, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
   const double own = mean == nullptr ? 1 : *mean;
   *factor = own * detail::clip_factor(std::sqrt(*squares) * (scale * own), max_norm);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/matmul/matmul.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // The operand of a product that is read with rows and columns exchanged.
 enum class transpose : unsigned char { none, first, second };
@@ -11181,7 +11331,7 @@ template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -11197,7 +11347,7 @@ concept matmul_runs_on =
 
 // cairn/ops/conv2d/conv2d.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // A convolution, without the batch. Group g computes the output channels [g out / groups, (g + 1) out / groups) from the input
 // channels [g in / groups, (g + 1) in / groups).
@@ -11254,7 +11404,7 @@ void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& ho
                             std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
                             const std::type_identity_t<T>* input) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -11663,9 +11813,7 @@ CAIRN_KERNELS_END
 
 // cairn/ops/matmul/checked_product.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct product_size {
   std::size_t m = 0, n = 0, k = 0;
@@ -11693,9 +11841,7 @@ product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, 
               extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/ops/matmul/product.hpp
 
@@ -13580,9 +13726,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand
 // operations.
@@ -13619,7 +13763,9 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   });
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // c = epilogue(op(a) x op(b)): see matmul.hpp.
 template <class T>
@@ -13637,7 +13783,7 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   detail::multiply_on(queue, isa, whole);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14149,9 +14295,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Computes the tiles [begin, end) of a gathering, with the kernels of one instruction set.
 template <class T>
@@ -14333,7 +14477,9 @@ void sum_pixels(cpu::queue& queue, accumulated<T>* sums, matrix<const T> of) {
   matmul(queue, matrix<accumulated<T>>{sums, of.columns, 0}, of, matrix<const T>{of.data, of.rows, 0}, transpose::first, then);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
@@ -14399,13 +14545,13 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/convert/convert.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Converts `count` elements to another type, each rounded to nearest, ties to even. A network of bfloat16 or float16 uses it to
 // make the parameters that its layers read from the master copy, and inputs of type T from floats. The two arrays must not
@@ -14413,13 +14559,13 @@ namespace cairn {
 template <class To, class From>
 void convert(detail::queue_without_this_op, std::size_t count, To* to, const From* from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/convert/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class To, class From>
 void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
@@ -14430,13 +14576,13 @@ void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/copy/copy.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Copies `count` elements unchanged. Nothing happens if both are the same place; otherwise the two must not overlap.
 template <class T>
@@ -14447,13 +14593,13 @@ void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from
 template <class T>
 void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/copy/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void copy(cpu::queue& queue, std::size_t count, T* to, const T* from) {
@@ -14476,7 +14622,7 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
       1_MiB / sizeof(T));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14484,7 +14630,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: added up in double, one element at a time, and rounded at the end.
 
@@ -14522,7 +14668,7 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14530,12 +14676,10 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // 16-bit elements: computed in float, feature by feature and one element at a time, with sums in double. Each result is rounded
 // once, when it is written. batch_norm_update works on statistics alone and needs no version for them.
 
-namespace detail {
+namespace cairn::detail {
 
 // y = (x - mean) r w + bias of one feature.
 template <narrow_element T>
@@ -14591,7 +14735,9 @@ void differentiate_feature(std::size_t rows, std::size_t features, std::size_t j
         factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
@@ -14663,7 +14809,7 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14719,7 +14865,7 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void channel_statistics(cpu::queue&, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
@@ -14732,7 +14878,7 @@ void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t
   detail::channel_statistics_backward_reference(dx, dy, x, statistics, gradient);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14740,9 +14886,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The product of 16-bit elements, as matmul.hpp documents it: one element after another, computed in the type that sums are kept
 // in, with the chains that this type's own product has, and rounded once, when it is written. Its purpose is to be right; a
@@ -14789,7 +14933,9 @@ void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<co
   });
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
@@ -14802,7 +14948,7 @@ void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std:
   detail::narrow_product(queue, c, a, b, form, then);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14810,7 +14956,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: one element after another, summed in double, and rounded once when it is written.
 
@@ -14838,13 +14984,13 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
   detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/dropout/dropout.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // The probability that an element is dropped, in units of 2^-32, and the factor of the others.
 struct dropout_rate {
@@ -14857,10 +15003,10 @@ struct dropout_rate {
 // The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
 // function of the output gradient) draw the same mask. The result may lie on x.
 template <class T>
-void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
              const dropout_rate& rate) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -14875,9 +15021,7 @@ concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct multiply_element {
   template <class T>
@@ -14944,10 +15088,13 @@ CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, con
   write_factors(factors, count, key, begin, rate);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
   const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
@@ -14964,7 +15111,7 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -14972,11 +15119,12 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: multiplied in float and rounded once.
 template <detail::narrow_element T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = 2048;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
@@ -14988,13 +15136,13 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/embedding/embedding.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. On a cpu, an
 // index without a row in the weight throws cairn::error before anything is written; on a GPU it makes a row of NaN.
@@ -15009,7 +15157,9 @@ template <class T>
 void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
                         accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // Throws cairn::error if an index is not in 0 … vocabulary - 1. The host must be able to read the indices. Bad data must not
 // cause reads out of bounds.
@@ -15021,12 +15171,6 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
                 std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
   }
 }
-
-} // namespace detail
-
-} // namespace cairn
-
-namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
@@ -15042,9 +15186,7 @@ concept embedding_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The next place of the same index, for each of up to `most` indices, in ascending order. The rows of one index can thus be
 // summed together, in a precision for which there is no memory in every row of a weight. The scratch of one thread holds a hash
@@ -15077,7 +15219,9 @@ private:
   std::uint32_t* next_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
@@ -15134,7 +15278,7 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -15142,7 +15286,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: rows are added in float, in ascending order.
 template <detail::narrow_element T>
@@ -15159,13 +15303,13 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/group_norm/group_norm.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // The shape of a group norm: each sample is `pixels` rows of `channels`, and each group of neighbouring channels of a sample
 // has a mean m and a variance s^2 over its pixels and channels (divided by their number).
@@ -15192,7 +15336,7 @@ void group_norm_backward(detail::queue_without_this_op, const channel_groups& of
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -15209,9 +15353,7 @@ concept group_norm_runs_on = requires(Queue& queue, T* y, const T* x, accumulate
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The count and mean of a set of numbers, and the sum of squared distances from the mean. join() makes those of the union of
 // two sets (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances, 1979).
@@ -15252,7 +15394,9 @@ void sum_gradients(instruction_set set, const channel_groups& of, std::size_t sa
   add_rows(set, add_gradients{}, std::array{sums, products}, std::array{dy, x, center});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Samples are divided among threads; the result of one does not depend on the others.
 template <class T>
@@ -15367,7 +15511,7 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   detail::for_each_row(queue, of.samples, of.pixels * of.channels, sample_gradient, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -15375,12 +15519,10 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
 // written.
 
-namespace detail {
+namespace cairn::detail {
 
 // Calls f(place, channel) for all elements of one group of a sample.
 template <class F>
@@ -15390,7 +15532,9 @@ void for_each_of_group(const channel_groups& of, std::size_t group, F&& f) {
     for (std::size_t c = begin; c < begin + of.each(); ++c) f((sample * of.pixels + row) * of.channels + c, c);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
@@ -15452,13 +15596,13 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/layer_norm/layer_norm.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
 // features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row, or null if not wanted.
@@ -15479,7 +15623,7 @@ void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::s
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -15497,9 +15641,7 @@ concept layer_norm_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct normalize {
@@ -15528,7 +15670,9 @@ struct normalize_derivative {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
@@ -15596,7 +15740,7 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -15604,7 +15748,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
 // written.
@@ -15671,13 +15815,13 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/max_pool2d/max_pool2d.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Images are stored as (batch, height, width, channels). Every element of the output is the greatest in its window, channel by
 // channel. Padding does not count, and a NaN is greater than all. The same as torch.nn.functional.max_pool2d.
@@ -15692,7 +15836,7 @@ template <class T>
 void max_pool2d_backward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient, const T* input) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -15709,9 +15853,7 @@ concept max_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether a value replaces the greatest so far.
 template <class T>
@@ -15756,7 +15898,9 @@ void for_each_tap(const window& over, std::size_t output, F&& f) {
   }
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
@@ -15812,7 +15956,7 @@ void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samp
   detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -15820,7 +15964,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: every input searches for the windows in which it is the greatest, so that its sum is made in float and
 // rounded once. Forward only compares, and needs no version for them.
@@ -15849,13 +15993,13 @@ void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samp
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/mean_factor/mean_factor.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // *factor = 1 / (times k), where k is the number of nonzero words among `count`, at least one. Word i is the four numbers from
 // words + i stride on, as write_as_numbers() writes them (ops/checksum/checksum.hpp).
@@ -15865,11 +16009,11 @@ template <class T>
 void mean_factor(detail::queue_without_this_op, double* factor, double times, std::size_t count, const T* words,
                  std::size_t stride) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/mean_factor/cpu.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
@@ -15881,11 +16025,11 @@ void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, c
   *factor = 1.0 / (times * static_cast<double>(found));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/mean_of_terms/mean_of_terms.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // A loss that is a mean over elements. Your own loss, written with it, runs on every device.
 //   *loss = sum term(y_i, t_i) / count                         added up in double
@@ -15898,7 +16042,7 @@ template <class T, class Term, class Derivative>
 void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const accumulated<T>* targets, const Term& term, const Derivative& derivative) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/mean_of_terms/cpu.hpp
 
@@ -15936,7 +16080,7 @@ void run_with_targets(instruction_set set, const F& f, std::size_t count, T* res
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 // Terms are computed in accumulated<T>, in pieces that stay in the innermost cache.
 template <class T, class Term, class Derivative>
@@ -15982,19 +16126,18 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   }
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/normalized_conv2d/normalized_conv2d.hpp
 
-namespace cairn {
-
 // A norm of the channels, a ReLU and a convolution without a bias: y = conv2d(relu(norm(x)), weight), for images stored as in
 // conv2d.hpp. The normalised map is made while the convolution copies its patches, and is never in memory as a whole.
 //
 // The stride is 1 in both directions, and there is one group.
-namespace detail {
+
+namespace cairn::detail {
 
 // Images are taken in stretches of up to this many pixels, at least one image: their gradients stay in a second-level cache.
 inline constexpr std::size_t norm_stretch_pixels = 2048;
@@ -16002,7 +16145,9 @@ constexpr std::size_t images_of_stretch(std::size_t pixels) {
   return std::max<std::size_t>(1, norm_stretch_pixels / std::max<std::size_t>(1, pixels));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // `statistics`, if not null, receives those of y (channel_statistics.hpp). `scales` has 3 x in elements, `partial` has 2 x out
 // elements for each sample.
@@ -16029,7 +16174,7 @@ void normalized_conv2d_backward(detail::queue_without_this_op, const convolution
                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
                                 std::type_identity_t<accumulated<T>>* partial) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -16136,9 +16281,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Calls f(first image, images, stretch, scratch) for all stretches of images.
 template <class F>
@@ -16157,7 +16300,9 @@ void gather_here(const gathering<T>& all, std::span<std::byte> scratch) {
   gather_for(widest_instruction_set(), all, tiles, 0, tiles.count(all.samples), scratch);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void normalized_conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
@@ -16238,7 +16383,7 @@ void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::
   }
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -16247,7 +16392,7 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void normalized_conv2d_forward(cpu::queue&, const convolution& how, std::size_t samples, matrix<T> y,
@@ -16265,13 +16410,11 @@ void normalized_conv2d_backward(cpu::queue&, const convolution& how, std::size_t
   detail::normalized_conv2d_backward_reference(how, samples, gradients, y_gradient, x, norm, weight);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/normalized_product/normalized_product.hpp
-
-namespace cairn {
 
 // A norm of the channels, a ReLU and a product, of which only the product is written: h = relu(norm(x)) weight^T.
 //
@@ -16279,14 +16422,17 @@ namespace cairn {
 //
 // The normalised map is made tile by tile, and is never in memory as a whole (Pleiss et al.: Memory-efficient implementation of
 // DenseNets. arXiv:1707.06990, which stores it in a shared buffer).
-namespace detail {
+
+namespace cairn::detail {
 
 // The number of rows of a tile: a tile of some hundred channels stays in a second-level cache. It is fixed, so that the bits of
 // sums over rows depend only on their number.
 inline constexpr std::size_t norm_tile_rows = 128;
 constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_rows - 1) / norm_tile_rows; }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // The memory that a call needs in addition, in elements.
 struct normalized_product_room {
@@ -16329,7 +16475,7 @@ void normalized_product_backward(detail::queue_without_this_op, const normalized
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                  const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -16347,9 +16493,7 @@ concept normalized_product_runs_on = requires(Queue& queue, T* y, const T* x, ma
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The first part of a thread's scratch, where products pack. Tiles follow it.
 inline constexpr std::size_t product_scratch = 1_MiB;
@@ -16377,7 +16521,9 @@ M part_of(M m, std::size_t begin, std::size_t rows, std::size_t from, std::size_
   return m;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
@@ -16478,7 +16624,7 @@ void normalized_product_backward(cpu::queue& queue, const normalized_product_gra
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -16554,7 +16700,7 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void normalized_product_forward(cpu::queue&, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
@@ -16573,13 +16719,13 @@ void normalized_product_backward(cpu::queue&, const normalized_product_gradients
   detail::normalized_product_backward_reference(gradients, h_gradient, h, h_statistics, h_statistics_gradient, x, norm, weight);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/sgd/sgd.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 struct sgd_coefficients {
@@ -16603,7 +16749,7 @@ template <class T>
 void sgd(detail::queue_without_this_op, std::size_t count, T* parameters, T* velocity, const T* gradients,
          const std::type_identity_t<sgd_coefficients<T>>& coefficients) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -16618,9 +16764,7 @@ concept sgd_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct sgd_element {
@@ -16643,7 +16787,9 @@ struct sgd_momentum_element {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
@@ -16659,13 +16805,13 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
   else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c, scale}, results, sources);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // softmax_cross_entropy() with probabilities of all classes as targets. With L_c = log softmax(x)_c of a row, a =
 // label_smoothing, w the class weights (null: all are 1), C classes and v_c = w_c ((1 - a) t_c + a / C),
@@ -16679,7 +16825,7 @@ void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_g
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
                         const accumulated<T>* class_weights, double label_smoothing) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 
@@ -16694,7 +16840,7 @@ concept soft_cross_entropy_runs_on =
 
 // cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // *loss = 1/rows sum over rows of  log(sum_c e^(x_c - m)) - (x_t - m),   m being the row's maximum
 // output_gradient = (softmax(x) - [c = t]) / rows      not computed when it is null; may lie on the logits
@@ -16725,7 +16871,9 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
                            std::type_identity_t<matrix<const T>> logits, const Target* targets,
                            const std::type_identity_t<cross_entropy_options<T>>& options) = delete;
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // Throws input_error if a target is neither a class nor ignored: bad data must not cause reads out of bounds.
 template <std::integral Target>
@@ -16741,12 +16889,6 @@ void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
   }
 }
 
-} // namespace detail
-
-} // namespace cairn
-
-namespace cairn::detail {
-
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T, class Target>
 concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets,
@@ -16761,9 +16903,7 @@ concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* 
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct shifted_exponential {
@@ -16945,7 +17085,9 @@ struct cross_entropy_with_options {
 // Rows are added up in parts of about 4096 logits.
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -16980,7 +17122,7 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
   *loss = sum * own.share;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -16988,9 +17130,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The arguments of one call. Terms are computed in accumulated<T>, a piece of a row at a time.
 template <class T>
@@ -17056,7 +17196,9 @@ struct soft_targets_call {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -17075,7 +17217,7 @@ void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std
   *loss = sum * share;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -17083,9 +17225,7 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // 16-bit logits, with or without options. There is no memory for a row's exponentials in float, so they are computed twice: for
 // the sum and for the gradient, which is rounded once.
@@ -17174,7 +17314,9 @@ struct narrow_cross_entropy {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -17192,26 +17334,26 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
   *loss = own.loss(queue, logits.rows);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/squared_norm/squared_norm.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // *sum = sum of x_i^2, squared and added up in double. The order of the additions depends on count only, so
 // the bits do not depend on the number of threads.
 template <class T>
 void squared_norm(detail::queue_without_this_op, double* sum, const T* x, std::size_t count) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/squared_norm/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count) {
@@ -17224,13 +17366,13 @@ void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count)
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
 // cairn/ops/transfer/transfer.hpp
 
-namespace cairn {
+namespace cairn::ops {
 
 // Copies `count` elements of the host at `from` to the device's memory at `to`. They are read when the queue gets there, and
 // must not change until an event recorded after this is reached.
@@ -17242,13 +17384,13 @@ void upload(detail::queue_without_this_op, std::size_t count, T* to, const T* fr
 template <class T>
 void download(detail::queue_without_this_op, std::size_t count, T* to, const T* from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/transfer/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // The cpu's memory is the host's.
 template <class T>
@@ -17260,7 +17402,7 @@ void download(cpu::queue& queue, std::size_t count, T* to, const T* from) {
   copy(queue, count, to, from);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -17307,7 +17449,7 @@ CAIRN_KERNELS_END
                                                  matrix<const T>, const T*);                                                     \
   EXTERN template void copy<T>(cpu::queue&, std::size_t, T*, const T*);                                                          \
   EXTERN template void copy_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>);                                                  \
-  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);               \
+  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const types::random_key&, const dropout_rate&);        \
   EXTERN template void embedding_forward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*,                    \
                                             const std::int32_t*);                                                                \
   EXTERN template void embedding_backward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*,      \
@@ -17345,7 +17487,7 @@ CAIRN_KERNELS_END
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
   EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);
 
-namespace cairn {
+namespace cairn::ops {
 
 #ifdef CAIRN_COMPILES
 CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
@@ -17361,7 +17503,7 @@ CAIRN_COMPILED_UPDATES(extern, float)
 CAIRN_COMPILED_UPDATES(extern, double)
 #endif
 
-} // namespace cairn
+} // namespace cairn::ops
 
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_OPS
@@ -17429,8 +17571,6 @@ void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std:
 
 // cairn/ops/ops.hpp
 
-namespace cairn {
-
 // The ops that a device must provide to run any network, on elements of type T: an overload of each whose first parameter is the
 // device's queue. The declaration of an op, in ops/OP/OP.hpp, says what it computes. The other ops are those of single layers,
 // losses and optimizers, which ask for them in the `requires` of their calls: so a device need not have the ops of layers that
@@ -17440,7 +17580,8 @@ namespace cairn {
 // compiler then names the call that is missing.
 //
 // An op need not be a template, and its bits need not be those of another device.
-namespace detail {
+
+namespace cairn::detail {
 
 template <class Queue, class T>
 concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
@@ -17480,7 +17621,9 @@ concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t 
   convert(queue, count, sum, x);
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Updates and sums of gradients have elements of type accumulated<T>.
 template <class Queue, class T>
@@ -17488,11 +17631,11 @@ concept ops_for =
     detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::applies_functions<Queue, T> &&
     detail::prepares_updates<Queue, accumulated<T>> && detail::moves_elements<Queue, accumulated<T>>;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/comm/call_purpose.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The work that a rank makes its calls for, so that an error can name it.
 struct call_purpose {
@@ -17507,7 +17650,9 @@ struct call_purpose {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A communicator with purpose(next), which sets the purpose of the next calls and returns the previous one.
 template <class C>
@@ -17537,14 +17682,11 @@ private:
   [[no_unique_address]] std::conditional_t<learns_purposes<C>, call_purpose, nothing> before_{};
 };
 
-} // namespace detail
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/comm/communicator.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The queue that the concepts below name: it represents the queue of any device, and no op runs on it.
 struct queue_of_any_device {
@@ -17555,8 +17697,6 @@ struct queue_of_any_device {
 // the host's.
 template <class Queue>
 concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { requires Queue::shares_memory; };
-
-} // namespace detail
 
 // A pending is one call of a communicator that has been started and is not over yet.
 //
@@ -17575,10 +17715,8 @@ concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { 
 //
 // Not required: waiting on another thread than the one that started the call; copying.
 // It must not outlive its span or its communicator.
-template <class P, class Queue = detail::queue_of_any_device>
+template <class P, class Queue = queue_of_any_device>
 concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
-
-namespace detail {
 
 template <class C>
 concept names_itself = requires {
@@ -17610,7 +17748,9 @@ concept checks_calls = requires(C& c) { c.check(); };
 template <class C>
 concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A communicator joins the ranks of one training job. Each rank has an object of its own.
 //
@@ -17660,7 +17800,9 @@ template <class C, class Queue = detail::queue_of_any_device>
 concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
                        detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to be consecutive.
 template <class C>
@@ -17684,13 +17826,11 @@ std::size_t ranks_here(const C& comm) {
   else return static_cast<std::size_t>(comm.size());
 }
 
-} // namespace detail
-
 // The pending that C's all_reduce returns for a span of T; callers keep one for each bucket.
-template <class C, class T, class Queue = detail::queue_of_any_device>
+template <class C, class T, class Queue = queue_of_any_device>
 using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
 
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/comm/checked_communicator.hpp
 
@@ -17947,7 +18087,7 @@ private:
 
 // cairn/comm/launch/launch.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The sources that say that a process is one of several, in the order in which they are asked: a field that two of them know is
 // taken from the first.
@@ -17966,7 +18106,9 @@ constexpr std::string_view launcher_name(launcher by) {
   return "no launcher";
 }
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The field that a variable gives. The last four only help to interpret the others: the number of torchrun's agents, the number
 // of ranks that the program was asked to make, the number of a Slurm node, and variables that are only shown in errors.
@@ -18128,7 +18270,9 @@ private:
   std::vector<launch_claim> claims_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // This process's place in a job, as its launcher reports it. It opens no connection and starts nothing.
 //
@@ -18151,7 +18295,7 @@ struct launch {
   std::optional<int> local_size{};
   std::string address{}; // of the process that the others can connect to, empty if not known
   std::optional<int> port{};
-  launcher by = launcher::none; // the source of the rank
+  types::launcher by = types::launcher::none; // the source of the rank
 
   // The beginning of an error message: "rank 2 of 4: " for a process among several, else empty.
   std::string speaker() const { return size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": "; }
@@ -18182,7 +18326,9 @@ struct launch {
   static launch of_process(int count, const char* const* words) { return of_process(count, words, options{}); }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 inline void add_arguments(launch_claims& claims, std::span<const char* const> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -18280,21 +18426,23 @@ inline launch decided(launch_claims claims) {
           claims.find(field::rank)->by};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <std::invocable<const char*> Environment>
 launch launch::from(const Environment& environment, std::span<const char* const> arguments, const options& given) {
   using field = detail::launch_field;
   detail::launch_claims claims;
   const auto add = [&](field what, const char* name, const std::optional<int>& value) {
-    if (value) claims.add(launcher::program, what, name, std::to_string(*value));
+    if (value) claims.add(types::launcher::program, what, name, std::to_string(*value));
   };
   add(field::ranks, "ranks", given.ranks);
   add(field::rank, "rank", given.rank);
   add(field::size, "size", given.size);
   add(field::local_rank, "local_rank", given.local_rank);
   add(field::local_size, "local_size", given.local_size);
-  if (!given.address.empty()) claims.add(launcher::program, field::address, "address", given.address);
+  if (!given.address.empty()) claims.add(types::launcher::program, field::address, "address", given.address);
   add(field::port, "port", given.port);
   detail::add_arguments(claims, arguments);
   for (const detail::launch_variable& v : detail::launch_variables)
@@ -18306,7 +18454,7 @@ launch launch::from(const Environment& environment, std::span<const char* const>
 
 // cairn/comm/lent_memory.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // Memory provided by a communicator, which sums spans in it without copying them first. It is 64-byte aligned and zero at first.
 // It is given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: the communicator
@@ -18327,7 +18475,9 @@ private:
   std::size_t size_ = 0;
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class C>
 concept lends_memory = requires(C& c, std::size_t bytes) {
@@ -18341,15 +18491,11 @@ lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_
   else return {};
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/comm/loopback.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The communicator of a job with one rank, called loopback::rank: every call is the identity and is over at once. A forgotten
 // wait is found here too, so that a program does not first fail on the day it gets a second rank.
@@ -18409,7 +18555,9 @@ public:
 
 static_assert(communicator<loopback_rank>);
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // One rank alone: loopback{}.run([&](loopback::rank& rank) { … }) calls the body once, on the caller's thread, so that a body for
 // threads runs here too. Exceptions of the body pass unchanged. A loopback::rank can also be constructed directly.
@@ -19247,7 +19395,9 @@ namespace cairn {
 
 class threads;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // One rank of threads::run, and its communicator; called threads::rank. It belongs to the thread that runs its body, or to one
 // that it is handed to: one thread at a time uses it and its tickets. It lives as long as its body runs. Sums are taken in the
@@ -19326,7 +19476,9 @@ private:
 
 static_assert(communicator<thread_rank>);
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Several ranks in one process: threads{2}.run([&](threads::rank& rank) { … }) calls the body once for each
 // rank, each on a thread of its own (rank 0 on the caller's), and returns when all have returned. It can be
@@ -19423,9 +19575,14 @@ private:
 
 // cairn/comm/launch/chosen_ranks.hpp
 
-namespace cairn {
+namespace cairn::types {
 
-namespace detail {
+// Takes the place of mpi in a program that was built without it: there is only one process.
+struct no_processes {};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A pending of any communicator. It is stored in the object itself: a step allocates nothing.
 template <class Queue>
@@ -19507,8 +19664,6 @@ private:
   alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
   const calls* calls_ = nullptr;                                // null: it is empty
 };
-
-} // namespace detail
 
 // A communicator that wraps any other one, chosen at run time: code that trains over it is compiled once and not once for each.
 // It holds a pointer to the inner one, and can be copied as a pointer can. Inside a body:
@@ -19624,13 +19779,6 @@ private:
   int rank_, size_, local_rank_, local_size_;
 };
 
-using any_rank = any_rank_for<cpu::queue>;
-
-// Takes the place of mpi in a program that was built without it: there is only one process.
-struct no_processes {};
-
-namespace detail {
-
 enum class rank_maker { loopback, threads, processes };
 
 // The kind and the number of this job's ranks.
@@ -19686,7 +19834,11 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
   return {ranks > 1 || word == "threads" ? rank_maker::threads : rank_maker::loopback, ranks};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
+
+using any_rank = detail::any_rank_for<cpu::queue>;
 
 // The ranks of a job, whose kind is chosen when the program starts: one body, compiled once, runs on all kinds.
 //
@@ -19700,7 +19852,7 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
 //
 // Work that may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The other
 // processes learn of an exception between two runs only after their deadline.
-template <class Processes = no_processes>
+template <class Processes = types::no_processes>
 class chosen_ranks {
 public:
   using rank = any_rank;
@@ -19746,7 +19898,7 @@ public:
   }
 
 private:
-  static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+  static constexpr bool has_processes = !std::is_same_v<Processes, types::no_processes>;
 
   // Takes the body by pointer, so that threads and Processes are compiled once for all bodies. Rejected: std::function, as its
   // header takes the compiler a third of a second.
@@ -20065,7 +20217,7 @@ struct communicator_on<C, Device, true> {
 
 // cairn/layer/layer_sums.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The number of values that a layer sums over the ranks in its forward, and in a backward that makes an input gradient.
 struct summed_numbers {
@@ -20074,6 +20226,10 @@ struct summed_numbers {
 
   constexpr bool operator==(const summed_numbers&) const = default;
 };
+
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The numbers that a layer sums over all ranks, passed in forward_call and backward_call: BatchNorm's statistics under
 // sync_batch_norm. Otherwise, and in an evaluation, the pointer there is null and the layer works with its own rows.
@@ -20096,7 +20252,7 @@ struct layer_sums {
   void sum(std::size_t count) const { all_reduce(self, layer, count); }
 };
 
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/layer/layer.hpp
 
@@ -20125,23 +20281,23 @@ template <class T>
 struct forward_call {
   std::size_t rows = 0; // samples, 1 … batch
   const arguments* given = nullptr;
-  tensors<const T> inputs{};
-  tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
-  tensors<const T> constants{};
-  tensors<const T> parameters{};
-  tensors<accumulated<T>> buffers{}; // written in pass::forward only
-  tensors<T> tape{};                 // for backward; no block if no backward follows this forward
-  tensors<T> workspace{};            // for this call only
+  types::tensors<const T> inputs{};
+  types::tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
+  types::tensors<const T> constants{};
+  types::tensors<const T> parameters{};
+  types::tensors<accumulated<T>> buffers{}; // written in pass::forward only
+  types::tensors<T> tape{};                 // for backward; no block if no backward follows this forward
+  types::tensors<T> workspace{};            // for this call only
   pass why = pass::forward;
-  random_key random{};                // equal for the forward and every recompute of one step
-  activation then = activation::none; // to be applied to the result; set only for a layer that `fuses`
-  const T* addend = nullptr;          // like outputs[0], to be added to it; set only for a layer that `adds`
-  const T* tied = nullptr;            // the first parameter of its owner; set only for a layer that is Tied
+  types::random_key random{};                   // equal for the forward and every recompute of one step
+  ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
+  const T* addend = nullptr;                    // like outputs[0], to be added to it; set only for a layer that `adds`
+  const T* tied = nullptr;                      // the first parameter of its owner; set only for a layer that is Tied
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
-  const layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  std::size_t input_stride = 0;           // the same for inputs[0]; set only for the layers of a DenseBlock
+  const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
+  std::size_t input_stride = 0;                   // the same for inputs[0]; set only for the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -20151,26 +20307,26 @@ template <class T>
 struct backward_call {
   std::size_t rows = 0;
   const arguments* given = nullptr;
-  tensors<const T> inputs{};           // as in forward, if the layer reads its input
-  tensors<const T> outputs{};          // as in forward, if the layer reads its output
-  tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
-  tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
-  tensors<const T> constants{};
-  tensors<const T> parameters{};
-  tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
-  tensors<const accumulated<T>> buffers{}; // as the step's forward left them
-  tensors<const T> tape{};
-  tensors<T> workspace{};
-  random_key random{};
-  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  types::tensors<const T> inputs{};           // as in forward, if the layer reads its input
+  types::tensors<const T> outputs{};          // as in forward, if the layer reads its output
+  types::tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
+  types::tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
+  types::tensors<const T> constants{};
+  types::tensors<const T> parameters{};
+  types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
+  types::tensors<const accumulated<T>> buffers{}; // as the step's forward left them
+  types::tensors<const T> tape{};
+  types::tensors<T> workspace{};
+  types::random_key random{};
+  ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
   // The same for other tensors; set only for the layers of a DenseBlock. 0: output_gradients[0] has the stride of outputs[0],
   // the others have no gap.
   std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
-  const T* tied = nullptr;                 // as in forward
-  accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
-  const layer_sums* over_ranks = nullptr;  // as in forward
+  const T* tied = nullptr;                        // as in forward
+  accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
+  const detail::layer_sums* over_ranks = nullptr; // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -20225,9 +20381,7 @@ concept layer = requires(const arguments& in) {
 
 // cairn/layer/adaptive_avg_pool2d.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct adaptive_avg_pool2d_message {
   template <class Layer>
@@ -20238,7 +20392,9 @@ struct adaptive_avg_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Reduces an image of any extents to one of Height by Width, channel by channel: each element is the mean of its part. As
 // torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
@@ -20257,19 +20413,20 @@ struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
 
   template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    avg_pool2d_forward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
+    avg_pool2d_forward(queue, on(call.in(0)), ops::mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0],
+                       call.inputs[0]);
   }
 
   template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    avg_pool2d_backward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
+    avg_pool2d_backward(queue, on(call.in(0)), ops::mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
                         call.output_gradients[0]);
   }
 
 private:
-  static constexpr window on(const tensor& images) {
-    window over;
+  static constexpr ops::window on(const tensor& images) {
+    ops::window over;
     over.y.in = images[0], over.x.in = images[1];
     over.y.out = Height, over.x.out = Width;
     return over;
@@ -20302,7 +20459,9 @@ struct no_bias {};              // bias=False
 struct ceil_mode {};            // ceil_mode=True
 struct no_count_include_pad {}; // count_include_pad=False
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The options, as bits of a set.
 inline constexpr unsigned stride_option = 1, padding_option = 2, dilation_option = 4, kernel_width_option = 8;
@@ -20389,15 +20548,11 @@ constexpr window_options options_of(std::size_t kernel, [[maybe_unused]] unsigne
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/layer/avg_pool2d.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct avg_pool2d_message {
   template <class Layer>
@@ -20414,7 +20569,9 @@ struct avg_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
 // stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding
@@ -20432,7 +20589,7 @@ struct AvgPool2d : detail::avg_pool2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, in[0].last()};
   }
   // A sum for every tap, and a factor for each output.
@@ -20454,16 +20611,15 @@ struct AvgPool2d : detail::avg_pool2d_message {
   }
 
 private:
-  static constexpr mean_of which = options.has(detail::no_count_include_pad_option) ? mean_of::pixels : mean_of::window;
+  static constexpr ops::mean_of which =
+      options.has(detail::no_count_include_pad_option) ? ops::mean_of::pixels : ops::mean_of::window;
 };
 
 } // namespace cairn
 
 // cairn/layer/batch_norm.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The common part of BatchNorm1d and BatchNorm2d: the rows of a batch of images are its pixels.
 template <std::size_t Features, auto Eps, auto Momentum>
@@ -20497,7 +20653,7 @@ struct batch_norm_of_rows {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
-  template <class T, detail::batch_norm_runs_on<T> Queue>
+  template <class T, batch_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
@@ -20522,7 +20678,7 @@ struct batch_norm_of_rows {
     }
   }
 
-  template <class T, detail::batch_norm_runs_on<T> Queue>
+  template <class T, batch_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];
@@ -20542,7 +20698,9 @@ private:
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; } // of a sample
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
 // torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,
@@ -20619,9 +20777,7 @@ struct checked_calls : calls_message {
 
 // The members of a layer, each with the form that it must have. A member of another form is an error, not a member that is
 // left out: otherwise a layer with a misspelt signature would be trained without its parameters.
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // All names that a layer may have. In a class derived from a layer and from these, a name that both have is ambiguous: so it
 // is known whether the layer has it, in whatever form.
@@ -20714,9 +20870,7 @@ concept right_layer =
     right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> && right_strided<L> && right_skips_gradients<L> &&
     right_sums_over_ranks<L> && right_as_activation<L>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/layer/checked_layer.hpp
 
@@ -20794,9 +20948,7 @@ struct checked_layer : layer_message {
 
 // cairn/layer/conv2d.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct conv2d_message {
   template <class Layer>
@@ -20814,7 +20966,9 @@ struct conv2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The convolution of images with In channels to images with Out channels, as torch.nn.Conv2d(In, Out, Kernel). Images lie as
 // (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
@@ -20843,7 +20997,7 @@ struct Conv2d : detail::conv2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, Out};
   }
 
@@ -20864,21 +21018,21 @@ struct Conv2d : detail::conv2d_message {
 
   template <class T, detail::conv2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    const convolution how = on(call.in(0));
+    const ops::convolution how = on(call.in(0));
     const std::size_t pixels = call.rows * how.over.outputs();
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     then.then = call.then;
     if constexpr (has_bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, pixels, Out};
-    const matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
+    const ops::matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
     conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
   template <class T, detail::conv2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    const convolution how = on(call.in(0));
+    const ops::convolution how = on(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<const T> output_gradient{call.output_gradients[0], call.rows * how.over.outputs(), Out, stride};
+    const ops::matrix<const T> output_gradient{call.output_gradients[0], call.rows * how.over.outputs(), Out, stride};
     if (call.gradients) {
       accumulated<T>* bias = nullptr;
       if constexpr (has_bias) bias = call.gradients[1];
@@ -20887,9 +21041,9 @@ struct Conv2d : detail::conv2d_message {
     if (!call.input_gradients) return;
 
     const std::size_t pixels = call.rows * how.over.inputs();
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     if (call.addend != nullptr) then.addend = {call.addend, pixels, In};
-    if (call.before == activation::relu) then.mask = {call.inputs[0], pixels, In};
+    if (call.before == ops::activation::relu) then.mask = {call.inputs[0], pixels, In};
     conv2d_input_gradient(queue, how, call.rows, call.input_gradients[0], output_gradient, call.parameters[0], then);
   }
 
@@ -20899,7 +21053,7 @@ private:
   static constexpr std::size_t groups = In % options.groups == 0 && Out % options.groups == 0 ? options.groups : 1;
   static constexpr std::size_t group_in = In / groups, depth = options.over.taps() * group_in;
 
-  static constexpr convolution on(const tensor& images) { return {options.on(images), In, Out, groups}; }
+  static constexpr ops::convolution on(const tensor& images) { return {options.on(images), In, Out, groups}; }
 };
 
 } // namespace cairn
@@ -20991,7 +21145,7 @@ struct dense_bottleneck : dense_half {
   }
 
   template <class Queue, class T>
-    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
@@ -21000,7 +21154,7 @@ struct dense_bottleneck : dense_half {
                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>
-    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     normalized_product_gradients<T> to{};
@@ -21051,7 +21205,7 @@ struct dense_growth : dense_half {
   }
 
   template <class Queue, class T>
-    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_conv2d_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
@@ -21061,7 +21215,7 @@ struct dense_growth : dense_half {
                               call.workspace.sums(1));
   }
   template <class Queue, class T>
-    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_conv2d_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
@@ -21125,7 +21279,7 @@ struct DenseTransition {
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
     if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
-    const normalized_product_room room = room_of_normalized_product(half::pixels_of(in[0]), c, Out);
+    const ops::normalized_product_room room = ops::room_of_normalized_product(half::pixels_of(in[0]), c, Out);
     const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
     const tensor partial = tensor{room.partial}.of(element::accumulated);
     if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
@@ -21140,42 +21294,43 @@ struct DenseTransition {
     requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
-    const matrix<const T> x{call.inputs[0], rows, channels};
+    const ops::matrix<const T> x{call.inputs[0], rows, channels};
     const T *const weight = call.parameters[0], *const bias = call.parameters[1];
-    channel_norm<T> norm{};
+    ops::channel_norm<T> norm{};
     if (call.why == pass::evaluate) {
-      norm = channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
-                                         weight, bias);
+      norm = ops::channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
+                                              weight, bias);
     } else {
       accumulated<T>* const statistics = call.tape ? call.tape.sums(0) : call.workspace.sums(3);
       channel_statistics(queue, x, statistics);
       if (call.why == pass::forward)
         channel_statistics_update(queue, rows, channels, detail::dense_momentum, call.buffers.sums(0), call.buffers.sums(1),
                                   static_cast<const accumulated<T>*>(statistics));
-      norm = channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
+      norm = ops::channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
     }
-    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
-    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
+    const ops::normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    normalized_product_forward(queue, ops::matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
   }
 
   template <class Queue, class T>
     requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
-    const matrix<const T> x{call.inputs[0], rows, channels};
+    const ops::matrix<const T> x{call.inputs[0], rows, channels};
     accumulated<T>* const by_statistics = call.input_gradients ? call.workspace.sums(1) : nullptr;
-    normalized_product_gradients<T> to{};
+    ops::normalized_product_gradients<T> to{};
     if (call.input_gradients) to.x = {call.input_gradients[0], rows, channels};
     to.statistics = by_statistics;
     to.norm_weight = call.gradients[0];
     to.norm_bias = call.gradients[1];
     to.weight = call.gradients[2];
-    const auto norm = channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
-    const matrix<const T> gradient{call.output_gradients[0], rows, Out},
+    const auto norm =
+        ops::channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
+    const ops::matrix<const T> gradient{call.output_gradients[0], rows, Out},
         unread{nullptr, rows, Out}; // its statistics do not exist
     normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
     if (call.input_gradients)
-      channel_statistics_backward(queue, to.x, matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
+      channel_statistics_backward(queue, to.x, ops::matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
                                   static_cast<const accumulated<T>*>(by_statistics));
   }
 
@@ -21337,9 +21492,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
 
 // cairn/layer/dropout.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct dropout_message {
   template <class Layer>
@@ -21350,7 +21503,9 @@ struct dropout_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Sets each element to 0 with this probability and divides it by 1 - Probability otherwise, so that its mean stays. An
 // evaluation changes nothing. As torch.nn.Dropout, with its default of a half: Dropout<percent<10>>, or Dropout<0.1> where
@@ -21362,8 +21517,8 @@ struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
   static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
-  static constexpr dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
-                                     probability < 1 ? 1 / (1 - probability) : 0};
+  static constexpr ops::dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
+                                          probability < 1 ? 1 / (1 - probability) : 0};
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
@@ -21425,7 +21580,9 @@ namespace cairn {
 template <std::size_t Token>
 struct padding_idx {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 inline constexpr std::size_t no_padding = static_cast<std::size_t>(-1);
 template <class Option>
@@ -21451,7 +21608,9 @@ struct no_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that shape
 // with Width appended. The rows of the weight start normal with deviation 1.
@@ -22187,9 +22346,7 @@ private:
 
 // cairn/layer/gradient_check.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs, const tensor_list& constants) {
@@ -22214,7 +22371,9 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
   return {};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Checks everything that the concept of a layer requires. The layer runs alone in double, on the cpu, for 1, 2 and 5 rows and
 // for every set of its outputs that may be used:
@@ -22244,9 +22403,7 @@ std::string gradient_fault(const tensor_list& inputs, const tensor_list& constan
 
 // cairn/layer/group_norm.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct group_norm_message {
   template <class Layer>
@@ -22260,7 +22417,9 @@ struct group_norm_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias per
 // channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many
@@ -22308,7 +22467,7 @@ private:
   static constexpr tensor_list statistics = tensor{Groups, 2}.of(element::accumulated);
 
   template <class Call>
-  static channel_groups of(const Call& call) {
+  static ops::channel_groups of(const Call& call) {
     return {call.rows, call.in(0).size() / Channels, Channels, Groups};
   }
 };
@@ -22463,38 +22622,38 @@ struct Linear {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<T> output{call.outputs[0], rows, Out, stride};
-    epilogue<T> then{};
+    const ops::matrix<T> output{call.outputs[0], rows, Out, stride};
+    ops::epilogue<T> then{};
     then.then = call.then;
     if constexpr (Bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
-    const matrix<const T> input{call.inputs[0], rows, In};
-    const matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
+    const ops::matrix<const T> input{call.inputs[0], rows, In};
+    const ops::matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
   template <class T, detail::matmul_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<const T> input{call.inputs[0], rows, In};
-    const matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
+    const ops::matrix<const T> input{call.inputs[0], rows, In};
+    const ops::matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
     if (call.gradients) {
-      epilogue<T> sums{};
+      ops::epilogue<T> sums{};
       if constexpr (Bias) sums.row_sums = call.gradients[1];
-      const matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
+      const ops::matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
       matmul(queue, weight_gradient, output_gradient, input,
-             transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
+             ops::transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);
     }
     if (!call.input_gradients) return;
 
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     if (call.addend != nullptr) then.addend = {call.addend, rows, In};
-    if (call.before == activation::relu) then.mask = input;
-    const matrix<T> input_gradient{call.input_gradients[0], rows, In};
-    const matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, input_gradient, output_gradient, weight, transpose::none,
+    if (call.before == ops::activation::relu) then.mask = input;
+    const ops::matrix<T> input_gradient{call.input_gradients[0], rows, In};
+    const ops::matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, input_gradient, output_gradient, weight, ops::transpose::none,
            then); // (rows, In) = (rows, Out) x (Out, In)
   }
 
@@ -22507,9 +22666,7 @@ private:
 
 // cairn/layer/max_pool2d.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct max_pool2d_message {
   template <class Layer>
@@ -22526,7 +22683,9 @@ struct max_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
 // if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
@@ -22546,7 +22705,7 @@ struct MaxPool2d : detail::max_pool2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, in[0].last()};
   }
   // Every tap is compared, in both passes, and once more for the gradient.
@@ -22602,7 +22761,7 @@ namespace cairn {
 
 // y = max(x, 0), as torch.nn.ReLU. Its backward needs only whether y > 0, not the input, which the output may overwrite.
 struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
-  static constexpr activation as_activation = activation::relu;
+  static constexpr ops::activation as_activation = ops::activation::relu;
 };
 
 } // namespace cairn
@@ -23321,7 +23480,9 @@ namespace cairn {
 template <class Policy, class Net>
 struct checkpoint {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Has a policy a number of 0 where that is not allowed, as every<0>? Then the policy is itself the diagnostic of the error.
 template <class Policy>
@@ -23343,9 +23504,7 @@ struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
   using with = checkpoint<Policy, Parts...>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/fused_update.hpp
 
@@ -23366,7 +23525,9 @@ namespace cairn {
 template <class Model>
 struct fused_update {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A wrapper of a whole network that says how it is trained.
 template <template <class> class Way, class Model>
@@ -23410,9 +23571,7 @@ struct without_ways {
 template <class Model>
 struct without_ways<fused_update<Model>> : without_ways<Model> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/joint.hpp
 
@@ -24059,7 +24218,9 @@ namespace cairn {
 template <std::size_t N, class Block>
 struct Repeat {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <std::size_t N, class Block>
 struct made_of<Repeat<N, Block>> {
@@ -24073,9 +24234,7 @@ struct made_of<Repeat<N, Block>> {
   using with = Repeat<N, Parts...>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/sequential.hpp
 
@@ -24086,7 +24245,9 @@ namespace cairn {
 template <class... Layers>
 struct Sequential {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class... Layers>
 struct made_of<Sequential<Layers...>> {
@@ -24103,9 +24264,7 @@ inline constexpr bool is_sequential = false;
 template <class... Layers>
 inline constexpr bool is_sequential<Sequential<Layers...>> = true;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/several_chains.hpp
 
@@ -24166,7 +24325,9 @@ struct Residual {};
 template <class... Layers>
 struct shortcut {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class T>
 inline constexpr bool is_shortcut = false;
@@ -24310,9 +24471,7 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/ties.hpp
 
@@ -24371,9 +24530,7 @@ struct untied : tie_message {};
 
 // cairn/net/blueprint.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class Elements, class Indices>
@@ -24718,7 +24875,9 @@ struct whole_blueprint {
 template <class Model, std::size_t Batch, class T, class Update>
 struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update,
 // with_input_gradient or with_all_outputs of one of these. Update matters for a fused_update only; its default is one rank,
@@ -24749,7 +24908,9 @@ namespace cairn {
 template <class... Branches>
 struct Concat {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct concat_message {
   template <class Wrong>
@@ -24866,9 +25027,7 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/dense_policies.hpp
 
@@ -24879,7 +25038,9 @@ namespace cairn {
 template <std::size_t Layers>
 struct store_last {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The number of bottlenecks that a policy stores, counted from the last layer.
 inline constexpr std::size_t no_bottlenecks = static_cast<std::size_t>(-1), every_bottleneck = no_bottlenecks / 2;
@@ -24901,9 +25062,7 @@ struct recompute_bottleneck {
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/dense_block.hpp
 
@@ -24933,7 +25092,9 @@ namespace cairn {
 template <std::size_t Layers, std::size_t Growth, class Policy = store_all>
 struct DenseBlock {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct dense_block_message {
   template <class Wrong>
@@ -25116,9 +25277,7 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/nesting.hpp
 
@@ -25986,7 +26145,9 @@ namespace cairn {
 template <class Block>
 struct frozen {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct unfreezable_message {
   template <class Wrong>
@@ -26034,9 +26195,7 @@ struct made_of<frozen<Block>> : one_chain<Block> {
 template <class Block>
 inline constexpr bool freezes<frozen<Block>> = true;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/function_of.hpp
 
@@ -26086,7 +26245,9 @@ namespace cairn {
 template <class F, class G>
 struct Gated {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct gated_message {
   template <class Wrong>
@@ -26164,9 +26325,7 @@ struct made_of<Gated<F, G>> {
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/with_all_outputs.hpp
 
@@ -26182,7 +26341,9 @@ namespace cairn {
 template <class Model>
 struct with_all_outputs {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Model>
 struct made_of<with_all_outputs<Model>> : way_to_train<with_all_outputs, Model> {};
@@ -26196,9 +26357,7 @@ struct without_ways<with_all_outputs<Model>> : without_ways<Model> {};
 template <class Model, class Body, tensor_set Used>
 struct network_diagnostic<with_all_outputs<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/with_input_gradient.hpp
 
@@ -26215,7 +26374,9 @@ namespace cairn {
 template <class Model>
 struct with_input_gradient {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Model>
 struct made_of<with_input_gradient<Model>> : way_to_train<with_input_gradient, Model> {};
@@ -26229,15 +26390,11 @@ struct without_ways<with_input_gradient<Model>> : without_ways<Model> {};
 template <class Model, class Body, tensor_set Used>
 struct network_diagnostic<with_input_gradient<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/net/solved_step.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A model without the policy around all of it.
 template <class Model>
@@ -26293,7 +26450,9 @@ template <class Model, std::size_t Batch, class T = float, class Update = used_i
 using solved_step_of = solved_step<typename unplanned<Model>::type, Batch, T,
                                    typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Solves steps (net/memory_curve.hpp, which includes the solver).
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>
@@ -26423,7 +26582,7 @@ using pareto_front = basic_pareto_front<way>;
 
 // cairn/plan/solve/solver.hpp
 
-namespace cairn {
+namespace cairn::plan {
 
 // The extent and the accuracy of a curve to solve.
 struct curve_limits {
@@ -26431,7 +26590,9 @@ struct curve_limits {
   bool exact = false;                              // every point there is, however much time and memory that takes
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 struct no_progress {
   void operator()(double) const {}
@@ -26444,7 +26605,9 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Every stretch of the chain has
 // the Pareto front of the ways to walk it back, and longer stretches join the fronts of shorter ones; stretches of equal stages
@@ -26571,11 +26734,11 @@ private:
 CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 #endif
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/plan/solve/plan_within.hpp
 
-namespace cairn {
+namespace cairn::plan {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
 // error that states the least possible number: of all schedules of a short chain, else of those that are solved.
@@ -26603,7 +26766,7 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/net/memory_curve.hpp
 
@@ -26629,7 +26792,8 @@ public:
   // Costs are in FLOPs, unless `costs` has one for each stage: see measured_costs. progress(share) is called now and then with
   // the share that is solved, from 0 to 1.
   template <class Progress = detail::no_progress>
-  explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
+  explicit memory_curve(std::span<const cairn::plan::stage_cost> costs = {}, const cairn::plan::curve_limits& limits = {},
+                        Progress&& progress = {})
       : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {
     // An arena may be a little larger than what lives at once, so that the dearer of two schedules may need more. Such points
     // are left out.
@@ -26647,7 +26811,7 @@ public:
   // The points from the least memory to the least cost: the bytes of an arena, as within() takes them, and the most that a step
   // costs in it.
   std::size_t size() const { return points_.size(); }
-  solver::point operator[](std::size_t i) const { return points_[i]; }
+  cairn::plan::solver::point operator[](std::size_t i) const { return points_[i]; }
 
   // Returns the cheapest schedule whose arena is at most `bytes`. Throws an error if there is none, which says how many bytes
   // are needed.
@@ -26659,7 +26823,7 @@ public:
     std::uint64_t sum = 0;
     for (const detail::op& o : ops) {
       if (o.kind != detail::op_kind::forward && o.kind != detail::op_kind::backward) continue;
-      const stage_cost& c = costs_[o.position];
+      const cairn::plan::stage_cost& c = costs_[o.position];
       if (o.kind == detail::op_kind::backward) sum += c.backward;
       else sum += o.wants_output || !plan::whole[o.position].tape_without_output ? c.forward : c.tape;
     }
@@ -26667,9 +26831,9 @@ public:
   }
 
 private:
-  std::vector<stage_cost> costs_; // none: FLOPs
-  solver solved_;
-  std::vector<solver::point> points_;
+  std::vector<cairn::plan::stage_cost> costs_; // none: FLOPs
+  cairn::plan::solver solved_;
+  std::vector<cairn::plan::solver::point> points_;
 };
 
 } // namespace cairn
@@ -26897,7 +27061,9 @@ struct after_backward {};
 // trainer::forward() makes these calls too, so all ranks must call it.
 struct sync_batch_norm {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class T>
 struct is_bucket_bytes : std::false_type {
@@ -26926,7 +27092,9 @@ struct ddp_options {
   static constexpr bool sums_statistics = (std::is_same_v<Options, sync_batch_norm> || ...);
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their gradients are
 // summed over Communicator in buckets before each update. It computes the same function as Model, except with sync_batch_norm.
@@ -26941,7 +27109,9 @@ struct ddp {
   using options = detail::ddp_options<Options...>;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A trainer's view of its model. A plain model is the only rank of a job of its own.
 template <class Model>
@@ -26976,9 +27146,7 @@ struct distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = false;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/losses/loss.hpp
 
@@ -27163,20 +27331,25 @@ struct loss_at_run_time : loss_at_run_time_message {};
 
 // cairn/train/optimizers/optimizer.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // The largest number of parameter-sized buffers that an optimizer may have.
 inline constexpr std::size_t most_optimizer_states = 4;
+
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arguments of an optimizer: one span of the flat parameter buffer, and the same span of the other buffers. Between two
 // tensors there may be padding: zeros, whose gradients are zero and whose update has no meaning.
 template <class T>
 struct update_call {
   std::size_t count = 0;
-  T* parameters = nullptr;                        // (count)
-  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
-  std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;                               // multiplies the gradients before anything else, to average and to clip them
+  T* parameters = nullptr;      // (count)
+  const T* gradients = nullptr; // (count), sums over ranks and micro-batches
+  std::array<T*, detail::most_optimizer_states>
+      states{};                   // (count) each, the first states() of them; zeros before the first update
+  double scale = 1;               // multiplies the gradients before anything else, to average and to clip them
   const double* factor = nullptr; // a second factor, one element in the device's memory if that is not the host's, to
                                   // average over several ranks and to clip; null: 1
   double learning_rate = 0;       // of this step; differs from the optimizer's own if there is a schedule
@@ -27211,13 +27384,17 @@ concept optimizer = std::copyable<O> && requires(const O& o) {
 
 // cairn/train/optimizers/parameter_groups.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // A type that divides the parameters of a network in two by their metadata: Rule::is_special(tensor).
 template <class R>
 concept parameter_rule = requires(const tensor& t) {
   { R::is_special(t) } -> std::same_as<bool>;
 };
+
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Picks biases and the weights of normalisations, which have one extent and usually no weight decay.
 struct vectors_only {
@@ -27230,7 +27407,7 @@ struct vectors_only {
 //
 //   using Groups = parameter_groups<vectors_only, AdamW>;
 //   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
-template <parameter_rule Rule, optimizer Special, optimizer Others = Special>
+template <detail::parameter_rule Rule, optimizer Special, optimizer Others = Special>
 struct parameter_groups {
   Special special{};
   Others others{};
@@ -27267,7 +27444,9 @@ struct parameter_groups {
   constexpr double share(double rate) const { return base_rate() != 0 ? rate / base_rate() : 1; }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Part of the flat buffer that is updated in one call.
 struct update_span {
@@ -27288,9 +27467,7 @@ concept divides_parameters = has_groups<O> || requires(const tensor& t) {
   { O::is_special(t) } -> std::same_as<bool>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/optimizers/checked_optimizer.hpp
 
@@ -27723,7 +27900,7 @@ inline constexpr std::size_t device_bytes = Trainer::bytes_on_device(States, Ran
 
 // cairn/train/samples.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // A contiguous array of numbers with data() and size(): a std::span, a std::vector, a tensor_view, a std::array, an xtensor.
 // It is read in place.
@@ -27734,8 +27911,6 @@ concept numbers = requires(const Range& r) {
   requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
                floating_element<std::remove_cvref_t<decltype(*r.data())>>;
 };
-
-namespace detail {
 
 template <numbers Range>
 using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
@@ -27810,15 +27985,11 @@ std::size_t count_rows(const Range& range, const shape& sample, std::size_t most
   return rows;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/input_arrays.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct stand_in_layer; // net/checked_network.hpp
 
@@ -27843,16 +28014,20 @@ struct input_arrays {
   std::array<input_array, sizeof...(Elements)> arrays;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arrays of a step of a network that takes several tensors, in the order of its Inputs<...>, constants last:
 // step(inputs(hidden, mask), targets). They are read in place, and have to live as long as the step.
-template <numbers... Arrays>
+template <detail::numbers... Arrays>
 detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... arrays) {
   return {{detail::input_array::of(arrays)...}};
 }
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Calls f with the inputs of a loader: one view, or several as inputs(...).
 template <class... Views, class F>
@@ -27874,13 +28049,9 @@ struct array_types<input_arrays<Elements...>> : type_of<pack<Elements...>> {};
 template <numbers... Arrays> // a loader's batch.inputs
 struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> {};
 
-} // namespace detail
-
 // The inputs of a step: one array of numbers, or several.
 template <class Inputs>
-concept step_inputs = (detail::array_types<Inputs>::type::size > 0);
-
-namespace detail {
+concept step_inputs = (array_types<Inputs>::type::size > 0);
 
 template <numbers Array>
 input_arrays<number_of<Array>> as_arrays(const Array& array) {
@@ -28022,9 +28193,7 @@ private:
   std::array<std::size_t, count> offsets_{};
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/network_outputs.hpp
 
@@ -28454,9 +28623,7 @@ private:
 
 // cairn/train/fit/accuracy.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The outputs of a network: a tensor_view, or another type with rows of one shape.
 template <class Outputs>
@@ -28505,7 +28672,9 @@ inline double share_of(std::size_t right, std::size_t all) {
   return static_cast<double>(right) / static_cast<double>(all);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The index of the largest output along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
 // index before the innermost. Of equal outputs the first is taken; a NaN counts as the largest.
@@ -28518,7 +28687,7 @@ std::vector<std::size_t> argmax(const Outputs& outputs) {
 }
 
 // The share, 0 … 1, of targets that are the argmax of their outputs: accuracy(train.evaluate(images), labels).
-template <detail::scores Outputs, numbers Targets>
+template <detail::scores Outputs, detail::numbers Targets>
 double accuracy(const Outputs& outputs, const Targets& targets) {
   return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
 }
@@ -28659,7 +28828,7 @@ inline std::string text_of_statistics(std::size_t summed) {
 
 // cairn/train/state/training_state.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
 // The state of a trainer besides its tensors: numbers, and its settings in words. Two trainers with equal words, equal numbers
 // and equal tensors make the same steps from here on, whatever their policies.
@@ -28673,19 +28842,25 @@ struct training_state {
   bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer gives it
 
   // The settings of the run that a resume compares by words (same_run.hpp), and these words.
-  static constexpr std::array<detail::run_setting, detail::settings_in_words> compared = [] {
-    std::array<detail::run_setting, detail::settings_in_words> out{};
-    std::copy_if(detail::run_settings.begin(), detail::run_settings.end(), out.begin(), detail::is_kept_in_words);
+  static constexpr std::array<run_setting, settings_in_words> compared = [] {
+    std::array<run_setting, settings_in_words> out{};
+    std::copy_if(run_settings.begin(), run_settings.end(), out.begin(), is_kept_in_words);
     return out;
   }();
   std::array<std::string, compared.size()> words;
 };
 
+} // namespace cairn::detail
+
+namespace cairn::types {
+
 // Named numbers that a state contains with everything else, for a program's own loop or a callback of fit() to resume from. They
 // are restored bit for bit.
 using state_notes = std::map<std::string, double>;
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The words of a trainer of this network with these options, and with statistics over all ranks in `summed` layers.
 template <class Net, class T, class Options, class Optimizer>
@@ -28700,21 +28875,25 @@ auto words_of(const Options& given, const Optimizer& optimizer, std::size_t summ
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/fit/monitored.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The name of a metric, such as "val_loss", and its value.
 using metric_value = std::pair<std::string, double>;
 
+} // namespace cairn::types
+
+namespace cairn::metrics {
+
 // The better of two values of a metric: the smaller one for a loss, the larger one for an accuracy.
 enum class best_is { smallest, largest };
 
-namespace detail {
+} // namespace cairn::metrics
+
+namespace cairn::detail {
 
 template <class Metrics>
 std::string metric_names(const Metrics& there) {
@@ -28792,18 +28971,16 @@ private:
   double best_ = std::numeric_limits<double>::quiet_NaN(); // none so far
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/fit/early_stopping.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // When early_stopping stops: the names and defaults of Lightning's EarlyStopping.
 struct early_stopping_options {
   std::string monitor = "val_loss";
-  best_is mode = best_is::smallest;
+  metrics::best_is mode = metrics::best_is::smallest;
   double min_delta = 0;     // an improvement has to be larger than this
   std::size_t patience = 3; // epochs, or validations, that have the metric but no improvement
   bool check_finite = true; // stops at once when the metric is NaN or infinite
@@ -28811,11 +28988,15 @@ struct early_stopping_options {
   double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // stops when the metric is worse than this [none]
 };
 
+} // namespace cairn::types
+
+namespace cairn {
+
 // A callback of fit() that stops it when a metric has not improved for `patience` epochs. If the metric comes at other times,
 // such as after every val_check_interval steps, these are counted instead. All ranks see the same metrics, so all stop.
 class early_stopping {
 public:
-  explicit early_stopping(early_stopping_options chosen = {})
+  explicit early_stopping(types::early_stopping_options chosen = {})
       : chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode, chosen_.min_delta}) {
     detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
   }
@@ -28845,11 +29026,11 @@ public:
       run.stop("early stopping: " + value + " and no improvement of " + detail::shortest_text(best_.best()) + " in " +
                times(run));
   }
-  void write_notes(state_notes& notes) const {
+  void write_notes(types::state_notes& notes) const {
     best_.write(owner, notes);
     notes[std::string(owner) + ".waited for " + chosen_.monitor] = static_cast<double>(waited_);
   }
-  void read_notes(const state_notes& notes) {
+  void read_notes(const types::state_notes& notes) {
     best_.read(owner, notes);
     if (const auto found = notes.find(std::string(owner) + ".waited for " + chosen_.monitor); found != notes.end())
       waited_ = static_cast<std::size_t>(found->second);
@@ -28871,9 +29052,9 @@ private:
   }
   // Whether a value is as good as a threshold; false if there is none (NaN).
   bool reaches(double value, double threshold) const {
-    return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
+    return chosen_.mode == metrics::best_is::smallest ? value <= threshold : value >= threshold;
   }
-  early_stopping_options chosen_;
+  types::early_stopping_options chosen_;
   detail::monitored best_;
   std::size_t waited_ = 0;
 };
@@ -28882,7 +29063,7 @@ private:
 
 // cairn/train/parameters.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
 // "2.0.weight"), its metadata from the layer, the layer's index among all layers, and its elements.
@@ -28897,7 +29078,9 @@ struct named_parameter {
   std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The same with read-only elements.
 template <class T>
@@ -29091,15 +29274,11 @@ CAIRN_COMPILED template class stage_names<float, cpu::queue>;
 CAIRN_COMPILED template class stage_names<double, cpu::queue>;
 #endif
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/fit/ema.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // average + fresh (parameter - average)
 template <class T>
@@ -29116,7 +29295,9 @@ struct division_of<Optimizer> {
   static constexpr bool is_special(const tensor& t) { return Optimizer::is_special(t); }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // An optimizer that also keeps a moving average of every parameter, as torch's AveragedModel with get_ema_multi_avg_fn(decay):
 // after the first update the average is the parameter, after each later one it is decay x average + (1 - decay) x parameter.
@@ -29159,14 +29340,18 @@ struct ema : detail::division_of<Optimizer> {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Optimizer>
 inline constexpr bool keeps_averages = false;
 template <class Optimizer>
 inline constexpr bool keeps_averages<ema<Optimizer>> = true;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Copies the averages and the buffers of a trainer whose optimizer is an ema to a model or a trainer of the same function.
 // Running means are the latest ones, as torch's without use_buffers. Before the first step the averages are the parameters.
@@ -29181,10 +29366,10 @@ void copy_averages(Trainer& train, Model& to) {
     using number = typename Trainer::number;
     std::map<std::string, std::vector<number>> averages;
     const std::size_t last = train.optimizer().states() - 1;
-    train.for_each_optimizer_state([&](std::size_t state, const named_parameter<number>& q) {
+    train.for_each_optimizer_state([&](std::size_t state, const types::named_parameter<number>& q) {
       if (state == last) averages[q.name].assign(q.numbers.begin(), q.numbers.end());
     });
-    to.for_each([&](const named_parameter<number>& q) {
+    to.for_each([&](const types::named_parameter<number>& q) {
       if (const auto found = averages.find(q.name); found != averages.end())
         std::copy(found->second.begin(), found->second.end(), q.numbers.begin());
     });
@@ -29440,9 +29625,7 @@ private:
 
 // cairn/train/replica.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether concurrent callers have a queue each. For this, ops on the queue of any device object must be able to access the
 // memory of any other object of the same type. A cpu promises this; on other devices the calls of a model take turns.
@@ -29651,9 +29834,7 @@ auto on_host(Owner& owner) {
   return weights.on_host();
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/ranks/all_ranks.hpp
 
@@ -29782,12 +29963,14 @@ private:
 
 // cairn/train/fit/fit_run.hpp
 
-namespace cairn {
+namespace cairn::detail {
 
-namespace detail {
 template <class Trainer, class Loader, class... Callbacks>
 class fit_loop;
-} // namespace detail
+
+} // namespace cairn::detail
+
+namespace cairn::types {
 
 // Options of fit(), with the names and defaults of Lightning's Trainer. Clipping, the learning rate schedule and the seed are
 // options of the trainer.
@@ -30073,11 +30256,11 @@ private:
   detail::callback<const state_notes&> read_notes_{};
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 // cairn/plan/step/step_op.hpp
 
-namespace cairn {
+namespace cairn::plan {
 
 // The kinds of ops in a training step. The first five are the schedule's ops; the others are a trainer's.
 enum class step_op_kind : unsigned char {
@@ -30118,11 +30301,15 @@ struct step_op {
   constexpr bool operator==(const step_op&) const = default;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_kind::update) + 1;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // The name of a kind: "recompute".
 constexpr const char* name_of(step_op_kind kind) {
@@ -30141,7 +30328,9 @@ enum class step_kind : unsigned char {
   joined, // a step of the other ranks, in which this one has no samples
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 inline constexpr std::size_t step_kinds = static_cast<std::size_t>(step_kind::joined) + 1;
 
@@ -30163,9 +30352,7 @@ constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
   return h.value();
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/plan/step/step_walk.hpp
 
@@ -30878,9 +31065,7 @@ static_assert(learning_rate_schedule<constant_rate> && learning_rate_schedule<st
 
 // cairn/train/optimizers/rate_schedule.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct rate_message {
   template <class Rate>
@@ -30893,7 +31078,9 @@ struct rate_message {
 template <class Found>
 struct wrong_rate : rate_message {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Holds any learning rate schedule in the options of a trainer: training_options{.learning_rate = cosine_rate{...}}. A schedule
 // is a small value that can be copied byte by byte, so it needs no allocation. A number is the same rate in every step. Without
@@ -30950,7 +31137,9 @@ private:
   std::string (*text_)(const void*, bool) = nullptr;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Whether another optimizer changes the learning rate. Throws input_error if a schedule gives the rates.
 inline bool is_another_rate(bool is_scheduled, double before, double rate) {
@@ -30962,9 +31151,7 @@ inline bool is_another_rate(bool is_scheduled, double before, double rate) {
   return true;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/ranks/rank_texts.hpp
 
@@ -31369,7 +31556,7 @@ private:
 
 // cairn/train/step/step_loss.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The mean loss of a step on an asynchronous device, which may still be running. It converts to double, and only then the
 // program waits for the step. It must not outlive its trainer. The trainer keeps the losses of its last 1024 micro-batches; to
@@ -31398,15 +31585,15 @@ private:
   reader read_;
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The result of step(): a double on a device whose memory the host shares, as the loss is known there.
 template <class Device>
 using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/optimizers/updates.hpp
 
@@ -32010,9 +32197,7 @@ private:
 
 // cairn/train/optimizers/clip.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class Given>
 constexpr void refuse_to_clip() {
@@ -32034,7 +32219,9 @@ struct no_clip {
   no_norm max_norm{};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
 // it is above max_norm, one factor scales all of them down. 0: no clipping.
@@ -32055,7 +32242,7 @@ struct clip_norm {
 
 // cairn/train/training_options.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The options of a trainer, besides its types and its optimizer, by name:
 //
@@ -32097,7 +32284,7 @@ struct training_options {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 // cairn/train/step/training_types.hpp
 
@@ -32782,7 +32969,7 @@ void run_forward_alone(Training& t, std::size_t rows, const Inputs& inputs) {
 
 // cairn/train/step/step_hooks.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. The program may read them
 // and, before they are sent or used, change them. Every rank must change them in the same way.
@@ -32795,19 +32982,19 @@ class step_moment {
 public:
   using number = accumulated<typename Trainer::plan::element>;
 
-  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
+  step_moment(Trainer& trainer, const plan::step_op& o) : op(o), trainer_(trainer) {
     auto& all = trainer.inside().gradients;
-    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+    if (o.kind == plan::step_op_kind::reduce || o.kind == plan::step_op_kind::wait || o.kind == plan::step_op_kind::update) {
       begin_ = types::buckets[o.index].begin;
       gradients = all.on_the_way().span_of(o.index);
-    } else if (!types::fused && o.kind == step_op_kind::backward) {
+    } else if (!types::fused && o.kind == plan::step_op_kind::backward) {
       const auto& begin = types::plan::parameter_begin; // from the last stage to the first
       begin_ = begin[o.stage];
       gradients = all.all().subspan(begin_, (o.stage > 0 ? begin[o.stage - 1] : types::plan::parameter_block) - begin_);
     }
   }
 
-  const step_op& op;
+  const plan::step_op& op;
   // In the device's memory. Where the host cannot read it, put ops on queue() that do.
   std::span<number> gradients{};
 
@@ -32834,7 +33021,9 @@ private:
   std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <step_op_kind Kind, class F>
 struct op_hook {
@@ -32844,7 +33033,9 @@ struct op_hook {
   static constexpr step_op_kind kind = Kind;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A callable at a named moment of a step: before or after each op of a kind.
 //
@@ -32852,16 +33043,18 @@ struct op_hook {
 //
 // It is a type, so that a step without hooks has no instruction for them. An exception from a hook comes out of the step, like
 // any other failure in a step. A step or an evaluation of the trainer that a hook asks for is an input_error.
-template <step_op_kind Kind, class F>
+template <plan::step_op_kind Kind, class F>
 constexpr detail::op_hook<Kind, F> before_op(F f) {
   return {std::move(f), true};
 }
-template <step_op_kind Kind, class F>
+template <plan::step_op_kind Kind, class F>
 constexpr detail::op_hook<Kind, F> after_op(F f) {
   return {std::move(f), false};
 }
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class H>
 concept step_hook = requires(const H& h) {
@@ -32902,9 +33095,7 @@ template <class Trainer, class... Hooks>
 using watch_of = typename std::conditional_t<sizeof...(Hooks) == 0, type_of<step_without_hooks>,
                                              type_of<hooked_step<Trainer, Hooks...>>>::type;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/fit/fit_arguments.hpp
 
@@ -33160,7 +33351,7 @@ void compare_parameters(Trainer& train, const char* where) {
 
 // cairn/train/fit/fit.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // The result of a run.
 struct fit_result {
@@ -33184,7 +33375,9 @@ struct fit_result {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The loop of fit().
 template <class Trainer, class Loader, class... Callbacks>
@@ -33415,7 +33608,9 @@ private:
   std::vector<metric_value> rest_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Trains over a loader's epochs until max_epochs or max_steps is reached, or a callback or a signal stops it:
 //
@@ -33443,8 +33638,8 @@ private:
 //   write_notes(notes), read_notes(notes)  its own numbers, which a state keeps
 // A callback may also be a hook, such as after_op<step_op_kind::backward>(f), which every step and micro-batch then calls
 // (step/step_hooks.hpp).
-template <class Trainer, resumable_loader Loader, class... Callbacks>
-fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
+template <class Trainer, detail::resumable_loader Loader, class... Callbacks>
+types::fit_result fit(Trainer& train, Loader& batches, const types::fit_options& options, Callbacks&&... callbacks) {
   constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&
                              detail::right_callback<std::remove_reference_t<Callbacks>, Trainer, Loader>());
   if constexpr (is_right)
@@ -33453,8 +33648,8 @@ fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Call
 }
 // Arguments in another order.
 template <class First, class Second, class... Callbacks>
-  requires(!resumable_loader<Second>)
-fit_result fit(First&, Second&, const fit_options&, Callbacks&&...) {
+  requires(!detail::resumable_loader<Second>)
+types::fit_result fit(First&, Second&, const types::fit_options&, Callbacks&&...) {
   detail::refuse<detail::refused_fit<First, Second>>();
   return {};
 }
@@ -33463,7 +33658,7 @@ fit_result fit(First&, Second&, const fit_options&, Callbacks&&...) {
 
 // cairn/train/fit/metrics.hpp
 
-namespace cairn {
+namespace cairn::metrics {
 
 // The sum and the count of a metric, over batches and then over ranks.
 struct metric_sum {
@@ -33523,9 +33718,9 @@ struct MeanAbsoluteError {
   double value(const metric_sum& all) const { return all.sum / all.count; }
 };
 
-static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
+static_assert(metrics::metric<Accuracy> && metrics::metric<Perplexity> && metrics::metric<MeanAbsoluteError>);
 
-} // namespace cairn
+} // namespace cairn::metrics
 
 // cairn/train/fit/validation.hpp
 
@@ -33539,7 +33734,7 @@ namespace cairn {
 //
 // (With a distributed sampler a few samples count twice if their number is not divisible by that of the ranks.) The caller keeps
 // the dataset. A loader, which the caller keeps too, may replace dataset, sampler and batch: validation{held_out, Accuracy{}}.
-template <class Loader, metric... Metrics>
+template <class Loader, metrics::metric... Metrics>
 class validation {
 public:
   // The most rows of a batch, if the loader's type gives it; else 0.
@@ -33583,7 +33778,7 @@ private:
     for (const auto& batch : batches_) {
       const auto add = [&](const auto& outputs, double loss) {
         std::size_t i = 0;
-        const auto add_sum = [&](const metric_sum& of_batch) {
+        const auto add_sum = [&](const metrics::metric_sum& of_batch) {
           all[i++] += of_batch.sum;
           all[i++] += of_batch.count;
         };
@@ -33601,12 +33796,14 @@ private:
   std::tuple<Metrics...> metrics_;
 };
 
-template <class Dataset, class Sampler, std::size_t Batch, metric... Metrics>
+template <class Dataset, class Sampler, std::size_t Batch, metrics::metric... Metrics>
 validation(const Dataset&, Sampler, batch<Batch>, Metrics...) -> validation<loader<Dataset, Sampler, Batch>, Metrics...>;
-template <detail::gives_batches Loader, metric... Metrics>
+template <detail::gives_batches Loader, metrics::metric... Metrics>
 validation(Loader&, Metrics...) -> validation<Loader&, Metrics...>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct validation_message {
   template <class Found>
@@ -33631,7 +33828,9 @@ struct wrong_metrics : validation_message {
 template <class Wrong>
 struct no_validation {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stands in, after the compile error, for a validation whose arguments do not fit. It validates nothing.
 template <class Wrong>
@@ -33645,10 +33844,10 @@ public:
   void on_validate(Run&) {}
 };
 template <class Dataset, class Sampler, std::size_t Batch, class... Given>
-  requires(!(metric<Given> && ...))
+  requires(!(metrics::metric<Given> && ...))
 validation(const Dataset&, Sampler, batch<Batch>, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
 template <detail::gives_batches Loader, class... Given>
-  requires(!(metric<Given> && ...))
+  requires(!(metrics::metric<Given> && ...))
 validation(Loader&, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
 template <class Dataset, class... Given>
   requires(!detail::gives_batches<Dataset>)
@@ -33658,7 +33857,7 @@ validation(const Dataset&, Given...) -> validation<detail::no_validation<detail:
 
 // cairn/train/losses/class_weights.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // One weight for each class, kept as double and as float so that no step converts them.
 class class_weights {
@@ -33681,7 +33880,7 @@ private:
   std::vector<float> floats_;
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 // cairn/train/losses/bce_with_logits_loss.hpp
 
@@ -33716,13 +33915,13 @@ namespace cairn {
 // rows, as torch.nn.BCEWithLogitsLoss. w is the pos_weight: one for all, or one for each element of the innermost extent. Above 1
 // it raises recall, below 1 precision.
 struct BCEWithLogitsLoss {
-  class_weights pos_weight{}; // [1]
+  types::class_weights pos_weight{}; // [1]
 
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   const std::vector<double>& settings() const { return pos_weight.values(); }
 
@@ -33738,7 +33937,7 @@ struct BCEWithLogitsLoss {
     return {pos_weight.data<T>(), pos_weight.size()};
   }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
     requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
@@ -33768,10 +33967,10 @@ static_assert(loss<BCEWithLogitsLoss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::logit_error&, const detail::logit_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::logit_error&, const detail::logit_error_slope&);
 
 } // namespace cairn
 #endif
@@ -33791,7 +33990,7 @@ struct CrossEntropyLoss {
 
   std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
   double label_smoothing = 0;                  // the share of a target, 0 … 1, that is spread evenly over all classes
-  class_weights weight{};                      // one for each class [all are 1]
+  types::class_weights weight{};               // one for each class [all are 1]
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
@@ -33825,14 +34024,14 @@ struct CrossEntropyLoss {
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
-    const matrix<const T> logits{call.output, rows, classes};
+    const ops::matrix<const T> logits{call.output, rows, classes};
     if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
-    const cross_entropy_options<T> options{.ignore_index = ignore_index,
-                                           .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weights};
+    const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
+                                                .label_smoothing = label_smoothing,
+                                                .class_weights = weight.size() == 0 ? nullptr : weights};
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 
@@ -33904,7 +34103,7 @@ namespace cairn {
 
 // The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
 struct L1Loss : detail::element_loss {
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     mean(queue, call, detail::absolute_error{}, detail::absolute_error_slope{});
   }
@@ -33918,10 +34117,10 @@ static_assert(loss<L1Loss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::absolute_error&, const detail::absolute_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::absolute_error&, const detail::absolute_error_slope&);
 
 } // namespace cairn
 #endif
@@ -33956,7 +34155,7 @@ namespace cairn {
 
 // The mean of (output - target)^2 over all elements of all rows, as torch.nn.MSELoss.
 struct MSELoss : detail::element_loss {
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     mean(queue, call, detail::squared_error{}, detail::squared_error_slope{});
   }
@@ -33970,10 +34169,10 @@ static_assert(loss<MSELoss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::squared_error&, const detail::squared_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::squared_error&, const detail::squared_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::squared_error&, const detail::squared_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::squared_error&, const detail::squared_error_slope&);
 
 } // namespace cairn
 #endif
@@ -34019,11 +34218,11 @@ struct SmoothL1Loss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::array<double, 1> settings() const { return {beta}; }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     if (beta <= 0) return L1Loss::run(queue, call);
@@ -34041,10 +34240,10 @@ static_assert(loss<SmoothL1Loss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
 
 } // namespace cairn
 #endif
@@ -34059,14 +34258,14 @@ namespace cairn {
 //
 // It is separate from CrossEntropyLoss because targets as large as the outputs take memory where a step keeps them.
 struct SoftCrossEntropyLoss {
-  double label_smoothing = 0; // the share of the targets, 0 … 1, that is spread evenly over all classes
-  class_weights weight{};     // one for each class [all are 1]; the mean is still over rows, as in torch
+  double label_smoothing = 0;    // the share of the targets, 0 … 1, that is spread evenly over all classes
+  types::class_weights weight{}; // one for each class [all are 1]; the mean is still over rows, as in torch
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::vector<double> settings() const {
     std::vector<double> all{label_smoothing};
@@ -34086,14 +34285,14 @@ struct SoftCrossEntropyLoss {
     return {weight.data<T>(), weight.size()};
   }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
     requires detail::soft_cross_entropy_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     using sum = accumulated<T>;
     const std::size_t classes = call.output_shape->last();
     check(classes);
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
-    const matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
+    const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
     soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
                        label_smoothing);
   }
@@ -34114,9 +34313,7 @@ static_assert(loss<SoftCrossEntropyLoss>);
 
 // cairn/train/measured_costs.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Fills the tensors of T with normally distributed numbers. Integers stay zero, an index that every vocabulary has.
 template <class T, class List>
@@ -34279,7 +34476,9 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   return costs;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Returns the cost of each stage of a network on this device, in nanoseconds for a step of Batch samples: the least of three
 // steps of store_all, each op timed by itself, on normally distributed numbers. Copies of a stage get the mean of their costs.
@@ -34290,7 +34489,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
 // An activation that a product applies to its own result costs nothing here, and the product costs a little more. A tape that
 // a block can make without its output is not timed. Its cost is the part of the forward time that corresponds to its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+std::vector<plan::stage_cost> measured_costs(const types::device_options& options = {}) {
   constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;
   static_assert(tells_time, "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
                             "cairn/device/device.hpp says, or take the costs of another device");
@@ -34299,7 +34498,7 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   else return {};
 }
 
-} // namespace cairn
+} // namespace cairn::plan
 
 // cairn/train/shared_weights.hpp
 
@@ -34597,7 +34796,7 @@ private:
 
 // cairn/train/model.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
 // each of several ranks has a model, it is better to set the number of threads.
@@ -34607,7 +34806,9 @@ struct model_options {
   int ordinal = 0;         // which device, where the machine has several
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The network alone: without ddp, policy and the ways to train it, but with all outputs if it is a with_all_outputs.
 template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
@@ -34616,7 +34817,9 @@ using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensor
 template <class Net, class Batch, class T>
 using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A network for evaluation: its parameters and buffers, and memory for an evaluation of at most Batch samples. It has no loss,
 // optimizer or gradients. Net is a network, with or without a checkpoint<> or fused_update<> around it, which change nothing.
@@ -34641,13 +34844,13 @@ class model : public detail::weights_interface<model<Net, Batch, T, Device>, det
   using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
 
 public:
-  explicit model(const model_options& given = {})
+  explicit model(const types::model_options& given = {})
       : model(detail::held_device<Device>(
-                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+                  types::device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
               given) {}
   // Uses a device that another model or a trainer uses too. All of them must be used by the same thread, because only the
   // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
-  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+  explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
   // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
   // version to version.
@@ -34655,7 +34858,7 @@ public:
   const weights_type& inside() const { return weights_; }
 
 private:
-  model(detail::held_device<Device> device, const model_options& given)
+  model(detail::held_device<Device> device, const types::model_options& given)
       : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
 
   weights_type weights_;
@@ -34665,9 +34868,7 @@ private:
 
 // cairn/train/optimizers/adam.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Refuses the same numbers as torch.optim.Adam and AdamW.
 template <class Optimizer>
@@ -34699,7 +34900,9 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
 // formula. See ops/adam/adam.hpp. It has two states: the running means of the gradient and of its square.
@@ -34753,16 +34956,16 @@ static_assert(optimizer<AdamW>);
 
 // cairn/train/optimizers/layer_groups.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether a parameter is at a path or below it. "1.0.weight" lies under "1.0" and "1", not under "1.0.w".
 inline bool lies_under(std::string_view name, std::string_view path) {
   return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // An optimizer for each part of a network, by parameter names. A group updates the parameters under its path, unless an earlier
 // group does; `others` updates the rest. For example, for a pretrained body that should change less than a new head:
@@ -34872,13 +35075,13 @@ struct SGD {
 
   template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
-    const sgd_coefficients<T> c{.scale = call.scale,
-                                .learning_rate = static_cast<T>(call.learning_rate),
-                                .momentum = static_cast<T>(momentum),
-                                .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
-                                .weight_decay = static_cast<T>(weight_decay),
-                                .nesterov = nesterov,
-                                .factor = call.factor};
+    const ops::sgd_coefficients<T> c{.scale = call.scale,
+                                     .learning_rate = static_cast<T>(call.learning_rate),
+                                     .momentum = static_cast<T>(momentum),
+                                     .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
+                                     .weight_decay = static_cast<T>(weight_decay),
+                                     .nesterov = nesterov,
+                                     .factor = call.factor};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };
@@ -34889,14 +35092,16 @@ static_assert(optimizer<SGD>);
 
 // cairn/train/session.hpp
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a session, by name: session own{net, {.threads = 2}}.
 struct session_options {
   std::size_t threads = 1; // inside one operation, on a device that has a choice; 0 is one for each core
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class Model, class Plan, class T, class Device>
 std::true_type is_model(const weights_interface<Model, Plan, T, Device, false>*);
@@ -34904,7 +35109,9 @@ std::false_type is_model(const void*);
 template <class Model>
 inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Evaluates a model on one thread. The weights are the model's. The arena, the queue and its threads are the session's, made
 // by the constructor. No call allocates or takes a lock, and only the weights are shared with other threads: the lowest
@@ -34924,16 +35131,16 @@ class session {
 public:
   using number = typename Model::number; // the type of inputs and of outputs
 
-  explicit session(const Model& net, const session_options& given = {})
+  explicit session(const Model& net, const types::session_options& given = {})
       : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }
-  explicit session(const Model&&, const session_options& = {}) = delete; // a temporary would be gone
+  explicit session(const Model&&, const types::session_options& = {}) = delete; // a temporary would be gone
 
   // Returns the network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory and
   // valid until its next evaluation. The second overload writes it to the caller's memory.
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs) {
     [[maybe_unused]] const auto turn = weights_->turn();
     const tensor_view<const number> there = weights_->evaluate_in(*context_, inputs, its_inputs);
@@ -34944,7 +35151,7 @@ public:
       return there;
     }
   }
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
     [[maybe_unused]] const auto turn = weights_->turn();
     return weights_->evaluate_in(*context_, inputs, into, its_inputs);
@@ -34969,12 +35176,12 @@ class session<Model, false> {
       "to one thread: give a session a model that took its parameters, net.copy_parameters(train)");
 
 public:
-  explicit session(const Model&, const session_options& = {}) {}
+  explicit session(const Model&, const types::session_options& = {}) {}
   void evaluate(const auto&...) {} // so that there is only one error
 };
 
 template <class Model>
-session(const Model&, const session_options& = {}) -> session<Model>;
+session(const Model&, const types::session_options& = {}) -> session<Model>;
 
 } // namespace cairn
 
@@ -34984,6 +35191,10 @@ namespace cairn {
 
 // The tensors that load_weights() takes: all of them, or those that fit.
 enum class weights { all, partly };
+
+} // namespace cairn
+
+namespace cairn::types {
 
 // Options of load_weights() for files whose names are not those of the network:
 //
@@ -35027,7 +35238,9 @@ struct loaded_weights {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The texts that the *s of a pattern stand for, and the rest of the name. match_name() returns nullopt unless a name begins with
 // the pattern.
@@ -35093,9 +35306,7 @@ inline void check_renames(const weights_options& options) {
   }
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/train/state/weights_in_files.hpp
 
@@ -35816,7 +36027,9 @@ namespace cairn {
 template <class Model, class Loss, class Optimizer, class Batch, class T = float, class Device = cpu>
 class trainer; // train/trainer.hpp
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Stand-ins for a loss and an optimizer after an error.
 struct stand_in_loss {
@@ -35837,7 +36050,9 @@ template <class T>
 using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stand_in_optimizer, batch<1>,
                                  std::conditional_t<floating_element<T>, T, float>, cpu>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A trainer whose arguments do not fit together, after the error about them. It has all members of a trainer, so that no other
 // error follows.
@@ -35919,7 +36134,7 @@ public:
   //
   // As their last arguments, these calls and those below take hooks, callables at named moments of the step:
   // before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
-  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
   loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
     return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
@@ -35927,7 +36142,7 @@ public:
 
   // Adds a micro-batch to the gradients of the next step. Nothing is reduced or updated yet. The step then averages over its
   // micro-batches, as it does over ranks.
-  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
   loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
     return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
@@ -35953,7 +36168,7 @@ public:
   // Dropout draws the same numbers, BatchNorm uses the batch's own statistics, and the running statistics do not change. With
   // step_from() it is for losses that can be computed only from the output. With a with_all_outputs<Net> it returns an array
   // of all outputs.
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     detail::run_forward_alone(inside(), rows, inputs);
@@ -35963,12 +36178,12 @@ public:
   // Like step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape),
   // the derivatives of the number to be minimized, a mean over these samples. This is torch's output.backward(gradient): a
   // generator passes its discriminator's input_gradient(), several losses the sum of their gradients.
-  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
     make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
-  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
     make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
@@ -35985,11 +36200,11 @@ public:
   // f runs on the host, whatever the device. A step, an evaluation or a state of the trainer that f asks for is an
   // input_error. An exception from f comes out of the step, like any other failure in a step. The first call allocates the
   // gradients' memory.
-  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
-  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     static_assert(can_accumulate());
     return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
@@ -36014,7 +36229,7 @@ public:
         if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
         else {
           const auto own = waits.replica.fetched(there, waits.waiting());
-          owned_tensor<sum> wide(own.rows(), own.sample_shape());
+          cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
           return wide;
         }
@@ -36038,11 +36253,11 @@ public:
 
   // Returns the mean loss over these samples in evaluation mode. The second overload calls f(outputs, loss) before the memory
   // of the outputs is used again, so that metrics need no second evaluation.
-  template <step_inputs Inputs, numbers Targets>
+  template <detail::step_inputs Inputs, detail::numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
     return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
   }
-  template <step_inputs Inputs, numbers Targets, class F>
+  template <detail::step_inputs Inputs, detail::numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     training_type& parts = inside();
@@ -36058,7 +36273,7 @@ public:
       judge(rows, made.data(), nullptr, parts.judged());
       const double loss = parts.loss_now();
       if constexpr (is_apart) {
-        const owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
+        const cairn::types::owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
@@ -36092,14 +36307,15 @@ public:
   template <class F>
   void for_each_optimizer_state(F&& f) {
     auto all = inside().states_on_host();
-    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
+    for (std::size_t i = 0; i < all.states(); ++i)
+      all.for_each_of_state(i, [&](const cairn::types::named_parameter<sum>& q) { f(i, q); });
     all.give_back();
   }
 
   // The ops of this trainer's step, in order; or those of a micro-batch, a forward pass alone, an evaluation, or a step of
   // other ranks that it joins. The list is a constant, unless the schedule was solved at run time.
-  template <step_kind Kind = step_kind::step>
-  std::span<const step_op> step_ops() const {
+  template <cairn::plan::step_kind Kind = cairn::plan::step_kind::step>
+  std::span<const cairn::plan::step_op> step_ops() const {
     return inside().template list<Kind>();
   }
 
@@ -36129,8 +36345,8 @@ public:
   // The state of the trainer besides parameters, buffers and the optimizer's state. A trainer that is restored from all of
   // these makes the same steps; save_state() and load_state() (train/state/saved_state.hpp) do it through a file.
   // Micro-batches since the last step are dropped. restore() ignores `words`; compare them first if the trainers may differ.
-  training_state state() { return inside().state(); }
-  void restore(const training_state& s) { inside().restore(s); }
+  detail::training_state state() { return inside().state(); }
+  void restore(const detail::training_state& s) { inside().restore(s); }
 
   // Asks every rank to stop. The request is sent with the next step's gradients, or with join(). After that step
   // stop_requested() is true on all ranks, whichever asked, so that all leave their loops after the same step. The request is
@@ -36174,12 +36390,12 @@ private:
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_step(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::make_step<step_kind::step>(inside(), inputs, judge, watch);
+    return detail::make_step<cairn::plan::step_kind::step>(inside(), inputs, judge, watch);
   }
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_micro_batch(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::make_step<step_kind::micro_batch>(inside(), inputs, judge, watch);
+    return detail::make_step<cairn::plan::step_kind::micro_batch>(inside(), inputs, judge, watch);
   }
   // Micro-batches need all gradients at once.
   static constexpr bool can_accumulate() {
@@ -36197,7 +36413,7 @@ private:
 
 // cairn/report/format.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // Formats a number with a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in
 // some.
@@ -36209,7 +36425,9 @@ inline std::string format_fixed(double value, int decimals) {
   return {text.data(), end};
 }
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // Three significant digits for a value of at least 1: 1.23, 12.3, 123. Smaller values have two decimals.
 inline std::string three_digits(double value) {
@@ -36239,7 +36457,9 @@ inline std::string in_unit(double value, std::span<const unit> units) {
   return three_digits(value / u.size) + u.name;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Bytes in the largest binary unit that they fill: "512 B", "12.5 KiB", "3.20 MiB", "1.50 GiB".
 inline std::string format_bytes(std::size_t bytes) {
@@ -36316,13 +36536,11 @@ inline std::string format_checksum(std::uint64_t bits) {
   return text;
 }
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/svg.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The number of characters in a UTF-8 text: all its bytes except continuation bytes.
 inline std::size_t characters(std::string_view text) {
@@ -36427,16 +36645,18 @@ private:
   std::string out_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Writes a drawing to a file, whole or not at all. Throws file_error.
-inline void write_svg(const std::string& path, std::string_view drawing) { write_file_atomically(path, drawing); }
+inline void write_svg(const std::string& path, std::string_view drawing) { files::write_file_atomically(path, drawing); }
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/axis.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // The kind of the numbers along an axis.
 enum class chart_unit : unsigned char { plain, bytes, seconds };
@@ -36452,7 +36672,9 @@ struct chart_axis {
   std::vector<double> ticks{}; // if the data has few places, these are the best ticks
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // Maps values to pixels: `least` is drawn at `from`, `most` at `to`. An axis may run either way.
 struct axis_scale {
@@ -36555,15 +36777,11 @@ inline std::string tick_text(double value, const chart_axis& axis, const axis_sc
   return whole ? format_count(static_cast<std::uint64_t>(std::round(value))) : svg_writer::number(value);
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/report/csv_log.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One measured quantity: its name and its value.
 using named_value = std::pair<std::string, double>;
@@ -36747,7 +36965,9 @@ private:
   bool writes_ = false;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Metrics as a table in a CSV file, a row for each write(): the step, the epoch, and a column for each name.
 //
@@ -36767,9 +36987,7 @@ using csv_log = detail::csv_table<detail::open_file>;
 
 // cairn/report/names.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
@@ -36833,7 +37051,9 @@ struct names_of<pack<Elements...>> {
   static constexpr std::array<std::string_view, sizeof...(Elements)> value{type_name<Elements>()...};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // The name of a type (a layer, a policy, a network) as its user typed it: name_of<every<2>>() is "every<2>".
 template <class T>
@@ -36850,11 +37070,11 @@ std::vector<std::string> stage_names() {
   return names;
 }
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/timeline.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // A bucket of gradients that leaves after the backward of the stage at `position`.
 struct bucket_departure {
@@ -36862,7 +37082,9 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The buckets of a step, each with the stage after whose backward it leaves. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures_of(std::span<const step_op> step, std::span<const bucket> buckets,
@@ -36946,9 +37168,7 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops, std::span
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/report/memory_plot.hpp
 
@@ -37271,13 +37491,13 @@ private:
 
 // cairn/report/schedule_picture.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // One schedule to draw. The spans are read while drawing only. `live` is that of the memory plan: bytes alive
 // during each op. `leaving` (see departures()) may be empty: then no communication is drawn.
 struct picture_panel {
   std::string name; // the policy, as the user writes it
-  chain stages;
+  plan::chain stages;
   std::span<const detail::op> ops;
   std::span<const std::size_t> live;
   std::span<const bucket_departure> leaving{};
@@ -37295,7 +37515,9 @@ struct picture_settings {
   double width = 1200;                    // pixels
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The layout of a picture. All panels share the scales of time and of bytes, so that they can be compared by eye.
 template <class Writer>
@@ -37508,7 +37730,9 @@ private:
   bool shares_labels_ = true;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   const auto leaving = departures<Model, batch<64>>();
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
@@ -37523,14 +37747,19 @@ std::string draw_schedules(std::span<const picture_panel> panels, const picture_
   return detail::schedule_picture<Writer>(panels, settings).draw();
 }
 
+} // namespace cairn::report
+
+namespace cairn {
+
 // The same for one schedule.
 template <class Writer = detail::svg_writer>
-std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
-  return draw_schedules<Writer>({&panel, 1}, settings);
+std::string draw_schedule(const report::picture_panel& panel, const report::picture_settings& settings = {}) {
+  return report::draw_schedules<Writer>({&panel, 1}, settings);
 }
 
 #if CAIRN_HAS_COMPILED
-CAIRN_COMPILED template std::string draw_schedules<detail::svg_writer>(std::span<const picture_panel>, const picture_settings&);
+CAIRN_COMPILED template std::string report::draw_schedules<detail::svg_writer>(std::span<const report::picture_panel>,
+                                                                               const report::picture_settings&);
 #endif
 
 } // namespace cairn
@@ -37890,7 +38119,7 @@ CAIRN_COMPILED template class line_writer<std::vector<network_line>>;
 
 // cairn/report/table.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // A table of results for people: a header, rows of the same length. Columns are as wide as their widest cell;
 // a column of numbers (with or without a unit) is aligned to the right, header included.
@@ -38007,11 +38236,11 @@ private:
   std::vector<std::size_t> rules_{};              // before which lines
 };
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/summary.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // The costs of one training step of a whole network, for at most Batch samples.
 struct step_costs {
@@ -38167,7 +38396,9 @@ private:
   }
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The same network with every checkpoint<> taken away, at the root and inside: every block that adds only a schedule.
 template <class T, class Parts = typename made_of<T>::parts>
@@ -38200,7 +38431,9 @@ step_costs costs_of() {
   return out;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 //   std::fputs(summary<Model, 64>().text().c_str(), stdout);
 //
@@ -38209,14 +38442,14 @@ step_costs costs_of() {
 // the FLOPs of a step, recomputation included, and the bucket in which its gradients leave. Model is whatever a trainer
 // takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
-network_summary summary() {
+report::network_summary summary() {
   using distribution = detail::distribution<Model>;
   using model = typename distribution::model;
   using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  network_summary out;
+  report::network_summary out;
   using policy = typename detail::whole<model>::policy;
-  out.policy = name_of<policy>();
+  out.policy = report::name_of<policy>();
   if constexpr (requires { policy::remark; }) out.policy += std::string(" (") + policy::remark + ")";
   out.element = detail::type_name<T>();
   out.batch = Batch;
@@ -38241,7 +38474,7 @@ network_summary summary() {
 }
 
 template <class Model, class Batch, class T = float>
-network_summary summary()
+report::network_summary summary()
   requires(Batch::size > 0)
 {
   return summary<Model, Batch::size, T>();
@@ -38251,7 +38484,7 @@ network_summary summary()
 
 // cairn/report/draw_schedule.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // The buckets of a step, each with the stage after whose backward it leaves, in that order; none without ddp<>.
 template <class Model, class Batch, class T = float>
@@ -38259,8 +38492,13 @@ std::vector<bucket_departure> departures() {
   using lists = detail::step_lists<Model, Batch::size, T>;
   if constexpr (!detail::distribution<Model>::distributed) return {};
   else
-    return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
+    return detail::departures_of(lists::template list<plan::step_kind::step>.ops(), lists::buckets.buckets(),
+                                 sizeof(accumulated<T>));
 }
+
+} // namespace cairn::report
+
+namespace cairn {
 
 //   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
 //
@@ -38272,14 +38510,14 @@ void draw_schedule(const std::string& file) {
   using model = typename distribution::model;
   using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
-  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
-                            plan::trained::memory.live, leaving};
-  write_svg(file,
-            draw_schedules(
+  const std::vector<report::bucket_departure> leaving = report::departures<Model, Batch, T>();
+  const report::picture_panel panel{report::name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
+                                    plan::trained::memory.live, leaving};
+  report::write_svg(
+      file, report::draw_schedules(
                 std::span(&panel, 1),
                 {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                 .stage_names = stage_names<plan>(),
+                 .stage_names = report::stage_names<plan>(),
                  .store_all_peak = blueprint_of<plain, Batch::size, T, typename distribution::update>::trained::memory.arena}));
 }
 
@@ -38556,9 +38794,7 @@ private:
 
 // cairn/report/progress.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // "loss=0.1234", with at most four digits.
 inline std::string named_number(std::string_view name, double value) {
@@ -38567,7 +38803,9 @@ inline std::string named_number(std::string_view name, double value) {
   return std::string(name).append("=").append(number.data(), end.ptr);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // A number that a progress bar shows: a value, or the loss of a step that may still be running, which is read only when a
 // line is drawn.
@@ -38576,13 +38814,13 @@ public:
   shown_number() = default;
   template <std::convertible_to<double> Number>
   shown_number(Number number) : number_(static_cast<double>(number)) {}
-  shown_number(const step_loss& loss) : loss_(loss) {}
+  shown_number(const types::step_loss& loss) : loss_(loss) {}
 
   operator double() const { return loss_ ? static_cast<double>(*loss_) : number_; }
 
 private:
   double number_ = 0;
-  std::optional<step_loss> loss_{};
+  std::optional<types::step_loss> loss_{};
 };
 
 // How a progress bar looks and where it goes. Options that are left empty are detected: whether `out` is a terminal, how wide
@@ -38599,6 +38837,10 @@ struct progress_settings {
   double line_seconds = 5;     // elsewhere the least time between two lines; one more at the end
 };
 
+} // namespace cairn::report
+
+namespace cairn {
+
 // Shows the progress of long work, in the layout that people know from tqdm:
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
@@ -38613,11 +38855,11 @@ class progress {
 public:
   // A number to show after the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
   // trainer of a loss that is not known yet.
-  using postfix = std::pair<std::string_view, shown_number>;
+  using postfix = std::pair<std::string_view, report::shown_number>;
   static constexpr std::size_t max_postfixes = 4;
 
   // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.
-  explicit progress(std::size_t total, progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
+  explicit progress(std::size_t total, report::progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
       : total_(total), settings_(std::move(settings)), start_(begun), drawn_at_(start_) {
     done_ = drawn_done_ = settings_.done;
     if (settings_.out == nullptr) return;
@@ -38709,19 +38951,20 @@ private:
 
   // " 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]"
   std::string tail(double elapsed) const {
-    const std::string done = format_count(done_);
+    const std::string done = report::format_count(done_);
     std::string out;
     // On a terminal it is as wide as at the end, so that the bar keeps its length.
-    if (total_ > 0) out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
+    if (total_ > 0)
+      out = " " + padded(done, terminal_ ? report::format_count(total_).size() : 0) + "/" + report::format_count(total_);
     else out = done + " " + settings_.unit;
-    out += " [" + format_clock(elapsed);
+    out += " [" + report::format_clock(elapsed);
     const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;
     const bool known = std::isfinite(rate) && rate > 0;
     if (total_ > 0 && !finished_) {
       const double left = static_cast<double>(total_ - std::min(done_, total_));
-      out += "<" + (known ? format_clock(left / rate + 0.5) : "?");
+      out += "<" + (known ? report::format_clock(left / rate + 0.5) : "?");
     }
-    out += ", " + (known ? format_quantity(rate) : "?") + " " + settings_.unit + "/s";
+    out += ", " + (known ? report::format_quantity(rate) : "?") + " " + settings_.unit + "/s";
     for (std::size_t p = 0; p < postfixes_; ++p)
       out.append(", ").append(detail::named_number(postfix_[p].first, postfix_[p].second));
     return out + "]";
@@ -38765,7 +39008,7 @@ private:
   }
 
   std::size_t total_;
-  progress_settings settings_;
+  report::progress_settings settings_;
   moment start_;
   moment drawn_at_; // of the last line, and of the last observation
   std::size_t done_ = 0;
@@ -38797,7 +39040,7 @@ namespace cairn {
 template <class Clock = std::chrono::steady_clock>
 class progress_bar {
 public:
-  explicit progress_bar(progress_settings settings = {}) : settings_(std::move(settings)) {}
+  explicit progress_bar(report::progress_settings settings = {}) : settings_(std::move(settings)) {}
 
   template <class Run>
   void on_begin(const Run&) {
@@ -38810,7 +39053,7 @@ public:
   void on_step(const Run& run) {
     if (run.rank() != 0 || settings_.out == nullptr) return;
     if (!bar_) {
-      progress_settings settings = settings_;
+      report::progress_settings settings = settings_;
       settings.label = label(run);
       if (run.last_step() > 0) {
         settings.unit = "steps";
@@ -38856,7 +39099,7 @@ private:
     return run.last_step() > 0 ? static_cast<std::size_t>(run.last_step()) : run.samples_of_epoch();
   }
 
-  progress_settings settings_;
+  report::progress_settings settings_;
   typename Clock::time_point begun_ = Clock::now();
   std::optional<progress<Clock>> bar_;
 };
@@ -38865,9 +39108,7 @@ private:
 
 // cairn/report/start_line.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
@@ -38887,7 +39128,9 @@ inline std::string product_kernels(instruction_set isa) {
   return own;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Describes a run in two lines: what runs, and where. With them a log can be understood a year later.
 //
@@ -38908,17 +39151,18 @@ public:
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
-    out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
+    out += " | " + report::name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");
     if constexpr (detail::distribution<Model>::distributed)
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
-    out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
+    out += "\n" + (solved ? "a solved schedule" : report::name_of<policy>());
     if (plan::fused) out += ", fused update";
-    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
-           format_bytes(train.arena_bytes()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
+           " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +
+           report::name_of<Optimizer>();
     return out;
   }
 
@@ -38939,7 +39183,7 @@ private:
   std::FILE* out_;
 };
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/step_watch.hpp
 
@@ -39089,7 +39333,7 @@ private:
 
 // cairn/report/trace_events.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // A span of time on one row of a rank. Times are nanoseconds from the same moment on all ranks.
 struct trace_slice {
@@ -39118,7 +39362,9 @@ struct rank_trace {
   std::vector<trace_count> counts{};
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 inline std::string json_text(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -39196,15 +39442,11 @@ inline std::string chrome_file(std::string events) {
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "]}\n";
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail
 
 // cairn/report/step_trace.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The trace of a watched step. `live` are the bytes alive during each op, `names` the names of the stages; times count from
 // `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
@@ -39296,7 +39538,9 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
   return all;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Makes one step as train.step(inputs, targets) does, bit for bit, and returns when each of its ops ran. It has a slice for
 // each op of the schedule, named by its stage and pass, in the order of draw_schedule's picture, and inside the op of a block
@@ -39311,7 +39555,7 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 //
 // A program that traces nothing has no code for it: a watched step is another instance of the same function, run op by op.
 // Reading the clock twice, around each op and each layer in a block, takes some 50 ns.
-template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using plan = typename Trainer::plan;
   using queue = std::remove_cvref_t<decltype(train.device().compute())>;
@@ -39349,7 +39593,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error if the file cannot be written; the step has been made then.
-template <class Trainer, step_inputs Inputs, numbers Targets>
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);
@@ -39357,18 +39601,16 @@ double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, 
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {
     detail::make_folder_of(file);
-    write_file_atomically(file, detail::chrome_file(events));
+    files::write_file_atomically(file, detail::chrome_file(events));
   }
   return own.slices.front().facts.back().second;
 }
 
-} // namespace cairn
+} // namespace cairn::report
 
 // cairn/report/tensorboard_log.hpp
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Fields of Protocol Buffers, as far as an event needs them, one after another: a number and a kind, then the value,
 // little-endian on every machine.
@@ -39504,7 +39746,9 @@ private:
   std::unique_ptr<File> file_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Metrics for TensorBoard: `tensorboard --logdir runs` shows the folders in runs/ as curves side by side.
 //
@@ -39584,7 +39828,7 @@ private:
 
 // cairn/report/timed_summary.hpp
 
-namespace cairn {
+namespace cairn::report {
 
 // How much timed_summary measures.
 struct timing_options {
@@ -39735,7 +39979,9 @@ private:
   }
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 inline double median(std::vector<double>& of) {
   const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
@@ -39784,7 +40030,9 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
   if (given.steps == 0) throw input_error("timed_summary: expected at least 1 step to measure, found 0");
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 //   std::fputs(timed_summary(train, images, labels).text().c_str(), stdout);
 //
@@ -39800,14 +40048,15 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
 // applies to its own result has no time of its own, and the product takes a little more; layers that sum statistics over the
 // ranks wait for the others. Throws what a step throws. Even then the trainer is as it was, except after a failure that needs
 // synchronize().
-template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
-step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+report::step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets,
+                                 const report::timing_options& options = {}) {
   using T = typename Trainer::plan::element;
   using queue_type = std::remove_cvref_t<decltype(train.device().compute())>;
   static_assert(detail::tells_time<queue_type>,
                 "timed_summary: this device does not tell how long its work takes; give its queue "
                 "a stopwatch, as cairn/device/device.hpp says");
-  step_times out;
+  report::step_times out;
   if constexpr (detail::tells_time<queue_type>) {
     auto& comm = train.inside().comm();
     detail::check_timing(comm, train.device().compute(), options);
@@ -39854,13 +40103,13 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
     before.give_back();
 
     out.layers = detail::untimed_layers(watch.layers(), out.samples);
-    for (layer_times& l : out.layers) {
+    for (report::layer_times& l : out.layers) {
       l.forward = passes.median_of(3 * l.index);
       l.recompute = passes.median_of(3 * l.index + 1);
       l.backward = passes.median_of(3 * l.index + 2);
       l.flops = watch.sums()[l.index].flops * out.samples;
     }
-    std::sort(out.layers.begin(), out.layers.end(), [](const layer_times& a, const layer_times& b) {
+    std::sort(out.layers.begin(), out.layers.end(), [](const report::layer_times& a, const report::layer_times& b) {
       return a.seconds() != b.seconds() ? a.seconds() > b.seconds() : a.index < b.index;
     });
     out.loss = others.median_of(0);

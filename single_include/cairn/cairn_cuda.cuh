@@ -231,7 +231,7 @@ namespace cairn {
 class cuda {
 public:
   class queue;
-  using options = device_options;
+  using options = types::device_options;
   using memory = detail::cuda_block<detail::on_gpu>;
   using host_memory = detail::cuda_block<detail::pinned_on_host>;
 
@@ -269,7 +269,7 @@ private:
 };
 
 // A stream and the resources that its ops need. One thread at a time may use it.
-class cuda::queue {
+class cuda::queue : public ops::queue {
 public:
   class stopwatch;
   static constexpr bool shares_memory = false;
@@ -835,9 +835,7 @@ void launch_teams_for(std::size_t length, cuda::queue& queue, const char* op, st
 
 // cairn/ops/elementwise/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
 // with_scale_of_device.
@@ -904,7 +902,9 @@ void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F&
   launch_each(queue, op, threads, body);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T, class F, class... From>
 void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
@@ -918,7 +918,7 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/elementwise/cuda_scale.cuh
 
@@ -938,7 +938,7 @@ struct with_scale_of_device {
 
 // cairn/ops/adam/cuda.cuh
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T>
 void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
@@ -948,7 +948,7 @@ void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* squa
                       std::array{parameters, mean, square}, std::array{p, m, s, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/device/cuda/division.cuh
 
@@ -984,9 +984,7 @@ private:
 
 // cairn/ops/add/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct add_apart {
@@ -1003,7 +1001,9 @@ struct add_apart {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void add(cuda::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
@@ -1024,7 +1024,7 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
   detail::launch_each(queue, "add_matrix", sum.rows * quads, detail::add_apart<T>{sum, a, b, quads, aligned});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/elementwise/cuda_pixels.cuh
 
@@ -1189,9 +1189,7 @@ void sum_columns_then(cuda::queue& queue, const char* op, std::size_t rows, std:
 
 // cairn/ops/avg_pool2d/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
@@ -1264,7 +1262,9 @@ struct avg_pool_input_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
@@ -1283,7 +1283,7 @@ void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, 
                       detail::avg_pool_input_gradient<T>{over, which, where, input_gradient, output_gradient});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/elementwise/cuda_channels.cuh
 
@@ -1338,9 +1338,7 @@ void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, 
 
 // cairn/ops/batch_norm/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
@@ -1501,7 +1499,9 @@ struct batch_statistics_of_sums {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
@@ -1586,7 +1586,7 @@ void batch_norm_statistics(cuda::queue& queue, std::size_t features, T* statisti
   detail::launch_each(queue, "batch_norm_statistics", features, detail::batch_statistics_of_sums<T>{features, statistics, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/mean_of_terms/cuda.cuh
 
@@ -1614,7 +1614,7 @@ struct store_mean {
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T, class Term, class Derivative>
 void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
@@ -1628,13 +1628,11 @@ void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::si
                         std::array{output, targets});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/bce_with_logits/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct weighted_logits {
@@ -1675,7 +1673,9 @@ struct weighted_logit_gradients : weighted_logits<T> {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
@@ -1690,13 +1690,11 @@ void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::
   launch_each(queue, op, quads_for<T>(count), gradients);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/checksum/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // An element's bits and place, mixed as in splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators.
 // OOPSLA 2014). Their sum modulo 2^64 does not depend on the order.
@@ -1738,7 +1736,9 @@ struct checksum_of_all {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void checksum(cuda::queue& queue, T* four, const T* x, std::size_t count) {
@@ -1748,13 +1748,11 @@ void checksum(cuda::queue& queue, T* four, const T* x, std::size_t count) {
   detail::launch_teams<256>(queue, "checksum", 1, detail::checksum_of_all<T>{four, how.parts, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/clip/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct write_clip_factor {
   double* factor;
@@ -1766,13 +1764,15 @@ struct write_clip_factor {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 inline void clip(cuda::queue& queue, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
   detail::launch_each(queue, "clip", 1, detail::write_clip_factor{factor, squares, mean, scale, max_norm});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/matmul/cuda_epilogue.cuh
 
@@ -1870,9 +1870,7 @@ void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix
 
 // cairn/ops/conv2d/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Convolutions as conv2d.hpp documents them, with a thread or a team for each element of the result. These are plain kernels, to
 // be right and to compare others with. Products are summed in T over at most channels_of_chain channels, and these sums in
@@ -1967,7 +1965,9 @@ struct convolve_weight {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
@@ -2002,11 +2002,11 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/copy/cuda.cuh
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void copy(cuda::queue& queue, std::size_t count, T* to, const T* from) {
@@ -2026,13 +2026,11 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
                      "copy_matrix");
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/dropout/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One block of random numbers makes four elements: the mask is the cpu's, bit for bit.
 template <class T>
@@ -2056,22 +2054,23 @@ struct drop_four {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
-void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   detail::launch_each(
       queue, "dropout", (count + 3) / 4,
       detail::drop_four<T>{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<T>(rate.scale)});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/embedding/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabulary) {
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
@@ -2203,7 +2202,9 @@ struct sum_of_word : sorted_places {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // An index without a row in the weight makes a row of NaN here, and throws on a cpu.
 template <std::floating_point T>
@@ -2244,13 +2245,11 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
   } while (from < count);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/group_norm/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One group of one sample per team: its element i is channel i % each of pixel i / each.
 struct group_of_sample {
@@ -2405,7 +2404,9 @@ struct group_norm_parameters {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, T* statistics, const T* input,
@@ -2431,13 +2432,11 @@ void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_
         detail::group_norm_gradient_of_sample<T>{{of, aligned}, input_gradient, output_gradient, input, statistics, weight});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/layer_norm/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One row per team. Distances are of type T, from the row's first element and then from the mean; their sums are doubles.
 template <class T>
@@ -2540,7 +2539,9 @@ struct layer_norm_parameters {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
@@ -2566,7 +2567,7 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
         detail::layer_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, statistics, weight});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/matmul/column_major.cuh
 
@@ -2800,7 +2801,7 @@ private:
 
 // cairn/ops/matmul/cuda.cuh
 
-namespace cairn {
+namespace cairn::ops {
 
 // Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
 // alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
@@ -2828,13 +2829,11 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/max_pool2d/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The greatest elements of a window in the channels of one quad, and their pixels: over.inputs() if the window is empty.
 template <class T>
@@ -2904,7 +2903,9 @@ struct max_pool_input_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void max_pool2d_forward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
@@ -2924,13 +2925,11 @@ void max_pool2d_backward(cuda::queue& queue, const window& over, std::size_t sam
                                                          input_gradient, output_gradient, input});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/mean_factor/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One team is enough: there are as many words as ranks.
 template <class T>
@@ -2951,18 +2950,20 @@ struct write_mean_factor {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
   detail::launch_teams<32>(queue, "mean_factor", 1, detail::write_mean_factor<T>{factor, times, count, words, stride});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/sgd/cuda.cuh
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T>
 void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
@@ -2980,13 +2981,11 @@ void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, cons
            std::array{p, v, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/soft_cross_entropy/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The rows of one part per team.
 template <class T>
@@ -3053,7 +3052,9 @@ struct soft_cross_entropy_of_part {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -3070,13 +3071,11 @@ void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, st
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_mean>{{loss, logits.rows}, how.parts, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/softmax_cross_entropy/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The loss of a row; see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
 template <class T, class Target>
@@ -3206,7 +3205,9 @@ void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -3225,13 +3226,11 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
                                                                     options.class_weights, nullptr});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/squared_norm/cuda.cuh
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Computed in double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
@@ -3252,7 +3251,9 @@ struct store_sum {
   CAIRN_DEVICE void operator()(double sum) const { *to = sum; }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count) {
@@ -3260,11 +3261,11 @@ void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count
                               detail::store_sum{sum});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/transfer/cuda.cuh
 
-namespace cairn {
+namespace cairn::ops {
 
 // With memory from staging() the host continues at once; with other memory of the host the runtime may make it wait.
 template <class T>
@@ -3281,7 +3282,7 @@ void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, queue.stream()), "download");
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 // cairn/ops/cuda.cuh
 

@@ -85,13 +85,13 @@ struct samples {
 
   samples(std::size_t rows, std::uint64_t seed)
       : inputs(rows * Trainer::input_shape.size()), targets(rows * Trainer::targets_per_sample) {
-    cairn::fill_normal(std::span<float>(inputs), cairn::random_key{.seed = seed, .position = 0});
+    cairn::ops::fill_normal(std::span<float>(inputs), cairn::types::random_key{.seed = seed, .position = 0});
     if constexpr (std::is_same_v<target, int>) {
-      const cairn::random_key key{.seed = seed, .position = 1};
+      const cairn::types::random_key key{.seed = seed, .position = 1};
       for (std::size_t i = 0; i < targets.size(); ++i)
-        targets[i] = static_cast<int>(cairn::random_bits(key, i) % Trainer::output_shape.last());
+        targets[i] = static_cast<int>(cairn::ops::random_bits(key, i) % Trainer::output_shape.last());
     } else {
-      cairn::fill_normal(std::span<float>(targets), cairn::random_key{.seed = seed, .position = 1});
+      cairn::ops::fill_normal(std::span<float>(targets), cairn::types::random_key{.seed = seed, .position = 1});
     }
   }
 };
@@ -123,7 +123,7 @@ figures describe_step(const char* mode, std::size_t depth) {
   out.parameters = plan::parameters;
   out.arena = plan::trained::memory.arena;
   out.fused = plan::fused;
-  out.flops = static_cast<double>(cairn::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
+  out.flops = static_cast<double>(cairn::plan::flops(plan::whole, plan::training.ops())) * static_cast<double>(Batch);
   return out;
 }
 

@@ -21,7 +21,7 @@ constexpr layer_of_images layers[] = {
 
 // The parts of a convolution, and the library that computes one of them in this program.
 constexpr const char* names[] = {"forward", "input gradient", "weight gradient"};
-const char* maker([[maybe_unused]] const convolution& how, [[maybe_unused]] std::size_t part) {
+const char* maker([[maybe_unused]] const ops::convolution& how, [[maybe_unused]] std::size_t part) {
 #if CAIRN_WITH_ONEDNN
   if (detail::takes_onednn(how, static_cast<detail::conv2d_pass>(part))) return "onednn";
 #endif
@@ -29,7 +29,7 @@ const char* maker([[maybe_unused]] const convolution& how, [[maybe_unused]] std:
 }
 
 template <class F>
-void measure(const request& asked, const layer_of_images& l, const convolution& how, std::size_t part, double mflops,
+void measure(const request& asked, const layer_of_images& l, const ops::convolution& how, std::size_t part, double mflops,
              const F& call) {
   std::vector<double> milliseconds;
   for (std::size_t i = 0; i < asked.warmup + asked.steps; ++i) {
@@ -54,19 +54,19 @@ bool bench_convolutions(const request& asked) {
   cpu device({.threads = asked.threads});
   for (const layer_of_images& l : layers) {
     const std::size_t padding = l.kernel / 2, out = (l.extent + 2 * padding - l.kernel) / l.stride + 1;
-    const window_axis axis{l.extent, out, l.kernel, l.stride, padding, 1};
-    const convolution how{{axis, axis}, l.in, l.out, l.groups};
+    const ops::window_axis axis{l.extent, out, l.kernel, l.stride, padding, 1};
+    const ops::convolution how{{axis, axis}, l.in, l.out, l.groups};
     const std::size_t pixels = l.samples * out * out;
     std::vector<float> x(l.samples * l.extent * l.extent * l.in), dx(x.size()), y(pixels * l.out), dy(y.size());
     std::vector<float> w(l.out * how.depth()), dw(w.size());
-    fill_normal(std::span<float>(x), random_key{.seed = 1, .position = 0});
-    fill_normal(std::span<float>(dy), random_key{.seed = 1, .position = 1});
-    fill_normal(std::span<float>(w), random_key{.seed = 1, .position = 2});
-    const matrix<const float> gradient{dy.data(), pixels, l.out, l.out};
+    ops::fill_normal(std::span<float>(x), types::random_key{.seed = 1, .position = 0});
+    ops::fill_normal(std::span<float>(dy), types::random_key{.seed = 1, .position = 1});
+    ops::fill_normal(std::span<float>(w), types::random_key{.seed = 1, .position = 2});
+    const ops::matrix<const float> gradient{dy.data(), pixels, l.out, l.out};
     const double mflops = 2.0 * static_cast<double>(pixels) * static_cast<double>(l.out) * static_cast<double>(how.depth()) / 1e6;
     auto& queue = device.compute();
     measure(asked, l, how, 0, mflops, [&] {
-      conv2d_forward(queue, how, l.samples, matrix<float>{y.data(), pixels, l.out, l.out}, x.data(), w.data(), {});
+      conv2d_forward(queue, how, l.samples, ops::matrix<float>{y.data(), pixels, l.out, l.out}, x.data(), w.data(), {});
     });
     measure(asked, l, how, 1, mflops, [&] { conv2d_input_gradient(queue, how, l.samples, dx.data(), gradient, w.data(), {}); });
     measure(asked, l, how, 2, mflops,

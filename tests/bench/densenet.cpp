@@ -41,8 +41,8 @@ constexpr SGD optimizer{.learning_rate = 1e-1, .momentum = 0.9};
 template <class Model, class Stored = Model>
 bool run(const request& asked, const char* mode) {
   if (asked.mode != mode || asked.world != 1) return false;
-  const auto times =
-      op_times<Model, batch<samples_of_rank>>::of_stages(measured_costs<Stored, samples_of_rank>({.threads = asked.threads}));
+  const auto times = plan::op_times<Model, batch<samples_of_rank>>::of_stages(
+      plan::measured_costs<Stored, samples_of_rank>({.threads = asked.threads}));
   double predicted = 0;
   for (const double seconds : times.ops()) predicted += 1e3 * seconds;
   measure<Model, CrossEntropyLoss, samples_of_rank>(asked, mode, 100, optimizer, [](auto&) {}, predicted);

@@ -8,7 +8,7 @@
 bool bench_predict(const request& asked) {
   using namespace cairn;
   return with_buckets<loopback::rank>(asked, [&]<class Model>() {
-    const auto times = op_times<Model, batch<128>>::of_step(asked.step_ms / 1e3, asked.update_ms / 1e3);
+    const auto times = plan::op_times<Model, batch<128>>::of_step(asked.step_ms / 1e3, asked.update_ms / 1e3);
     const auto step = predicted_step(
         times,
         {.machines = asked.world, .latency = asked.latency_us / 1e6, .bandwidth = asked.gbytes * 1e9, .taken = asked.taken});

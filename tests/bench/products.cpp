@@ -24,15 +24,15 @@ bool bench_products(const request& asked) {
       const std::span a{reinterpret_cast<float*>(a_memory.data()), m * k};
       const std::span b{reinterpret_cast<float*>(b_memory.data()), k * n};
       const std::span c{reinterpret_cast<float*>(c_memory.data()), m * n};
-      fill_normal(a, random_key{.seed = 1, .position = 0});
-      fill_normal(b, random_key{.seed = 1, .position = 1});
-      const matrix<const float> left{a.data(), first ? k : m, first ? m : k, first ? m : k};
-      const matrix<const float> right{b.data(), second ? n : k, second ? k : n, second ? k : n};
-      const transpose which = first ? transpose::first : second ? transpose::second : transpose::none;
+      ops::fill_normal(a, types::random_key{.seed = 1, .position = 0});
+      ops::fill_normal(b, types::random_key{.seed = 1, .position = 1});
+      const ops::matrix<const float> left{a.data(), first ? k : m, first ? m : k, first ? m : k};
+      const ops::matrix<const float> right{b.data(), second ? n : k, second ? k : n, second ? k : n};
+      const ops::transpose which = first ? ops::transpose::first : second ? ops::transpose::second : ops::transpose::none;
       std::vector<double> milliseconds;
       for (std::size_t i = 0; i < asked.warmup + asked.steps; ++i) {
         const auto start = std::chrono::steady_clock::now();
-        matmul(device.compute(), matrix<float>{c.data(), m, n, n}, left, right, which);
+        matmul(device.compute(), ops::matrix<float>{c.data(), m, n, n}, left, right, which);
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         if (i >= asked.warmup) milliseconds.push_back(took.count());
       }

@@ -28,7 +28,7 @@ public:
   class ticket {
   public:
     ticket() = default;
-    ticket(cairn::pending_of<Rank, float> inner, double* sum) : inner_(std::move(inner)), sum_(sum) {}
+    ticket(cairn::detail::pending_of<Rank, float> inner, double* sum) : inner_(std::move(inner)), sum_(sum) {}
 
     template <class Queue>
     void wait(Queue& queue) {
@@ -38,7 +38,7 @@ public:
     }
 
   private:
-    cairn::pending_of<Rank, float> inner_{};
+    cairn::detail::pending_of<Rank, float> inner_{};
     double* sum_ = nullptr;
   };
 
@@ -56,7 +56,7 @@ public:
   void exchange(std::span<const std::byte> own, std::span<std::byte> all) { rank_.exchange(own, all); }
   void check() { rank_.check(); }
   void reserve(std::size_t bytes) { rank_.reserve(bytes); }
-  cairn::lent_memory allocate(std::size_t bytes) { return cairn::detail::ask_for_memory(rank_, bytes); }
+  cairn::types::lent_memory allocate(std::size_t bytes) { return cairn::detail::ask_for_memory(rank_, bytes); }
 
   double take_waited() { return std::exchange(waited_, 0.0); } // milliseconds waited since the last call
 
@@ -150,7 +150,7 @@ bool ping_on_ranks(const request& asked, Group group) {
     std::array<double, bytes.size()> micros{};
     cairn::cpu device;
     std::vector<float> own(bytes.back() / sizeof(float));
-    const cairn::lent_memory lent = cairn::detail::ask_for_memory(rank, bytes.back()); // as a trainer does
+    const cairn::types::lent_memory lent = cairn::detail::ask_for_memory(rank, bytes.back()); // as a trainer does
     const std::span<float> numbers(lent.data() == nullptr ? own.data() : reinterpret_cast<float*>(lent.data()), own.size());
     rank.reserve(bytes.back());
     for (std::size_t k = 0; k < bytes.size(); ++k) {

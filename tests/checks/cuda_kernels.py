@@ -27,7 +27,7 @@ ENTRY = re.compile(r"\.entry (\w+)\((.*?)\n}\n", re.S)
 WIDE = r"\b{}\.global[.\w]*\.(?:v4\.[fbus]32|v2\.[fbus]64)"
 OF_DOUBLE = re.compile(r"^\s+(?:add|sub|mul|fma|div|sqrt|rcp|cvt)[.\w]*\.f64", re.M)
 # Makes names shorter: without parameter lists, namespaces and suffixes of numbers.
-SHORTER = ((r"\(.*", ""), (r"^void ", ""), (r"cairn::(detail::)?", ""), (r"\b(\d+)u?l?\b", r"\1"), (r" >", ">"))
+SHORTER = ((r"\(.*", ""), (r"^void ", ""), (r"cairn::((detail|ops)::)?", ""), (r"\b(\d+)u?l?\b", r"\1"), (r" >", ">"))
 
 
 def version():

@@ -36,7 +36,7 @@ using Net = Sequential<Input<3, 3, 1>, Conv2d<1, 6, 2>, BatchNorm2d<6>, ReLU,
 int main(int, char** names) { // data, weights before and after, any tensors, a copy of them, arrays
   trainer<Net, CrossEntropyLoss, SGD, batch<12>> train{SGD{.learning_rate = 0.1, .momentum = 0.9}, {.seed = 3}};
   save_weights(train, names[2]);
-  safetensors_file data(names[1]);
+  files::safetensors_file data(names[1]);
   std::vector<float> x(20 * 12 * 9);
   std::vector<std::int32_t> y(20 * 12);
   data.read<float>(*data.find("x"), x);
@@ -46,19 +46,19 @@ int main(int, char** names) { // data, weights before and after, any tensors, a 
                                      std::vector<int>(&y[step * 12], &y[step * 12] + 12)));
   save_weights(train, names[3], {{"steps", "20"}});
 
-  safetensors_file any(names[4]);
+  files::safetensors_file any(names[4]);
   std::vector<std::vector<float>> floats;
-  std::vector<safetensors_source> sources;
-  for (const safetensors_entry& e : any.entries()) {
+  std::vector<files::safetensors_source> sources;
+  for (const files::safetensors_entry& e : any.entries()) {
     floats.emplace_back((e.end - e.begin) / 4);
     any.read<float>(e, floats.back());
     sources.push_back({e.name, e.type, e.extents, std::as_bytes(std::span<const float>(floats.back()))});
   }
-  write_safetensors(names[5], sources, any.metadata());
+  files::write_safetensors(names[5], sources, any.metadata());
 
   for (int i = 6; names[i] != nullptr; ++i) {
-    const auto array = read_npy<double>(names[i]);
-    write_npy(std::string(names[i]) + ".again", array.numbers, array.extents);
+    const auto array = files::read_npy<double>(names[i]);
+    files::write_npy(std::string(names[i]) + ".again", array.numbers, array.extents);
   }
 }
 """

@@ -53,7 +53,7 @@ int main() {
   layer_norm_forward(queue, rows, columns, 1e-5, y.data(), statistics.data(), x.data(), scale.data(), shift.data());
   all();
   double loss = 0;
-  softmax_cross_entropy(queue, &loss, y.data(), matrix<const float>{x.data(), rows, columns}, labels.data());
+  softmax_cross_entropy(queue, &loss, y.data(), ops::matrix<const float>{x.data(), rows, columns}, labels.data());
   all();
   told(loss);
   std::printf("%016llx\\n", static_cast<unsigned long long>(hash));

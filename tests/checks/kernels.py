@@ -26,13 +26,13 @@ PROGRAM = """#include <cairn/layer/gelu.hpp>
 using namespace cairn;
 template <class T>
 void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
-  const matrix<T> to{y, 2, 2};
-  const matrix<const T> from{x, 2, 2};
+  const ops::matrix<T> to{y, 2, 2};
+  const ops::matrix<const T> from{x, 2, 2};
   copy(q, 2, y, x);
   copy_matrix(q, to, from);
   add(q, 2, y, x, x);
   add_matrix(q, to, from, from);
-  matmul(q, to, from, from, transpose::second, {});
+  matmul(q, to, from, from, ops::transpose::second, {});
   elementwise(q, 2, [](T a, T b) { return a * b; }, y, x, x);
   elementwise(q, 2, detail::relu_value{}, y, x);
   elementwise(q, 2, detail::relu_slope{}, y, x, x);
@@ -42,7 +42,7 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   elementwise(q, 2, detail::tanh_slope{}, y, x, x);
   elementwise(q, 2, detail::sigmoid_value{}, y, x);
   elementwise(q, 2, detail::sigmoid_slope{}, y, x, x);
-  dropout(q, 2, y, x, random_key{}, dropout_rate{});
+  dropout(q, 2, y, x, types::random_key{}, ops::dropout_rate{});
   layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
   batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
@@ -54,19 +54,19 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   batch_norm_update(q, 2, 0.1, y, y, x, loss);
   batch_norm_gradient_sums(q, 2, 2, 1e-5, loss, y, y, x, x, x);
   batch_norm_input_gradient(q, 2, 2, 1e-5, y, x, x, x, x, loss);
-  group_norm_forward(q, channel_groups{}, 1e-5, y, y, x, x, x);
-  group_norm_backward(q, channel_groups{}, y, y, y, x, x, x, x);
+  group_norm_forward(q, ops::channel_groups{}, 1e-5, y, y, x, x, x);
+  group_norm_backward(q, ops::channel_groups{}, y, y, y, x, x, x, x);
   embedding_forward(q, 2, 2, 2, y, x, i);
   embedding_backward(q, 2, 2, 2, y, x, i);
-  conv2d_forward(q, convolution{}, 2, to, x, x, {});
-  conv2d_input_gradient(q, convolution{}, 2, y, from, x, {});
-  conv2d_weight_gradient(q, convolution{}, 2, y, y, from, x);
-  max_pool2d_forward(q, window{}, 2, 2, y, x);
-  max_pool2d_backward(q, window{}, 2, 2, y, x, x);
-  avg_pool2d_forward(q, window{}, mean_of::window, 2, 2, y, x);
-  avg_pool2d_backward(q, window{}, mean_of::window, 2, 2, y, x);
+  conv2d_forward(q, ops::convolution{}, 2, to, x, x, {});
+  conv2d_input_gradient(q, ops::convolution{}, 2, y, from, x, {});
+  conv2d_weight_gradient(q, ops::convolution{}, 2, y, y, from, x);
+  max_pool2d_forward(q, ops::window{}, 2, 2, y, x);
+  max_pool2d_backward(q, ops::window{}, 2, 2, y, x, x);
+  avg_pool2d_forward(q, ops::window{}, ops::mean_of::window, 2, 2, y, x);
+  avg_pool2d_backward(q, ops::window{}, ops::mean_of::window, 2, 2, y, x);
   softmax_cross_entropy(q, loss, y, from, i);
-  softmax_cross_entropy(q, loss, y, from, i, cross_entropy_options<T>{});
+  softmax_cross_entropy(q, loss, y, from, i, ops::cross_entropy_options<T>{});
   soft_cross_entropy(q, loss, y, from, x, x, 0.1);
   mean_of_terms(q, loss, y, 2, x, x, detail::logit_error{}, detail::logit_error_slope{});
   bce_with_logits(q, loss, y, 2, x, x, x, 1);

@@ -38,7 +38,7 @@ int main(int count, char** words) {
     const cairn::launch here = cairn::launch::of_process(count, words, given);
     std::printf("%d of %d, %s of %s here, at %s:%s, says %s\\n", here.rank, here.size, text(here.local_rank).c_str(),
                 text(here.local_size).c_str(), here.address.c_str(), text(here.port).c_str(),
-                std::string(cairn::launcher_name(here.by)).c_str());
+                std::string(cairn::types::launcher_name(here.by)).c_str());
   } catch (const cairn::input_error& refused) {
     std::printf("%s\\n", refused.what());
     return 1;

@@ -22,7 +22,7 @@ ARCHITECTURE = "-arch=sm_90"
 
 # Replacements in README.md's program: fewer digits, and the checksum printed after training.
 SHORTER = {"generated_digits()": "generated_digits({.train = 256, .test = 64})",
-           "const double right = ": 'if (rank.rank() == 0) std::printf("%s\\n", format_checksum(train.checksum()).c_str());\n    const double right = '}
+           "const double right = ": 'if (rank.rank() == 0) std::printf("%s\\n", report::format_checksum(train.checksum()).c_str());\n    const double right = '}
 
 
 def of_readme(root):
@@ -97,7 +97,7 @@ int main() {
 DIGITS = (SPDX + "#pragma once\n#include <string>\nstruct extents { int train, test; };\ninline int generated_digits(extents e) { return e.test; }\n"
           "struct place { int rank() const { return 0; } };\n"
           "struct model { int n; std::string checksum() const { return std::to_string(n); } };\n"
-          "inline std::string format_checksum(const std::string& s) { return s; }\n")
+          "namespace report { inline std::string format_checksum(const std::string& s) { return s; } }\n")
 TRAINER = SPDX + "#include <cstdio>\n#include <cstdlib>\nint main() { std::printf(\"%d\\n\", 1); }\n"
 KERNELS = SPDX + "struct twice { __host__ __device__ int operator()(int x) const { return 2 * x; } };\n" \
                  "__global__ void kernel(int* x) { *x = twice{}(*x); }\n"

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Every name that a user may type is on a page: in code in README.md or on a page of examples/.
 
-A name is a type, a function, a variable or a concept of the namespace cairn. The fields of structs in the rooms TOLD are names
+A name is a type, a function, a variable or a concept of the namespace cairn or of one inside it. The fields of structs in the rooms TOLD are names
 too, as in `{.seed = 7}`, and so are the members of the types HELD. cairn::detail is not for users. Headers for nvcc need no
 page. Every word beside PyTorch's names on SIDE_BY_SIDE must be in a header, outside of comments and texts.
+
+The namespace cairn itself holds what programs usually type: at most MOST names, each in one row of the tables on ALL.
 """
 import re
 
@@ -22,11 +24,12 @@ EXCEPTIONS = {
     "named_parameter::leaf": "a place in the network", "named_parameter::index": "a place in the network",
     "named_parameter::place": "a place in the network",
     "trainer::on_discard": "for tests",
-    "training_state::micro_batches_are_told": "asked by a resume", "training_state::rate_was_set": "asked by a resume",
-    "training_state::words": "asked by a resume",
 }
 
 SIDE_BY_SIDE = "examples/from_pytorch.md"
+ALL = "examples/names.md"
+MOST = 170
+ROW = re.compile(r"^\| `(\w+)` \|", re.M)
 
 NOISE = re.compile(r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)+\'|'  # texts
                    r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.S | re.M)   # comments, and what the preprocessor reads
@@ -120,7 +123,7 @@ def declared(head):
         elif token == ">" and depth:
             depth -= 1
         elif depth == 0 and token == "(" and NAME.match(before) and before not in BEFORE_A_BRACKET:
-            return "function", before
+            return None if "::" in head[at - 2:at] else ("function", before)  # a member, defined outside of its class
         elif depth == 0 and token == "=":
             return None if before == ">" else ("variable", name_before(head, at))
     return None if head[-1] == ">" or len(head) < 2 else ("variable", name_before(head, len(head)))
@@ -156,32 +159,32 @@ def members(tokens, begin, end, whose, is_public):
 
 
 def names_of(text, place):
-    """Yields the names that a header has for users; fields and members as told::first."""
+    """Yields (namespace, name) for the names that a header has for users; fields and members as told::first."""
     tokens = tokens_of(text)
 
     def walk(begin, end, space):
         for head, at, until in statements(tokens, begin, end):
             if "namespace" in head[:2]:
                 if at is not None:
-                    yield from walk(at, until, space + "".join(head[head.index("namespace") + 1:]))
+                    yield from walk(at, until, "::".join(filter(None, (space, "".join(head[head.index("namespace") + 1:])))))
                 continue
-            if space != "cairn":
+            if not space.startswith("cairn") or space.startswith("cairn::detail"):
                 continue
             found = declared(without_template(head))
             if not found or not found[1]:
                 continue
             kind, name = found
-            yield name
+            yield space, name
             if at is None or kind not in ("struct", "class"):
                 continue
             for its_kind, member in members(tokens, at, until, name, kind == "struct"):
                 if name in HELD or (kind == "struct" and place in TOLD and its_kind == "variable"):
-                    yield f"{name}::{member}"
+                    yield space, f"{name}::{member}"
             nested = [(h, b, e) for h, b, e in statements(tokens, at, until) if h[-2:] == ["struct", "options"]]
             for _, b, e in nested:
                 for its_kind, member in members(tokens, b, e, "options", True):
                     if its_kind == "variable":
-                        yield f"{name}::options::{member}"
+                        yield space, f"{name}::options::{member}"
 
     yield from walk(0, len(tokens), "")
 
@@ -189,7 +192,7 @@ def names_of(text, place):
 def words_of_pages(root):
     words = set()
     for page in [root / "README.md", *sorted((root / "examples").glob("*.md"))]:
-        if page.exists():
+        if page.exists() and page != root / ALL:
             for block, span in CODE.findall(page.read_text()):
                 words.update(re.findall(r"[A-Za-z_]\w*", block or span))
     return words
@@ -205,18 +208,36 @@ def beside(root):
                 yield from ((number, word) for word in re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", code)))
 
 
+def wrong_rows(root, names):
+    """The faults of the tables of all names."""
+    page = root / ALL
+    if not page.exists():
+        return [f"{ALL} is not there"]
+    rows = ROW.findall(page.read_text())
+    found = [f"{ALL}: {name} is in {rows.count(name)} rows, expected one" for name in sorted(names) if rows.count(name) != 1]
+    found += [f"{ALL}: {name} is no name of the namespace cairn" for name in sorted({*rows} - names)]
+    if len(names) > MOST:
+        found.append(f"the namespace cairn has {len(names)} names, at most {MOST}; what programs seldom type belongs in one inside it")
+    return found
+
+
 def faults(root, _options=None):
-    words, seen, known, found = words_of_pages(root), set(), set(), []
+    words, seen, known, found, own = words_of_pages(root), set(), set(), [], set()
     for header in headers(root):
         text = (root / "include" / header).read_text()
         known.update(tokens_of(text))
-        for name in names_of(text, room(header)):
+        for space, name in names_of(text, room(header)):
             seen.add(name)
+            if space == "cairn" and "::" not in name:
+                own.add(name)
             if name.split("::")[-1] not in words and name not in EXCEPTIONS:
                 found.append(f"include/{header}: {name} stands on no page; say in examples/ what it is for, or move it to "
                              "cairn::detail")
     for header in cuda_headers(root):
-        known.update(tokens_of((root / "include" / header).read_text()))
+        text = (root / "include" / header).read_text()
+        known.update(tokens_of(text))
+        own.update(name for space, name in names_of(text, room(header)) if space == "cairn" and "::" not in name)
+    found += wrong_rows(root, own)
     found += [f"{SIDE_BY_SIDE}:{line}: {word} is in no header" for line, word in beside(root) if word not in known]
     if len(seen) > 100:  # not in the small house, which has none of them
         found += [f"tests/checks/pages_name.py: {name} is an exception, and is not there"
@@ -261,7 +282,8 @@ std::vector<int> make(int n = 0);
     page = ("`size()` `pair` `rest` `told` `first`, `second` `table` `rows` `width_of` `make`\n\n"
             "```cpp\ntold{.third = {1}};\n```\n")
     name = "include/cairn/plan/rest.hpp"
-    small = {"include/cairn/train/told.hpp": header.replace("int hidden = 0;", ""), "examples/pair.md": page,
+    table = "".join(f"| `{word}` | what it is |\n" for word in ("size", "pair", "rest", "told", "table", "width_of", "make"))
+    small = {"include/cairn/train/told.hpp": header.replace("int hidden = 0;", ""), "examples/pair.md": page, ALL: table,
              SIDE_BY_SIDE: "| PyTorch | Cairn | |\n|---|---|---|\n| `nn.Told` | `told` | |\n"}
     told = "include/cairn/train/told.hpp"
     run(faults, [
@@ -279,4 +301,9 @@ std::vector<int> make(int n = 0);
         ({told: header.replace("struct inner {};", "} struct inner {}; namespace detail {")}, r"told.hpp: inner stands"),
         ({told: header.replace("int n_ = 0", "struct options { int late = 1; }; int n_").replace("private:", "")},
          r"told.hpp: table::options::late stands"),
+        ({told: header.replace("namespace detail {", "namespace told_of {")}, r"told.hpp: inner stands"),
+        ({ALL: table.replace("| `pair` | what it is |\n", "")}, r"names.md: pair is in 0 rows"),
+        ({ALL: table + "| `made_up` | |\n"}, r"names.md: made_up is no name"),
+        ({told: header + "namespace cairn {\n" + "".join(f"struct t{n} {{}};\n" for n in range(MOST)) + "} // namespace cairn\n"},
+         r"has \d+ names, at most"),
     ], small=small)

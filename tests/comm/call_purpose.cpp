@@ -11,17 +11,17 @@ using namespace cairn;
 
 namespace {
 struct learner {
-  call_purpose now{};
-  call_purpose purpose(const call_purpose& next) { return std::exchange(now, next); }
+  types::call_purpose now{};
+  types::call_purpose purpose(const types::call_purpose& next) { return std::exchange(now, next); }
 };
 struct deaf {};
 static_assert(detail::learns_purposes<learner> && !detail::learns_purposes<deaf>);
 } // namespace
 
 TEST_CASE("call_purpose: it is a word and a number") {
-  CHECK(call_purpose{}.text().empty());
-  CHECK(call_purpose{.word = "join"}.text() == "join");
-  CHECK(call_purpose{.word = "step", .number = 12}.text() == "step 12");
+  CHECK(types::call_purpose{}.text().empty());
+  CHECK(types::call_purpose{.word = "join"}.text() == "join");
+  CHECK(types::call_purpose{.word = "step", .number = 12}.text() == "step 12");
 }
 
 TEST_CASE("call_purpose: the one before comes back, and a communicator that learns none is left alone") {

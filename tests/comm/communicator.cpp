@@ -77,17 +77,17 @@ static_assert(!cairn::communicator<without_name>);
 static_assert(!cairn::communicator<without_double>);
 static_assert(!cairn::communicator<waits_for_nothing>);
 static_assert(!cairn::communicator<int>);
-static_assert(cairn::pending<own_pending>);
-static_assert(!cairn::pending<device_pending>);
-static_assert(cairn::pending<device_pending, device_queue>);
-static_assert(std::is_same_v<cairn::pending_of<device_communicator, float, device_queue>, device_pending>);
+static_assert(cairn::detail::pending<own_pending>);
+static_assert(!cairn::detail::pending<device_pending>);
+static_assert(cairn::detail::pending<device_pending, device_queue>);
+static_assert(std::is_same_v<cairn::detail::pending_of<device_communicator, float, device_queue>, device_pending>);
 
 } // namespace
 
 TEST_CASE("communicator: a user's own one is used through the concept alone") {
   const auto twice = []<cairn::communicator Communicator>(Communicator& communicator, std::span<float> span) {
     device_queue queue;
-    std::array<cairn::pending_of<Communicator, float, device_queue>, 2> kept{};
+    std::array<cairn::detail::pending_of<Communicator, float, device_queue>, 2> kept{};
     for (auto& pending : kept) pending = communicator.all_reduce(queue, span);
     for (auto& pending : kept) pending.wait(queue);
     return communicator.size();

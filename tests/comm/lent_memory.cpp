@@ -18,22 +18,22 @@ using testing::fault_injecting;
 TEST_CASE("lent memory keeps its owner for as long as it lives") {
   const auto owner = std::make_shared<std::array<std::byte, 8>>();
   {
-    lent_memory first(owner, owner->data(), 8);
+    types::lent_memory first(owner, owner->data(), 8);
     CHECK(owner.use_count() == 2);
-    const lent_memory second = std::move(first);
+    const types::lent_memory second = std::move(first);
     CHECK(second.data() == owner->data());
     CHECK(second.size() == 8);
     CHECK(owner.use_count() == 2);
   }
   CHECK(owner.use_count() == 1);
-  CHECK(lent_memory().data() == nullptr);
-  CHECK(lent_memory().size() == 0);
+  CHECK(types::lent_memory().data() == nullptr);
+  CHECK(types::lent_memory().size() == 0);
 }
 
 namespace {
 struct lender {
   std::array<std::byte, 8> block{};
-  lent_memory allocate(std::size_t bytes) { return {nullptr, block.data(), bytes}; }
+  types::lent_memory allocate(std::size_t bytes) { return {nullptr, block.data(), bytes}; }
 };
 } // namespace
 

@@ -20,8 +20,8 @@ std::vector<std::vector<T>> uneven_spans(int ranks, std::size_t count) {
   std::uint64_t drawn = 0;
   for (auto& span : spans)
     for (T& value : span) {
-      const T sign_and_size = cairn::random_uniform<T>({1, 2, 3}, drawn++) - T(0.5);
-      value = sign_and_size * (cairn::random_bits({4, 5, 6}, drawn) % 2 == 0 ? T(1e4) / 3 : T(1) / 3);
+      const T sign_and_size = cairn::ops::random_uniform<T>({1, 2, 3}, drawn++) - T(0.5);
+      value = sign_and_size * (cairn::ops::random_bits({4, 5, 6}, drawn) % 2 == 0 ? T(1e4) / 3 : T(1) / 3);
     }
   return spans;
 }

@@ -46,7 +46,7 @@ struct late {
       while (!reached(record())) continue;
     }
   };
-  explicit late(const device_options& = {}) {}
+  explicit late(const types::device_options& = {}) {}
   queue& compute() { return line; }
   queue& transfers() { return line; }
   memory allocate(std::size_t bytes) { return memory(bytes); }

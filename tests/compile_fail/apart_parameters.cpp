@@ -15,7 +15,7 @@ struct Far : cpu {
     using cpu::queue::queue;
     static constexpr bool shares_memory = false;
   };
-  explicit Far(device_options) {}
+  explicit Far(types::device_options) {}
   queue& compute() { return line; }
   queue& transfers() { return line; }
   queue line{1};

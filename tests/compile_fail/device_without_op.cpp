@@ -22,7 +22,7 @@ void matmul(queue&, auto...) = delete;
 
 struct device : cpu {
   using queue = poor::queue;
-  explicit device(device_options) {}
+  explicit device(types::device_options) {}
   queue& compute() { return line; }
   queue& transfers() { return line; }
   queue line{1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An object that is no callback.
 // expect: error: .*fit: this object has none of the members on_resume
-// expect: no_callback<Accuracy>
+// expect: no_callback<metrics::Accuracy>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/data/tensor_dataset.hpp>
@@ -20,8 +20,8 @@ using batches = loader<data, distributed_sampler, 32>;
 
 #ifdef EXPECT_SUCCESS
 void train(training& net, batches& all, const data& test) {
-  fit(net, all, {}, validation{test, sampler{}, batch<32>{}, Accuracy{}});
+  fit(net, all, {}, validation{test, sampler{}, batch<32>{}, metrics::Accuracy{}});
 }
 #else
-void train(training& net, batches& all, const data&) { fit(net, all, {}, Accuracy{}); }
+void train(training& net, batches& all, const data&) { fit(net, all, {}, metrics::Accuracy{}); }
 #endif

@@ -20,4 +20,4 @@ struct Timeless : cpu {
   queue line{1};
 };
 
-int main() { return static_cast<int>(measured_costs<Sequential<Linear<4, 2>>, 8, float, Timeless>().size()); }
+int main() { return static_cast<int>(plan::measured_costs<Sequential<Linear<4, 2>>, 8, float, Timeless>().size()); }

@@ -10,9 +10,9 @@ using namespace cairn;
 
 struct middle {
 #ifdef EXPECT_SUCCESS
-  static constexpr void plan(const chain& c, route& out){
+  static constexpr void plan(const plan::chain& c, plan::route& out){
 #else
-  static constexpr void plan(const chain& c, route out, int) {
+  static constexpr void plan(const plan::chain& c, plan::route out, int) {
 #endif
       const std::size_t half = c.size() / 2;
   out.forward(0, c.size());

@@ -9,7 +9,7 @@
 using namespace cairn;
 
 struct middle {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     const std::size_t half = c.size() / 2;
     out.forward(0, c.size());
     out.backward(half, c.size());

@@ -29,5 +29,5 @@ int main() {
   trainer<Sequential<Linear<4, 2>>, MSELoss, SGD, batch<8>, float, Timeless> train{SGD{}};
   const std::array<float, 32> x{};
   const std::array<float, 16> y{};
-  return static_cast<int>(trace_step(train, x, y).rank);
+  return static_cast<int>(report::trace_step(train, x, y).rank);
 }

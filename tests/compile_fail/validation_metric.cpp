@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A validation by something that is no metric.
 // expect: error: .*validation: one of these is no metric
-// expect: wrong_metrics<Accuracy, CrossEntropyLoss>
+// expect: wrong_metrics<metrics::Accuracy, CrossEntropyLoss>
 #include <cairn/data/distributed_sampler.hpp>
 #include <cairn/data/tensor_dataset.hpp>
 #include <cairn/train/fit/validation.hpp>
@@ -12,7 +12,7 @@ using namespace cairn;
 using data = tensor_dataset<float, int>;
 
 #ifdef EXPECT_SUCCESS
-void check(const data& all) { validation made{all, sampler{}, batch<64>{}, Accuracy{}}; }
+void check(const data& all) { validation made{all, sampler{}, batch<64>{}, metrics::Accuracy{}}; }
 #else
-void check(const data& all) { validation made{all, sampler{}, batch<64>{}, Accuracy{}, CrossEntropyLoss{}}; }
+void check(const data& all) { validation made{all, sampler{}, batch<64>{}, metrics::Accuracy{}, CrossEntropyLoss{}}; }
 #endif

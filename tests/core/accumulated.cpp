@@ -22,7 +22,7 @@ TEST_CASE("accumulated: float and double are their own, a type of one's own says
   static_assert(std::is_same_v<accumulated<float>, float> && std::is_same_v<accumulated<double>, double>);
   static_assert(std::is_same_v<accumulated<narrow>, float>);
   static_assert(!adds_up<int> && !adds_up<long double> && !adds_up<const float>);
-  static_assert(floating_element<float> && floating_element<narrow> && !floating_element<int>);
+  static_assert(detail::floating_element<float> && detail::floating_element<narrow> && !detail::floating_element<int>);
   static_assert(detail::narrow_element<narrow> && !detail::narrow_element<double> && !detail::narrow_element<int>);
 }
 

@@ -12,7 +12,7 @@ using namespace cairn;
 
 TEST_CASE("fill_normal has the moments and the tails of a normal distribution") {
   std::vector<double> numbers(100000);
-  fill_normal(std::span<double>(numbers), random_key{.seed = 1});
+  ops::fill_normal(std::span<double>(numbers), types::random_key{.seed = 1});
   double sums[5] = {};
   int beyond_two = 0;
   for (const double x : numbers) {
@@ -32,19 +32,20 @@ TEST_CASE("fill_normal has the moments and the tails of a normal distribution") 
 
 TEST_CASE("a normal number depends on its key and its index alone") {
   std::vector<float> all(23);
-  fill_normal(std::span<float>(all), random_key{.seed = 4, .position = 2});
+  ops::fill_normal(std::span<float>(all), types::random_key{.seed = 4, .position = 2});
   for (std::size_t first = 0; first < all.size(); ++first)
     for (std::size_t count = 0; first + count <= all.size(); ++count) {
       std::vector<float> some(count);
-      fill_normal(std::span<float>(some), random_key{.seed = 4, .position = 2}, first);
+      ops::fill_normal(std::span<float>(some), types::random_key{.seed = 4, .position = 2}, first);
       for (std::size_t i = 0; i < count; ++i) CHECK(some[i] == all[first + i]);
     }
 }
 
 TEST_CASE("random_normal is one element of fill_normal") {
   std::vector<double> all(9);
-  fill_normal(std::span<double>(all), random_key{.seed = 4, .step = 7}, 3);
-  for (std::size_t i = 0; i < all.size(); ++i) CHECK(random_normal<double>(random_key{.seed = 4, .step = 7}, 3 + i) == all[i]);
+  ops::fill_normal(std::span<double>(all), types::random_key{.seed = 4, .step = 7}, 3);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    CHECK(ops::random_normal<double>(types::random_key{.seed = 4, .step = 7}, 3 + i) == all[i]);
 }
 
 TEST_CASE("normal_quantile is the inverse of the normal distribution") {
@@ -60,7 +61,7 @@ TEST_CASE("a truncated normal number is a normal one that is not beyond 2") {
   double sums[5] = {};
   int beyond_one = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto x = random_truncated_normal<double>(random_key{.seed = 3}, i);
+    const auto x = ops::random_truncated_normal<double>(types::random_key{.seed = 3}, i);
     if (!(std::abs(x) <= 2)) FAIL(x);
     for (int power = 1; power < 5; ++power) sums[power] += std::pow(x, power) / count;
     beyond_one += std::abs(x) > 1 ? 1 : 0;
@@ -71,8 +72,8 @@ TEST_CASE("a truncated normal number is a normal one that is not beyond 2") {
   CHECK(std::abs(sums[3]) < 0.03);
   CHECK(std::abs(sums[4] - 1.416) < 0.03);
   CHECK(std::abs(beyond_one / double{count} - 0.284797) < 0.006);
-  CHECK(random_truncated_normal<float>(random_key{.seed = 3}, 77) ==
-        static_cast<float>(random_truncated_normal<double>(random_key{.seed = 3}, 77)));
+  CHECK(ops::random_truncated_normal<float>(types::random_key{.seed = 3}, 77) ==
+        static_cast<float>(ops::random_truncated_normal<double>(types::random_key{.seed = 3}, 77)));
 }
 
 } // namespace random_normal_tests

@@ -14,7 +14,7 @@ using namespace cairn;
 
 TEST_CASE("matrix reads and writes somebody else's memory") {
   std::array<int, 6> memory{0, 1, 2, 10, 11, 12};
-  const matrix<int> all(memory.data(), 2, 3);
+  const ops::matrix<int> all(memory.data(), 2, 3);
   CHECK(all.stride == 3);
   CHECK(all(1, 2) == 12);
   all(0, 1) = 7;
@@ -23,18 +23,18 @@ TEST_CASE("matrix reads and writes somebody else's memory") {
 
 TEST_CASE("matrix with a stride skips what lies between two rows") {
   std::array<int, 6> memory{0, 1, 2, 10, 11, 12};
-  const matrix<int> left(memory.data(), 2, 2, 3);
+  const ops::matrix<int> left(memory.data(), 2, 2, 3);
   CHECK(left(1, 0) == 10);
   CHECK(left(1, 1) == 11);
 }
 
 TEST_CASE("a matrix to write is also one to read, not the other way round") {
   std::array<int, 2> memory{4, 5};
-  const matrix<const int> reader = matrix<int>(memory.data(), 1, 2);
+  const ops::matrix<const int> reader = ops::matrix<int>(memory.data(), 1, 2);
   CHECK(reader(0, 1) == 5);
-  static_assert(std::is_convertible_v<matrix<int>, matrix<const int>>);
-  static_assert(!std::is_convertible_v<matrix<const int>, matrix<int>>);
-  static_assert(!std::is_convertible_v<matrix<long>, matrix<const int>>);
+  static_assert(std::is_convertible_v<ops::matrix<int>, ops::matrix<const int>>);
+  static_assert(!std::is_convertible_v<ops::matrix<const int>, ops::matrix<int>>);
+  static_assert(!std::is_convertible_v<ops::matrix<long>, ops::matrix<const int>>);
 }
 
 TEST_CASE("a tensor_view is a contiguous range of its elements, row after row") {

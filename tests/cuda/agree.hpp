@@ -29,7 +29,7 @@ namespace testing {
 
 inline std::vector<double> normal(std::size_t count, std::uint32_t which) {
   std::vector<double> numbers(count);
-  cairn::fill_normal(std::span<double>(numbers), cairn::random_key{.seed = 5, .position = which});
+  cairn::ops::fill_normal(std::span<double>(numbers), cairn::types::random_key{.seed = 5, .position = which});
   return numbers;
 }
 
@@ -46,13 +46,13 @@ class on_gpu {
 public:
   on_gpu(const std::vector<T>& numbers, std::size_t skipped)
       : skipped_(skipped), count_(numbers.size()), memory_(gpu().allocate((count_ + skipped) * sizeof(T))) {
-    cairn::upload(gpu().compute(), count_, data(), numbers.data());
+    cairn::ops::upload(gpu().compute(), count_, data(), numbers.data());
     gpu().compute().finish();
   }
   T* data() const { return reinterpret_cast<T*>(memory_.data()) + skipped_; }
   std::vector<T> back() const {
     std::vector<T> numbers(count_);
-    cairn::download(gpu().compute(), count_, numbers.data(), static_cast<const T*>(data()));
+    cairn::ops::download(gpu().compute(), count_, numbers.data(), static_cast<const T*>(data()));
     gpu().compute().finish();
     return numbers;
   }

@@ -36,9 +36,9 @@ struct samples {
   std::vector<float> x;
   std::vector<int> y;
   samples(std::size_t rows, std::uint64_t step) : x(rows * features), y(rows) {
-    const cairn::random_key key{.seed = 11, .step = step};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<float>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, 100'000 + r) % classes);
+    const cairn::types::random_key key{.seed = 11, .step = step};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::ops::random_uniform<float>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::ops::random_bits(key, 100'000 + r) % classes);
   }
 };
 

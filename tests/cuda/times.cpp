@@ -32,7 +32,7 @@ using trained = trainer<Deep, CrossEntropyLoss, SGD, batch<rows>, float, cuda>;
 
 // The total time of a schedule's ops.
 template <class Step>
-std::uint64_t nanoseconds_of(const Step& step, const std::vector<stage_cost>& costs) {
+std::uint64_t nanoseconds_of(const Step& step, const std::vector<plan::stage_cost>& costs) {
   std::uint64_t sum = 0;
   for (const detail::op& o : step.plan.training.ops())
     if (o.kind == detail::op_kind::forward || o.kind == detail::op_kind::backward)
@@ -44,7 +44,7 @@ std::uint64_t nanoseconds_of(const Step& step, const std::vector<stage_cost>& co
 
 TEST_CASE("cuda, times: costs of stages are what the GPU's clock says") {
   fake::reset();
-  const std::vector<stage_cost> costs = measured_costs<Deep, rows, float, cuda>();
+  const std::vector<plan::stage_cost> costs = plan::measured_costs<Deep, rows, float, cuda>();
   const auto linear = [](std::size_t in, std::size_t out) { return fake::time_of_product(rows, out, in); };
   const std::uint64_t wide = fake::time_of_launch(512), narrow = fake::time_of_launch(256); // four elements a thread
   const std::vector<std::uint64_t> forward{linear(12, 256), wide, linear(256, 16), narrow, linear(16, 16), narrow, linear(16, 5)};
@@ -57,7 +57,7 @@ TEST_CASE("cuda, times: costs of stages are what the GPU's clock says") {
 
 TEST_CASE("cuda, times: a schedule solved with the GPU's own times is never longer, and differs from FLOPs'") {
   fake::reset();
-  const std::vector<stage_cost> costs = measured_costs<Mixed, rows, float, cuda>();
+  const std::vector<plan::stage_cost> costs = plan::measured_costs<Mixed, rows, float, cuda>();
   const memory_curve<Mixed, rows> by_flops, by_times(costs);
   bool differ = false;
   for (std::size_t k = 0; k < by_times.size(); ++k) {
@@ -71,18 +71,18 @@ TEST_CASE("cuda, times: a schedule solved with the GPU's own times is never long
 
 TEST_CASE("cuda, times: a step's trace has each op once, in order, with the GPU's time beside the predicted one") {
   fake::reset();
-  const std::vector<stage_cost> costs = measured_costs<Deep, rows, float, cuda>();
+  const std::vector<plan::stage_cost> costs = plan::measured_costs<Deep, rows, float, cuda>();
   trained t{SGD{.learning_rate = 0.1F}, {.seed = 5}}, same{SGD{.learning_rate = 0.1F}, {.seed = 5}};
   const testing::samples s(rows, 1);
   CHECK(double{t.step(s.x, s.y)} == double{same.step(s.x, s.y)});
-  const auto predicted = op_times<Deep, batch<rows>>::of_stages(costs);
-  const rank_trace trace = trace_step(t, s.x, s.y, predicted.ops());
+  const auto predicted = plan::op_times<Deep, batch<rows>>::of_stages(costs);
+  const report::rank_trace trace = report::trace_step(t, s.x, s.y, predicted.ops());
   same.step(s.x, s.y);
   CHECK(t.checksum() == same.checksum());
 
   std::vector<std::string> seen, foretold;
   std::int64_t before = trace.slices[0].begin;
-  for (const trace_slice& slice : trace.slices) {
+  for (const report::trace_slice& slice : trace.slices) {
     if (slice.row == 1) foretold.push_back(slice.name);
     if (slice.row != 0 || (slice.kind != "forward" && slice.kind != "backward")) continue;
     seen.push_back(slice.name);
@@ -96,7 +96,7 @@ TEST_CASE("cuda, times: a step's trace has each op once, in order, with the GPU'
   CHECK(seen.back() == "0 Linear<12, 256> backward");
   CHECK(trace.rows == std::vector<std::string>{"compute", "predicted"});
   CHECK(foretold == seen);
-  CHECK_THROWS_WITH_AS(trace_step(t, s.x, s.y, std::vector<double>(3)), doctest::Contains("predicted times of the "),
+  CHECK_THROWS_WITH_AS(report::trace_step(t, s.x, s.y, std::vector<double>(3)), doctest::Contains("predicted times of the "),
                        input_error);
 }
 

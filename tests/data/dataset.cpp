@@ -29,7 +29,7 @@ struct squares {
 
 // Two inputs: numbers and tokens.
 struct of_two {
-  using input_type = input_types<float, int>;
+  using input_type = types::input_types<float, int>;
   using target_type = double;
   std::size_t size() const { return 1; }
   std::array<shape, 2> sample_shapes() const { return {shape{2}, shape{3}}; }

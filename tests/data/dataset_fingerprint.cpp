@@ -69,7 +69,7 @@ struct numbered {
   static void read(std::size_t, std::span<float>, std::span<int>) { throw std::logic_error("read() was called"); }
   std::uint64_t fingerprint() const { return number; }
 };
-static_assert(fingerprinted_dataset<numbered> && !fingerprinted_dataset<watched>);
+static_assert(detail::fingerprinted_dataset<numbered> && !detail::fingerprinted_dataset<watched>);
 
 } // namespace
 
@@ -97,7 +97,7 @@ TEST_CASE("dataset_fingerprint: equal datasets have equal numbers, others anothe
                               sample_array{shape{}, std::vector<int>{5, 6}}, sample_array{shape{}, std::vector<int>{7, 8}}}));
   CHECK(is_new(tensor_dataset{sample_array{shape{2}, std::vector<float>{1, 2, 3, 4}},
                               sample_array{shape{}, std::vector<int>{5, 7}}, sample_array{shape{}, std::vector<int>{7, 8}}}));
-  const image_dataset<float> images({2, 1}, {1, 2, 3, 4}, {0, 1}), scaled({2, 1}, {1, 2, 3, 4}, {0, 1}, {.mean = 0.5});
+  const vision::image_dataset<float> images({2, 1}, {1, 2, 3, 4}, {0, 1}), scaled({2, 1}, {1, 2, 3, 4}, {0, 1}, {.mean = 0.5});
   CHECK(is_new(images));
   CHECK(is_new(scaled));
 }
@@ -159,7 +159,7 @@ TEST_CASE("dataset_fingerprint: parts and other targets of a dataset are known b
 
 TEST_CASE("dataset_fingerprint: a loader reads the samples once, when it is asked, and before the transform") {
   const watched data;
-  const auto twice = [](std::span<float> sample, const shape&, const random_key&) {
+  const auto twice = [](std::span<float> sample, const shape&, const types::random_key&) {
     for (float& x : sample) x *= 2;
   };
   loader batches{data, sequential_sampler{}, batch<8>{}, twice, {.prefetch = 0}};

@@ -37,7 +37,7 @@ bytes operator+(bytes front, const bytes& back) {
 template <class T = std::uint8_t>
 std::string fault(const bytes& file) {
   try {
-    parse_idx<T>(file, "some.idx");
+    files::parse_idx<T>(file, "some.idx");
   } catch (const error& e) {
     return e.what();
   }
@@ -58,23 +58,24 @@ struct scratch_file {
 } // namespace
 
 TEST_CASE("parse_idx reads samples and their shape") {
-  const auto array = parse_idx<std::uint8_t>(header(8, {3, 2, 1}) + bytes{1, 2, 3, 4, 5, 6}, "x");
+  const auto array = files::parse_idx<std::uint8_t>(header(8, {3, 2, 1}) + bytes{1, 2, 3, 4, 5, 6}, "x");
   CHECK(array.samples == 3);
   CHECK(array.sample_shape == shape{2, 1});
   CHECK(array.values == bytes{1, 2, 3, 4, 5, 6});
-  const auto labels = parse_idx<std::uint8_t>(header(8, {2}) + bytes{7, 8}, "x");
+  const auto labels = files::parse_idx<std::uint8_t>(header(8, {2}) + bytes{7, 8}, "x");
   CHECK(labels.samples == 2);
   CHECK(labels.sample_shape == shape{});
 }
 
 TEST_CASE("parse_idx turns every type from big-endian") {
-  CHECK(parse_idx<std::int8_t>(header(9, {2}) + bytes{0xFF, 0x7F}, "x").values == std::vector<std::int8_t>{-1, 127});
-  CHECK(parse_idx<std::int16_t>(header(0x0B, {2}) + bytes{0x01, 0x02, 0xFF, 0xFE}, "x").values ==
+  CHECK(files::parse_idx<std::int8_t>(header(9, {2}) + bytes{0xFF, 0x7F}, "x").values == std::vector<std::int8_t>{-1, 127});
+  CHECK(files::parse_idx<std::int16_t>(header(0x0B, {2}) + bytes{0x01, 0x02, 0xFF, 0xFE}, "x").values ==
         std::vector<std::int16_t>{258, -2});
-  CHECK(parse_idx<std::int32_t>(header(0x0C, {1}) + bytes{0x80, 0, 0, 1}, "x").values ==
+  CHECK(files::parse_idx<std::int32_t>(header(0x0C, {1}) + bytes{0x80, 0, 0, 1}, "x").values ==
         std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min() + 1});
-  CHECK(parse_idx<float>(header(0x0D, {1}) + bytes{0xC0, 0x20, 0, 0}, "x").values == std::vector<float>{-2.5F});
-  CHECK(parse_idx<double>(header(0x0E, {1}) + bytes{0x3F, 0xE8, 0, 0, 0, 0, 0, 0}, "x").values == std::vector<double>{0.75});
+  CHECK(files::parse_idx<float>(header(0x0D, {1}) + bytes{0xC0, 0x20, 0, 0}, "x").values == std::vector<float>{-2.5F});
+  CHECK(files::parse_idx<double>(header(0x0E, {1}) + bytes{0x3F, 0xE8, 0, 0, 0, 0, 0, 0}, "x").values ==
+        std::vector<double>{0.75});
 }
 
 TEST_CASE("an IDX file of nothing is refused, and the extent that is 0 is named") {
@@ -91,10 +92,10 @@ TEST_CASE("an IDX file that is larger than the memory is an error that says how 
   std::filesystem::resize_file(large.path, 12 + (std::uintmax_t{1} << 40));
   const std::string expected = large.path.string() + ", byte 4: expected an array that fits into memory, found "
                                                      "1099511627776 elements of 1 bytes; split the file";
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(large.path), doctest::Contains(expected.c_str()), input_error);
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(large.path), doctest::Contains(expected.c_str()), input_error);
   // The same header without data: refused because of the file's size, before any memory is requested.
   const scratch_file promises("promises", header(8, {1U << 20, 1U << 20}));
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(promises.path), doctest::Contains("fits the 0 bytes of data"), file_error);
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(promises.path), doctest::Contains("fits the 0 bytes of data"), file_error);
   const detail::idx_header beyond{.samples = 1, .sample_shape = {}, .bytes = 4, .elements = ~std::size_t{0}};
   CHECK_THROWS_WITH_AS(detail::idx_room<double>(beyond, "x"), doctest::Contains("found 18446744073709551615 elements"),
                        input_error);
@@ -132,24 +133,25 @@ TEST_CASE("extents whose product would overflow are an error and not a small pro
 
 TEST_CASE("read_idx reads from a file what parse_idx reads from memory") {
   const scratch_file small("read", header(0x0B, {2, 2}) + bytes{0, 1, 0, 2, 0, 3, 0xFF, 0xFC});
-  CHECK(read_idx<std::int16_t>(small.path).values == std::vector<std::int16_t>{1, 2, 3, -4});
+  CHECK(files::read_idx<std::int16_t>(small.path).values == std::vector<std::int16_t>{1, 2, 3, -4});
   bytes many(100000);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * 7);
   const scratch_file large("read_large", header(8, {1000, 100}) + many);
-  CHECK(read_idx<std::uint8_t>(large.path).values == many);
+  CHECK(files::read_idx<std::uint8_t>(large.path).values == many);
 }
 
 TEST_CASE("read_idx names a file that is not there, is a folder, was cut short, or is still packed") {
   const auto folder = std::filesystem::temp_directory_path();
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(folder / "cairn_nowhere.idx"),
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(folder / "cairn_nowhere.idx"),
                        doctest::Contains("cairn_nowhere.idx: expected an IDX file, found"), file_error);
-  CHECK_THROWS_AS(read_idx<std::uint8_t>(folder), file_error);
+  CHECK_THROWS_AS(files::read_idx<std::uint8_t>(folder), file_error);
   const scratch_file cut("cut", header(8, {4}) + bytes{1, 2, 3});
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(cut.path), doctest::Contains("extent 0 = 4"), file_error);
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(cut.path), doctest::Contains("extent 0 = 4"), file_error);
   const scratch_file empty("empty", {});
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(empty.path), doctest::Contains("byte 0: expected at least 4 bytes"), file_error);
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(empty.path), doctest::Contains("byte 0: expected at least 4 bytes"),
+                       file_error);
   const scratch_file packed("packed", {0x1F, 0x8B});
-  CHECK_THROWS_WITH_AS(read_idx<std::uint8_t>(packed.path), doctest::Contains("gunzip it first"), file_error);
+  CHECK_THROWS_WITH_AS(files::read_idx<std::uint8_t>(packed.path), doctest::Contains("gunzip it first"), file_error);
 }
 
 // Any bytes are either read as they say or refused with a cairn::error, and no access is beyond the end (the sanitizers check
@@ -159,13 +161,13 @@ TEST_CASE("a damaged IDX file is refused or read whole, whatever the damage") {
   int refused = 0;
   constexpr std::uint64_t rounds = 20000;
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    const random_key key{.seed = 1, .step = round};
+    const types::random_key key{.seed = 1, .step = round};
     bytes file = sound;
-    const std::uint32_t changes = 1 + random_bits(key, 0) % 4;
+    const std::uint32_t changes = 1 + ops::random_bits(key, 0) % 4;
     for (std::uint32_t change = 0; change < changes; ++change) {
-      const std::uint32_t what = random_bits(key, 4 + 4 * change) % 4;
-      const std::size_t at = file.empty() ? 0 : random_bits(key, 5 + 4 * change) % std::min<std::size_t>(file.size(), 18);
-      const auto value = static_cast<std::uint8_t>(random_bits(key, 6 + 4 * change));
+      const std::uint32_t what = ops::random_bits(key, 4 + 4 * change) % 4;
+      const std::size_t at = file.empty() ? 0 : ops::random_bits(key, 5 + 4 * change) % std::min<std::size_t>(file.size(), 18);
+      const auto value = static_cast<std::uint8_t>(ops::random_bits(key, 6 + 4 * change));
       if (file.empty()) break;
       if (what == 0) file[at] = value;
       else if (what == 1) file[at] = static_cast<std::uint8_t>(file[at] ^ (1U << value % 8));
@@ -174,7 +176,7 @@ TEST_CASE("a damaged IDX file is refused or read whole, whatever the damage") {
     }
     file.shrink_to_fit();
     try {
-      const auto array = parse_idx<std::uint8_t>(file, "mutated");
+      const auto array = files::parse_idx<std::uint8_t>(file, "mutated");
       if (array.values.size() != array.samples * array.sample_shape.size()) FAIL_CHECK("wrong size in round " << round);
       if (file.size() != array.values.size() + 4 + 4 * (array.sample_shape.rank + 1))
         FAIL_CHECK("not read whole in round " << round);

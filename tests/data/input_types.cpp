@@ -18,7 +18,7 @@ struct of_one {
   shape sample_shape() const { return {3}; }
 };
 struct of_two {
-  using input_type = input_types<float, std::int32_t>;
+  using input_type = types::input_types<float, std::int32_t>;
   std::array<shape, 2> sample_shapes() const { return {shape{3}, shape{4, 5}}; }
 };
 
@@ -34,7 +34,7 @@ TEST_CASE("the last of several types is that of the targets") {
   using one = detail::inputs_before_last<detail::pack<float, int>>::type;
   using two = detail::inputs_before_last<detail::pack<float, double, int>>::type;
   static_assert(std::is_same_v<one, float>);
-  static_assert(std::is_same_v<two, input_types<float, double>>);
+  static_assert(std::is_same_v<two, types::input_types<float, double>>);
   CHECK(detail::inputs_of<two>::count == 2);
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("a loader gives full batches and a smaller last one, in the order of i
     static_assert(std::is_same_v<decltype(inputs), const tensor_view<const float>>);
     rows.push_back(inputs.rows());
     CHECK(inputs.sample_shape() == shape{2});
-    CHECK(reinterpret_cast<std::uintptr_t>(inputs.data()) % alignment == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(inputs.data()) % detail::alignment == 0);
     for (std::size_t row = 0; row < inputs.rows(); ++row) {
       CHECK(inputs.row(row)[0] == static_cast<float>(targets[row]));
       CHECK(inputs.row(row)[1] == static_cast<float>(targets[row]) + 0.5F);
@@ -112,7 +112,7 @@ TEST_CASE("a loader counts what it gives, with drop_last and without") {
 
 TEST_CASE("a loader may fill fewer rows than its batches have room for") {
   const counted samples;
-  loader source{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4}};
+  loader source{samples, sequential_sampler{}, batch<8>{}, types::loader_options{.rows = 4}};
   CHECK(source.size() == 3);
   std::vector<std::size_t> rows;
   std::vector<int> targets;
@@ -122,15 +122,15 @@ TEST_CASE("a loader may fill fewer rows than its batches have room for") {
   }
   CHECK(rows == std::vector<std::size_t>{4, 4, 2});
   CHECK(targets == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
-  CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, loader_options{.rows = 9}}),
+  CHECK(loader{samples, sequential_sampler{}, batch<8>{}, types::loader_options{.rows = 4, .drop_last = true}}.samples() == 8);
+  CHECK_THROWS_WITH_AS((loader{samples, sequential_sampler{}, batch<8>{}, types::loader_options{.rows = 9}}),
                        doctest::Contains("at most 8 rows"), error);
 }
 
 TEST_CASE("order and content do not depend on how many batches are made ahead") {
   const counted data{.samples = 101};
-  const auto change = [](std::span<float> sample, const shape&, const random_key& key) {
-    sample[0] += random_uniform<float>(key, 0);
+  const auto change = [](std::span<float> sample, const shape&, const types::random_key& key) {
+    sample[0] += ops::random_uniform<float>(key, 0);
   };
   const auto expected = all_of(loader{data, sampler{3}, batch<8>{}, change, {.prefetch = 0, .seed = 5}});
   for (const std::size_t prefetch : {1U, 2U, 3U, 50U})
@@ -141,11 +141,11 @@ TEST_CASE("order and content do not depend on how many batches are made ahead") 
 
 TEST_CASE("each pass of a loader is the next epoch, shuffled and transformed anew") {
   const counted data{.samples = 20};
-  const auto change = [](std::span<float> sample, const shape&, const random_key& key) {
-    sample[0] += random_uniform<float>(key, 0);
+  const auto change = [](std::span<float> sample, const shape&, const types::random_key& key) {
+    sample[0] += ops::random_uniform<float>(key, 0);
   };
   for (const std::size_t prefetch : {0U, 2U}) {
-    const loader_options options{.prefetch = prefetch, .seed = 3};
+    const types::loader_options options{.prefetch = prefetch, .seed = 3};
     loader batches{data, sampler{5}, batch<8>{}, change, options};
     CHECK(batches.epoch() == 5);
     for (int epoch = 5; epoch < 9; ++epoch) {
@@ -189,8 +189,8 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
       };
       auto through = fresh();
       auto first = fresh();
-      loader_place next = first.place();
-      CHECK(next == loader_place{});
+      types::loader_place next = first.place();
+      CHECK(next == types::loader_place{});
       std::size_t seen = 0;
       for (int epoch = 0; epoch < 2; ++epoch) {
         for (const auto& one : through) note(whole, one);
@@ -201,7 +201,7 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
           if (++seen == stop) break;
         }
       }
-      CHECK(next == loader_place{stop / 7, stop % 7});
+      CHECK(next == types::loader_place{stop / 7, stop % 7});
       auto second = fresh();
       CHECK(second.go_to(next).place() == next);
       CHECK(second.epoch() == stop / 7);
@@ -213,7 +213,7 @@ TEST_CASE("a loader is taken up after any batch, with the batches that would hav
     batches.go_to({0, 7}); // after the last batch: an empty epoch, then the next one
     CHECK(all_of(batches).empty());
     CHECK(all_of(batches) == all_of(loader{data, sampler{1}, batch<8>{}}));
-    CHECK(batches.go_to({2, 3}).set_epoch(4).place() == loader_place{4, 0});
+    CHECK(batches.go_to({2, 3}).set_epoch(4).place() == types::loader_place{4, 0});
     CHECK_THROWS_WITH_AS(batches.go_to({0, 8}), doctest::Contains("one of the 7 batches of an epoch, found batch 8"),
                          input_error);
   }
@@ -226,7 +226,7 @@ TEST_CASE("the fingerprint of a loader is that of what it reads") {
   const auto add = [&](const auto& other) { CHECK(seen.insert(other.fingerprint(2)).second); };
   add(one);
   add(loader{longer, sampler{}, batch<8>{}});
-  add(loader{data, sampler{sampler_options{.seed = 1}}, batch<8>{}});
+  add(loader{data, sampler{types::sampler_options{.seed = 1}}, batch<8>{}});
   add(loader{data, sampler{place{1, 2}}, batch<8>{}});
   add(loader{data, sequential_sampler{}, batch<8>{}});
   add(loader{data, sampler{}, batch<8>{}, {.rows = 7}});
@@ -238,7 +238,7 @@ TEST_CASE("the fingerprint of a loader is that of what it reads") {
 
 TEST_CASE("a loader tells its share of what the steps of all ranks see, and how many ranks read with it") {
   const counted data{.samples = 48}, longer{.samples = 49};
-  const auto share = [&](const counted& of, int rank, int ranks, std::size_t micro_batches, loader_options options = {}) {
+  const auto share = [&](const counted& of, int rank, int ranks, std::size_t micro_batches, types::loader_options options = {}) {
     options.rows = 4;
     return loader{of, sampler{place{rank, ranks}}, batch<8>{}, options}.share_of_steps(2, micro_batches,
                                                                                        static_cast<std::size_t>(ranks));
@@ -390,7 +390,8 @@ TEST_CASE("batches of several inputs take apart into all of them and the targets
   for (std::size_t i = 0; i < hidden.size(); ++i) hidden[i] = static_cast<float>(i);
   const tensor_dataset data{sample_array{shape{2}, hidden}, sample_array{shape{}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
                             sample_array{shape{}, std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80}}};
-  const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes, const random_key&) {
+  const auto change = [](std::span<float> first, std::span<int> second, const std::array<shape, 2>& shapes,
+                         const types::random_key&) {
     if (shapes[0].size() == first.size() && shapes[1].size() == second.size()) second[0] = -second[0];
   };
   for (const std::size_t prefetch : {0U, 2U}) {
@@ -401,7 +402,7 @@ TEST_CASE("batches of several inputs take apart into all of them and the targets
       static_assert(std::is_same_v<decltype(tokens), const tensor_view<const int>>);
       static_assert(std::is_same_v<decltype(labels), const tensor_view<const std::int64_t>>);
       CHECK(numbers.sample_shape() == shape{2});
-      CHECK(reinterpret_cast<std::uintptr_t>(tokens.data()) % alignment == 0);
+      CHECK(reinterpret_cast<std::uintptr_t>(tokens.data()) % detail::alignment == 0);
       for (std::size_t row = 0; row < labels.rows(); ++row) {
         CHECK(numbers.row(row)[0] == static_cast<float>(labels[row] / 5));
         CHECK(numbers.row(row)[1] == static_cast<float>(labels[row] / 5 + 1));
@@ -427,8 +428,8 @@ TEST_CASE("the ranks of an epoch read every sample once") {
 }
 
 TEST_CASE("a transform changes a sample alike on every rank, and otherwise in every epoch") {
-  const image_dataset<float> data(shape{3, 3}, {0, 0, 0, 0, 255, 0, 0, 0, 0}, {1});
-  const random_shift shift{.pixels = 1, .fill = data.black()};
+  const vision::image_dataset<float> data(shape{3, 3}, {0, 0, 0, 0, 255, 0, 0, 0, 0}, {1});
+  const vision::random_shift shift{.pixels = 1, .fill = data.black()};
   std::set<std::vector<double>> seen;
   for (int epoch = 0; epoch < 40; ++epoch) {
     const auto one = all_of(loader{data, sampler{place{0, 2}, epoch}, batch<2>{}, shift});
@@ -548,11 +549,11 @@ TEST_CASE("a loader refuses a temporary dataset, and is an input range") {
   using its = loader<counted, sequential_sampler, 4>;
   static_assert(std::is_constructible_v<its, const counted&, sequential_sampler, batch<4>>);
   static_assert(!std::is_constructible_v<its, counted, sequential_sampler, batch<4>>);
-  static_assert(!std::is_constructible_v<its, counted, sequential_sampler, batch<4>, no_transform>);
+  static_assert(!std::is_constructible_v<its, counted, sequential_sampler, batch<4>, detail::no_transform>);
   static_assert(std::input_iterator<its::iterator>);
   static_assert(std::sentinel_for<std::default_sentinel_t, its::iterator>);
   const counted data;
-  const loader_options options{.prefetch = 1};
+  const types::loader_options options{.prefetch = 1};
   loader by_options{data, sequential_sampler{}, batch<4>{}, options};
   static_assert(std::is_same_v<decltype(by_options), its>);
 }

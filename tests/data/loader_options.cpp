@@ -12,7 +12,7 @@ using namespace cairn;
 
 // The defaults that programs rely on: the last batch is read, and every wait ends.
 TEST_CASE("a loader's options are those of torch's DataLoader where a program names none, with a deadline") {
-  constexpr loader_options given{};
+  constexpr types::loader_options given{};
   CHECK(given.rows == 0);
   CHECK(!given.drop_last);
   CHECK(given.prefetch == 2);
@@ -21,10 +21,10 @@ TEST_CASE("a loader's options are those of torch's DataLoader where a program na
 }
 
 TEST_CASE("two places of a loader are equal where epoch and batch are") {
-  constexpr loader_place here{3, 7};
-  CHECK(here == loader_place{3, 7});
-  CHECK(here != loader_place{3, 8});
-  CHECK(here != loader_place{4, 7});
+  constexpr types::loader_place here{3, 7};
+  CHECK(here == types::loader_place{3, 7});
+  CHECK(here != types::loader_place{3, 8});
+  CHECK(here != types::loader_place{4, 7});
 }
 
 } // namespace loader_options_tests

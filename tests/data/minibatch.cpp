@@ -15,8 +15,8 @@ using namespace cairn;
 TEST_CASE("a batch buffer begins at an aligned address and is zero") {
   const detail::batch_buffer<float, std::int32_t> buffer(5, {shape{3, 7}}, 1);
   const auto view = buffer.view(5);
-  CHECK(reinterpret_cast<std::uintptr_t>(view.inputs.data()) % alignment == 0);
-  CHECK(reinterpret_cast<std::uintptr_t>(view.targets.data()) % alignment == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(view.inputs.data()) % detail::alignment == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(view.targets.data()) % detail::alignment == 0);
   for (const float x : view.inputs) CHECK(x == 0.0F);
   CHECK(view.inputs.size() == 105);
   CHECK(view.targets.size() == 5);
@@ -35,7 +35,7 @@ TEST_CASE("a batch view has the rows that are filled and the shapes of a sample"
 }
 
 TEST_CASE("a batch of several inputs has a view of each") {
-  const detail::batch_buffer<input_types<float, std::int32_t>, std::int64_t> buffer(4, {shape{2}, shape{3, 1}}, 1);
+  const detail::batch_buffer<types::input_types<float, std::int32_t>, std::int64_t> buffer(4, {shape{2}, shape{3, 1}}, 1);
   buffer.input<1>(1)[2] = 7;
   buffer.targets(2)[0] = 9;
   const auto batch = buffer.view(3);

@@ -49,7 +49,7 @@ public:
   }
   std::string fault() const {
     try {
-      read_mnist(folder);
+      vision::read_mnist(folder);
     } catch (const error& e) {
       return e.what();
     }
@@ -64,8 +64,8 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 TEST_CASE("read_mnist reads images (height, width, 1) and labels") {
   const small_mnist small("sound");
-  CHECK(has_mnist(small.folder));
-  const auto digits = read_mnist(small.folder);
+  CHECK(vision::has_mnist(small.folder));
+  const auto digits = vision::read_mnist(small.folder);
   CHECK(digits.train.size() == 12);
   CHECK(digits.test.size() == 3);
   CHECK(digits.train.sample_shape() == shape{2, 2, 1});
@@ -76,15 +76,15 @@ TEST_CASE("read_mnist reads images (height, width, 1) and labels") {
   CHECK(input[0] == doctest::Approx((4 / 255.0 - 0.1307) / 0.3081));
   CHECK(label[0] == 1);
   std::array<double, 4> unscaled{};
-  read_mnist<double>(small.folder, {}).train.read(1, unscaled, label);
+  vision::read_mnist<double>(small.folder, {}).train.read(1, unscaled, label);
   CHECK(unscaled[0] == 4 / 255.0);
 }
 
 TEST_CASE("read_mnist takes the names with a dot too") {
   const small_mnist small("dotted");
   std::filesystem::rename(small.folder / "train-images-idx3-ubyte", small.folder / "train-images.idx3-ubyte");
-  CHECK(has_mnist(small.folder));
-  CHECK(read_mnist(small.folder).train.size() == 12);
+  CHECK(vision::has_mnist(small.folder));
+  CHECK(vision::read_mnist(small.folder).train.size() == 12);
 }
 
 TEST_CASE("read_mnist says which file is at fault and what to do") {
@@ -110,13 +110,13 @@ TEST_CASE("read_mnist says which file is at fault and what to do") {
   CHECK(contains(small.fault(), "t10k-images-idx3-ubyte.gz is there: gunzip it first"));
   small.write("t10k-images-idx3-ubyte", {0x1F, 0x8B, 8, 8});
   CHECK(contains(small.fault(), "found a gzip file; gunzip it first"));
-  CHECK_FALSE(has_mnist(small.folder / "nowhere"));
+  CHECK_FALSE(vision::has_mnist(small.folder / "nowhere"));
 }
 
 TEST_CASE("the real MNIST, where CAIRN_DATA says it is") {
   const char* const data = std::getenv("CAIRN_DATA");
-  if (data == nullptr || !has_mnist(std::filesystem::path(data) / "mnist")) return;
-  const auto digits = read_mnist(std::filesystem::path(data) / "mnist");
+  if (data == nullptr || !vision::has_mnist(std::filesystem::path(data) / "mnist")) return;
+  const auto digits = vision::read_mnist(std::filesystem::path(data) / "mnist");
   CHECK(digits.train.sample_shape() == shape{28, 28, 1});
   CHECK(digits.train.size() >= 1000);
   std::array<int, 10> seen{};

@@ -27,7 +27,7 @@ std::string header_of(std::string_view text, unsigned version = 1) {
 }
 
 std::string said_of(const std::string& bytes) {
-  return file_fault(bytes, [](const std::string& path) { read_npy<float>(path); });
+  return file_fault(bytes, [](const std::string& path) { files::read_npy<float>(path); });
 }
 bool says(const std::string& bytes, std::string_view what) { return said_of(bytes).find(what) != std::string::npos; }
 
@@ -42,44 +42,45 @@ TEST_CASE("npy: the bytes of a file are those that numpy writes") {
   const folder here;
   const std::string path = here.path / "a.npy";
   const std::vector<float> numbers{1, 2, 3, 4, 5, 6};
-  write_npy(path, numbers, {2, 3});
+  files::write_npy(path, numbers, {2, 3});
   // The bytes of numpy.save for the same array: 128 bytes of header, the last of them a line feed.
   const std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   CHECK(contents(path) == header_of(text + std::string(117 - text.size(), ' ') + "\n") + bytes_of(numbers));
-  const auto read = read_npy<float>(path);
+  const auto read = files::read_npy<float>(path);
   CHECK(read.extents == std::vector<std::size_t>{2, 3});
   CHECK(read.numbers == numbers);
-  CHECK(read_npy<double>(path).numbers == std::vector<double>(numbers.begin(), numbers.end()));
+  CHECK(files::read_npy<double>(path).numbers == std::vector<double>(numbers.begin(), numbers.end()));
 
   const std::vector<std::uint8_t> pixels{0, 255, 7};
-  write_npy(path, pixels, {3});
+  files::write_npy(path, pixels, {3});
   CHECK(contents(path).find("'descr': '|u1', 'fortran_order': False, 'shape': (3,), }") != std::string::npos);
-  CHECK(read_npy<std::uint8_t>(path).numbers == pixels);
-  write_npy(path, std::vector<double>{0.5}, {});
+  CHECK(files::read_npy<std::uint8_t>(path).numbers == pixels);
+  files::write_npy(path, std::vector<double>{0.5}, {});
   CHECK(contents(path).find("'shape': (), }") != std::string::npos);
-  CHECK(read_npy<double>(path).extents.empty());
-  write_npy(path, std::vector<std::int64_t>{}, {0, 4});
-  CHECK(read_npy<std::int64_t>(path).extents == std::vector<std::size_t>{0, 4});
-  CHECK_THROWS_WITH_AS(write_npy(path, numbers, {2, 2}), "write_npy: expected 4 numbers for the shape (2, 2), found 6",
+  CHECK(files::read_npy<double>(path).extents.empty());
+  files::write_npy(path, std::vector<std::int64_t>{}, {0, 4});
+  CHECK(files::read_npy<std::int64_t>(path).extents == std::vector<std::size_t>{0, 4});
+  CHECK_THROWS_WITH_AS(files::write_npy(path, numbers, {2, 2}), "write_npy: expected 4 numbers for the shape (2, 2), found 6",
                        input_error);
   // 2^64 elements would wrap to 0.
-  CHECK_THROWS_WITH_AS(write_npy(path, std::vector<float>{}, {std::size_t{1} << 32, std::size_t{1} << 32}),
+  CHECK_THROWS_WITH_AS(files::write_npy(path, std::vector<float>{}, {std::size_t{1} << 32, std::size_t{1} << 32}),
                        "write_npy: expected extents whose product fits 64 bits, found more", input_error);
 }
 
 TEST_CASE("npy: columns first, the other byte order, later versions and keys in any order") {
   const folder here;
   const std::string path = here.path / "a.npy";
-  write_file_atomically(path, header_of("{'shape': (2, 3), 'fortran_order': True, 'descr': '<i4'}\n") +
-                                  bytes_of(std::vector<std::int32_t>{1, 4, 2, 5, 3, 6}));
-  CHECK(read_npy<std::int32_t>(path).numbers == std::vector<std::int32_t>{1, 2, 3, 4, 5, 6});
-  write_file_atomically(path, header_of("{\"descr\": '>u2', 'fortran_order': False, 'shape': (2,), }", 2) +
-                                  std::string("\x01\x02\x00\x07", 4));
-  CHECK(read_npy<std::uint16_t>(path).numbers == std::vector<std::uint16_t>{0x0102, 7});
+  files::write_file_atomically(path, header_of("{'shape': (2, 3), 'fortran_order': True, 'descr': '<i4'}\n") +
+                                         bytes_of(std::vector<std::int32_t>{1, 4, 2, 5, 3, 6}));
+  CHECK(files::read_npy<std::int32_t>(path).numbers == std::vector<std::int32_t>{1, 2, 3, 4, 5, 6});
+  files::write_file_atomically(path, header_of("{\"descr\": '>u2', 'fortran_order': False, 'shape': (2,), }", 2) +
+                                         std::string("\x01\x02\x00\x07", 4));
+  CHECK(files::read_npy<std::uint16_t>(path).numbers == std::vector<std::uint16_t>{0x0102, 7});
   std::vector<std::int32_t> cube(24);
   for (std::size_t i = 0; i < 24; ++i) cube[i] = static_cast<std::int32_t>(i);
-  write_file_atomically(path, header_of("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4)}", 3) + bytes_of(cube));
-  const auto turned = read_npy<std::int32_t>(path).numbers;
+  files::write_file_atomically(path,
+                               header_of("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4)}", 3) + bytes_of(cube));
+  const auto turned = files::read_npy<std::int32_t>(path).numbers;
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t b = 0; b < 3; ++b)
       for (std::size_t c = 0; c < 4; ++c) CHECK(turned[(a * 3 + b) * 4 + c] == static_cast<std::int32_t>(a + 2 * (b + 3 * c)));
@@ -107,7 +108,7 @@ TEST_CASE("npy: a file that is not one is refused in words") {
   CHECK(says(header_of("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4)}") + eight, "too large"));
   CHECK(says(header_of("{'descr': '<i4', 'fortran_order': False, 'shape': (2,)}") + eight,
              "expected numbers of the type f4, found i4"));
-  CHECK_THROWS_WITH_AS(read_npy<float>("/no/such/file"), doctest::Contains("No such file"), file_error);
+  CHECK_THROWS_WITH_AS(files::read_npy<float>("/no/such/file"), doctest::Contains("No such file"), file_error);
   const std::string whole = header_of(right) + eight;
   for (std::size_t cut = 0; cut < whole.size(); ++cut) CHECK(said_of(whole.substr(0, cut)) != "");
 }

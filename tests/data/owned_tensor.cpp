@@ -12,7 +12,7 @@ namespace owned_tensor_tests {
 using namespace cairn;
 
 TEST_CASE("owned_tensor: it is read like a view of its own memory, and moves") {
-  owned_tensor<float> values(2, shape{3});
+  types::owned_tensor<float> values(2, shape{3});
   for (std::size_t i = 0; i < 6; ++i) values.data()[i] = static_cast<float>(i);
   CHECK(values.rows() == 2);
   CHECK(values.size() == 6);
@@ -24,15 +24,15 @@ TEST_CASE("owned_tensor: it is read like a view of its own memory, and moves") {
   CHECK(view.data() == values.data());
   CHECK(view.rows() == 2);
   const float* const at = values.data();
-  const owned_tensor<float> moved = std::move(values);
+  const types::owned_tensor<float> moved = std::move(values);
   CHECK(moved.data() == at);
-  CHECK(owned_tensor<float>{}.empty());
+  CHECK(types::owned_tensor<float>{}.empty());
 }
 
 TEST_CASE("owned_tensor: a temporary one gives no view") {
-  static_assert(std::is_convertible_v<const owned_tensor<float>&, tensor_view<const float>>);
-  static_assert(!std::is_convertible_v<owned_tensor<float>, tensor_view<const float>>);
-  static_assert(!std::is_copy_constructible_v<owned_tensor<float>>);
+  static_assert(std::is_convertible_v<const types::owned_tensor<float>&, tensor_view<const float>>);
+  static_assert(!std::is_convertible_v<types::owned_tensor<float>, tensor_view<const float>>);
+  static_assert(!std::is_copy_constructible_v<types::owned_tensor<float>>);
 }
 
 } // namespace owned_tensor_tests

@@ -36,7 +36,7 @@ std::string file_of(const std::string& header, std::size_t bytes) {
 
 // Returns the error of reading these bytes, or "" if they are right.
 std::string said_of(const std::string& bytes) {
-  return file_fault(bytes, [](const std::string& path) { const safetensors_file read(path); });
+  return file_fault(bytes, [](const std::string& path) { const files::safetensors_file read(path); });
 }
 bool says(const std::string& bytes, std::string_view what) { return said_of(bytes).find(what) != std::string::npos; }
 
@@ -54,9 +54,9 @@ TEST_CASE("safetensors: the bytes of a file are those that the format's own libr
   const std::vector<double> a{0.5};
   const std::vector<std::int32_t> tokens{7, -1};
   // In Python: safetensors.numpy.save({"b": float32 (2, 3), "a": float64 (), "tokens": int32 (2,)}, {"made by": "a \"test\""})
-  write_safetensors(path,
-                    {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
-                    {{"made by", "a \"test\""}});
+  files::write_safetensors(
+      path, {{"tokens", "I32", {2}, bytes_of(tokens)}, {"b", "F32", {2, 3}, bytes_of(b)}, {"a", "F64", {}, bytes_of(a)}},
+      {{"made by", "a \"test\""}});
   const std::string header =
       R"({"__metadata__":{"made by":"a \"test\""},"a":{"dtype":"F64","shape":[],"data_offsets":[0,8]},)"
       R"("b":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},"tokens":{"dtype":"I32","shape":[2],"data_offsets":[32,40]}})";
@@ -69,7 +69,7 @@ TEST_CASE("safetensors: the bytes of a file are those that the format's own libr
   append(bytes_of(tokens));
   CHECK(contents(path) == expected);
 
-  safetensors_file read(path);
+  files::safetensors_file read(path);
   REQUIRE(read.entries().size() == 3);
   CHECK(read.metadata().at("made by") == "a \"test\"");
   REQUIRE(read.find("b") != nullptr);
@@ -95,8 +95,8 @@ TEST_CASE("safetensors: half precision is read, every one of its numbers") {
   const std::string path = here.path / "half.safetensors";
   std::vector<std::uint16_t> bits(65536);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
-  write_safetensors(path, {{"brain", "BF16", {256, 256}, bytes_of(bits)}, {"half", "F16", {65536}, bytes_of(bits)}});
-  safetensors_file read(path);
+  files::write_safetensors(path, {{"brain", "BF16", {256, 256}, bytes_of(bits)}, {"half", "F16", {65536}, bytes_of(bits)}});
+  files::safetensors_file read(path);
   std::vector<double> half(65536), brain(65536);
   read.read<double>(*read.find("half"), half);
   read.read<double>(*read.find("brain"), brain);
@@ -181,7 +181,7 @@ TEST_CASE("safetensors: a file that is not one is refused in words") {
   for (int i = 0; i < 10; ++i)
     attack += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]})";
   CHECK(says(file_of(attack + "}", 16), "to begin at 16, where those before it end, found 0 to 16"));
-  CHECK_THROWS_WITH_AS(safetensors_file("/no/such/file"), doctest::Contains("No such file"), file_error);
+  CHECK_THROWS_WITH_AS(files::safetensors_file("/no/such/file"), doctest::Contains("No such file"), file_error);
 }
 
 TEST_CASE("safetensors: what torch.save() writes is named, and so is the way out") {
@@ -203,8 +203,8 @@ TEST_CASE("safetensors: a pipe in the place of a file is an error, and no reader
   const folder here;
   const std::string pipe = here.path / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH_AS(safetensors_file{pipe}, doctest::Contains("cannot be read: expected an ordinary file, found a pipe"),
-                       detail::unreadable_file);
+  CHECK_THROWS_WITH_AS(files::safetensors_file{pipe},
+                       doctest::Contains("cannot be read: expected an ordinary file, found a pipe"), detail::unreadable_file);
 }
 
 TEST_CASE("safetensors: memory that runs out anywhere is std::bad_alloc, and the old file is whole") {
@@ -212,10 +212,10 @@ TEST_CASE("safetensors: memory that runs out anywhere is std::bad_alloc, and the
   const std::string path = here.path / "a.safetensors";
   const std::vector<float> numbers{1, 2, 3, 4};
   const std::string long_name(80, 'n');
-  const std::vector<safetensors_source> tensors{
+  const std::vector<files::safetensors_source> tensors{
       {"w", "F32", {2, 2}, bytes_of(numbers)}, {long_name, "F32", {4}, bytes_of(numbers)}, {"none", "U8", {1, 2, 0}, {}}};
   const std::map<std::string, std::string> metadata{{"a", "b"}, {"longer than a short text is", std::string(100, '"')}};
-  write_safetensors(path, tensors, metadata);
+  files::write_safetensors(path, tensors, metadata);
   const std::string right = contents(path);
   const auto wrong = [&](std::string_view from, std::string_view to) {
     std::string out = right;
@@ -238,23 +238,23 @@ TEST_CASE("safetensors: memory that runs out anywhere is std::bad_alloc, and the
         CHECK((contents(path) == right || contents(path) == "old"));
       }
     };
-    write_file_atomically(path, "old");
-    CHECK(at_every([&] { write_safetensors(path, tensors, metadata); }) > 20);
+    files::write_file_atomically(path, "old");
+    CHECK(at_every([&] { files::write_safetensors(path, tensors, metadata); }) > 20);
     CHECK(contents(path) == right);
     CHECK(at_every([&] {
-            safetensors_file read(path);
+            files::safetensors_file read(path);
             std::vector<float> to(4);
             read.read<float>(*read.find("w"), to);
           }) > 20);
     // Files that are refused, in every part of the reader.
     for (const std::string& text : {wrong("\"F32\"", "\"F3\":"), wrong("[2,2]", "[2,3]"), wrong("[4]", "{4}"), wrong("}", "]"),
                                     wrong(":\"b\"", ":[b]"), wrong("\"w\"", "\"\xFF\""), right + "more"}) {
-      write_file_atomically(path, text);
+      files::write_file_atomically(path, text);
       for (std::size_t behind = 0;; ++behind) {
         bool is_told = false;
         try {
           const testing::memory_runs_out soon(behind, stays_out);
-          const safetensors_file read(path);
+          const files::safetensors_file read(path);
           FAIL("expected a refusal");
         } catch (const std::bad_alloc&) {
           is_told = true;
@@ -295,11 +295,11 @@ TEST_CASE("safetensors: a header takes memory by its bytes, whatever is in it") 
   const std::string path = here.path / "a.safetensors";
   for (std::size_t i = 0; i < headers.size(); ++i) {
     CAPTURE(i);
-    write_file_atomically(path, file_of(headers[i], i == 3 ? 5'000 : 0));
+    files::write_file_atomically(path, file_of(headers[i], i == 3 ? 5'000 : 0));
     bool is_right = false;
     const std::size_t most = testing::most_held_by([&] {
       try {
-        const safetensors_file read(path);
+        const files::safetensors_file read(path);
         is_right = true;
       } catch (const file_error&) {
       }
@@ -314,16 +314,16 @@ TEST_CASE("safetensors: every file that is cut off, or has one bit turned in its
   const folder here;
   const std::string path = here.path / "a.safetensors", other = here.path / "b.safetensors";
   const std::vector<float> numbers{1, 2, 3, 4};
-  write_safetensors(path, {{"w", "F32", {2, 2}, bytes_of(numbers)}});
+  files::write_safetensors(path, {{"w", "F32", {2, 2}, bytes_of(numbers)}});
   const std::string right = contents(path);
   for (std::size_t cut = 0; cut < right.size(); ++cut) CHECK(said_of(right.substr(0, cut)) != "");
   for (std::size_t bit = 0; bit < 8 * (right.size() - 16); ++bit) {
     std::string turned = right;
     turned[bit / 8] = static_cast<char>(turned[bit / 8] ^ (1 << bit % 8));
-    write_file_atomically(other, turned);
+    files::write_file_atomically(other, turned);
     try {
-      safetensors_file read(other);
-      for (const safetensors_entry& e : read.entries()) { // another name, type or shape with as many bytes
+      files::safetensors_file read(other);
+      for (const files::safetensors_entry& e : read.entries()) { // another name, type or shape with as many bytes
         CHECK(e.end - e.begin <= 16);
         std::vector<float> to(static_cast<std::size_t>(e.end - e.begin) / 4);
         if (e.type == "F32") read.read<float>(e, to);
@@ -336,20 +336,21 @@ TEST_CASE("safetensors: every file that is cut off, or has one bit turned in its
 TEST_CASE("safetensors: what cannot be written is refused, and the old file stays") {
   const folder here;
   const std::string path = here.path / "a.safetensors";
-  write_file_atomically(path, "old");
+  files::write_file_atomically(path, "old");
   const std::vector<float> numbers{1, 2};
-  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "F32", {3}, bytes_of(numbers)}}),
+  CHECK_THROWS_WITH_AS(files::write_safetensors(path, {{"w", "F32", {3}, bytes_of(numbers)}}),
                        "write_safetensors: 'w' has a shape of 12 bytes, found 8", input_error);
-  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "F32", {2}, bytes_of(numbers)}, {"w", "F32", {2}, bytes_of(numbers)}}),
-                       "write_safetensors: 'w' is a name that is taken", input_error);
-  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "real", {2}, bytes_of(numbers)}}),
+  CHECK_THROWS_WITH_AS(
+      files::write_safetensors(path, {{"w", "F32", {2}, bytes_of(numbers)}, {"w", "F32", {2}, bytes_of(numbers)}}),
+      "write_safetensors: 'w' is a name that is taken", input_error);
+  CHECK_THROWS_WITH_AS(files::write_safetensors(path, {{"w", "real", {2}, bytes_of(numbers)}}),
                        "write_safetensors: 'w' has the unknown type real", input_error);
-  CHECK_THROWS_WITH_AS(write_safetensors(path, {{"w", "U8", {1ULL << 32, 1ULL << 32}, {}}}),
+  CHECK_THROWS_WITH_AS(files::write_safetensors(path, {{"w", "U8", {1ULL << 32, 1ULL << 32}, {}}}),
                        "write_safetensors: 'w' has a shape that is too large", input_error);
-  CHECK_THROWS_WITH_AS(write_safetensors(path, {}, {{"note", "caf\xE9"}}),
+  CHECK_THROWS_WITH_AS(files::write_safetensors(path, {}, {{"note", "caf\xE9"}}),
                        "write_safetensors: expected UTF-8 as metadata, found byte 233 at place 3 of 'caf...'", input_error);
   CHECK(contents(path) == "old");
-  CHECK_THROWS_AS(write_safetensors(here.path / "no" / "a", {}), file_error);
+  CHECK_THROWS_AS(files::write_safetensors(here.path / "no" / "a", {}), file_error);
 }
 
 } // namespace safetensors_tests

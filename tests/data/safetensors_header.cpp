@@ -20,7 +20,7 @@ using detail::safetensors_header;
 
 TEST_CASE("safetensors_header: its bytes follow from names, types, shapes and metadata alone") {
   const std::vector<std::byte> bytes(24);
-  const std::vector<safetensors_source> tensors{
+  const std::vector<files::safetensors_source> tensors{
       {"w", "F32", {2, 3}, bytes}, {"a \"b\"", "U8", {}, std::span(bytes).first(1)}, {"none", "U8", {3, 0}, {}}};
   const std::string expected = R"({"__metadata__":{"":"x","k":"1\n2"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
                                R"("a \"b\"":{"dtype":"U8","shape":[],"data_offsets":[24,25]},)"
@@ -65,17 +65,17 @@ TEST_CASE("safetensors_header: UTF-8 is what RFC 3629 says, for every character 
 
 TEST_CASE("safetensors_header: what is no tensor is refused") {
   const std::array<std::byte, 4> bytes{};
-  const auto refused = [&](const safetensors_source& t, const std::string& text) {
+  const auto refused = [&](const files::safetensors_source& t, const std::string& text) {
     CHECK_THROWS_WITH_AS(safetensors_header(std::span(&t, 1), {}), text.c_str(), input_error);
   };
   refused({"w", "F32", std::vector<std::uint64_t>(65, 1), bytes}, "write_safetensors: 'w' has 65 extents, expected at most 64");
   refused({"__metadata__", "F32", {1}, bytes}, "write_safetensors: '__metadata__' is a name that is taken");
   refused({"\xFF", "F32", {1}, bytes},
           "write_safetensors: expected UTF-8 as the name of a tensor, found byte 255 at place 0 of '...'");
-  const safetensors_source most{"w", "F32", std::vector<std::uint64_t>(64, 1), bytes};
+  const files::safetensors_source most{"w", "F32", std::vector<std::uint64_t>(64, 1), bytes};
   CHECK_NOTHROW(safetensors_header(std::span(&most, 1), {}));
   // The same name with different types, not next to each other.
-  const std::vector<safetensors_source> two{{"w", "F32", {1}, bytes}, {"v", "F32", {1}, bytes}, {"w", "U8", {4}, bytes}};
+  const std::vector<files::safetensors_source> two{{"w", "F32", {1}, bytes}, {"v", "F32", {1}, bytes}, {"w", "U8", {4}, bytes}};
   CHECK_THROWS_WITH_AS(safetensors_header(two, {}), "write_safetensors: 'w' is a name that is taken", input_error);
   CHECK_THROWS_WITH_AS(safetensors_header({}, {{"\xC3", "x"}}), doctest::Contains("expected UTF-8 as a name of metadata"),
                        input_error);

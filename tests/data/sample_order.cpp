@@ -38,11 +38,11 @@ struct one_of_four {
 } // namespace
 
 TEST_CASE("sample_order and ranked accept what answers their questions") {
-  static_assert(sample_order<sequential_sampler>);
-  static_assert(sample_order<distributed_sampler>);
-  static_assert(sample_order<backwards>);
-  static_assert(!sample_order<unfinished>);
-  static_assert(!sample_order<of_every_epoch>);
+  static_assert(detail::sample_order<sequential_sampler>);
+  static_assert(detail::sample_order<distributed_sampler>);
+  static_assert(detail::sample_order<backwards>);
+  static_assert(!detail::sample_order<unfinished>);
+  static_assert(!detail::sample_order<of_every_epoch>);
   static_assert(detail::ranked<one_of_four>);
   static_assert(!detail::ranked<int>);
 }

@@ -20,7 +20,7 @@ namespace {
 
 // Returns the sum of the shares of all ranks of a job, whose samplers divide the samples.
 std::uint64_t job(std::size_t ranks, std::size_t micro_batches, std::size_t rows, std::size_t samples,
-                  sampler_options options = {}, bool drop_last = false, std::uint64_t facts = 7) {
+                  types::sampler_options options = {}, bool drop_last = false, std::uint64_t facts = 7) {
   std::uint64_t sum = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::vector<std::size_t> order;

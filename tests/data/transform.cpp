@@ -14,22 +14,22 @@ namespace transform_tests {
 using namespace cairn;
 
 TEST_CASE("sample_transform accepts callables, lambdas among them") {
-  const auto negate = [](std::span<float> sample, const shape&, const random_key&) {
+  const auto negate = [](std::span<float> sample, const shape&, const types::random_key&) {
     for (float& x : sample) x = -x;
   };
-  static_assert(sample_transform<decltype(negate), float>);
-  static_assert(!sample_transform<decltype(negate), double>);
-  static_assert(sample_transform<no_transform, double>);
-  static_assert(!sample_transform<int, float>);
+  static_assert(detail::sample_transform<decltype(negate), float>);
+  static_assert(!detail::sample_transform<decltype(negate), double>);
+  static_assert(detail::sample_transform<detail::no_transform, double>);
+  static_assert(!detail::sample_transform<int, float>);
 }
 
 TEST_CASE("a transform of samples with several inputs is given all of them") {
-  using several = input_types<float, int>;
-  const auto both = [](std::span<float>, std::span<int>, const std::array<shape, 2>&, const random_key&) {};
-  const auto first = [](std::span<float>, const shape&, const random_key&) {};
-  static_assert(sample_transform<decltype(both), several> && !sample_transform<decltype(both), float>);
-  static_assert(sample_transform<decltype(first), float> && !sample_transform<decltype(first), several>);
-  static_assert(sample_transform<no_transform, several>);
+  using several = types::input_types<float, int>;
+  const auto both = [](std::span<float>, std::span<int>, const std::array<shape, 2>&, const types::random_key&) {};
+  const auto first = [](std::span<float>, const shape&, const types::random_key&) {};
+  static_assert(detail::sample_transform<decltype(both), several> && !detail::sample_transform<decltype(both), float>);
+  static_assert(detail::sample_transform<decltype(first), float> && !detail::sample_transform<decltype(first), several>);
+  static_assert(detail::sample_transform<detail::no_transform, several>);
 }
 
 TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
@@ -38,7 +38,7 @@ TEST_CASE("sample_key differs by seed, epoch and sample, beyond 32 bits too") {
   for (const std::uint64_t seed : {0ULL, 1ULL})
     for (const std::uint64_t epoch : {0ULL, 1ULL})
       for (const std::uint64_t sample : {0ULL, 1ULL, 0x100000000ULL, 0x100000001ULL, 0x200000000ULL}) {
-        const auto block = random_block(detail::sample_key(seed, epoch, sample), 0);
+        const auto block = ops::random_block(detail::sample_key(seed, epoch, sample), 0);
         seen.emplace((std::uint64_t{block[0]} << 32) | block[1], (std::uint64_t{block[2]} << 32) | block[3]);
         ++keys;
       }

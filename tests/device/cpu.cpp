@@ -22,7 +22,7 @@ using namespace cairn;
 
 namespace {
 
-bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignment == 0; }
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % detail::alignment == 0; }
 
 } // namespace
 

@@ -153,7 +153,7 @@ TEST_CASE("cuda: all threads of a team find the same, in order, whether they hav
 
 TEST_CASE("cuda: a division that is a multiplication is a division") {
   for (std::size_t k = 0; k < 300; ++k) {
-    const std::size_t word = random_bits({.seed = 3}, k) % (std::size_t{1} << 31);
+    const std::size_t word = ops::random_bits({.seed = 3}, k) % (std::size_t{1} << 31);
     for (const std::size_t by : {k + 1, word + 1, (std::size_t{1} << 31) - 1 - k, (std::size_t{1} << 32) + k}) {
       const detail::divisor d(by);
       for (const std::size_t n : {std::size_t{0}, by - 1, by, by + 1, word, (std::size_t{1} << 31) - 1, std::size_t{1} << 31,

@@ -31,7 +31,7 @@ struct counting_device {
     bool reached(const event&) { return true; }
     void finish() {}
   };
-  explicit counting_device(cairn::device_options) {}
+  explicit counting_device(cairn::types::device_options) {}
   queue line;
   queue& compute() { return line; }
   queue& transfers() { return line; }

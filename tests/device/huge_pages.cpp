@@ -38,8 +38,8 @@ TEST_CASE("a large block of a cpu begins at a huge page, and asks for them, and 
   cpu device;
   const cpu::memory large = device.allocate(5'000'000), small = device.allocate(100'000);
   CHECK(number(large.data()) % detail::huge_page == 0);
-  CHECK(number(small.data()) % alignment == 0);
-  CHECK(detail::block_alignment(detail::huge_page - 1) == alignment);
+  CHECK(number(small.data()) % detail::alignment == 0);
+  CHECK(detail::block_alignment(detail::huge_page - 1) == detail::alignment);
   CHECK(detail::block_alignment(detail::huge_page) == detail::huge_page);
   if (std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
     CHECK(flags_of(large.data()).find(" hg ") != std::string::npos);

@@ -17,13 +17,13 @@ using namespace cairn;
 
 namespace {
 
-std::span<const std::uint8_t> image(const image_dataset<float>& data, std::size_t index) {
+std::span<const std::uint8_t> image(const vision::image_dataset<float>& data, std::size_t index) {
   return data.pixels().subspan(index * 784, 784);
 }
 
 // The share of test images whose nearest point has the right label; a point is an image or a digit's mean.
 template <class Points, class Label>
-double nearest(const image_dataset<float>& test, const Points& points, std::size_t count, Label label) {
+double nearest(const vision::image_dataset<float>& test, const Points& points, std::size_t count, Label label) {
   std::size_t right = 0;
   for (std::size_t t = 0; t < test.size(); ++t) {
     std::size_t best = 0;
@@ -50,7 +50,7 @@ double nearest(const image_dataset<float>& test, const Points& points, std::size
 
 TEST_CASE("generated_digits has the extents of MNIST and all digits") {
   const auto digits = generated_digits({.train = 2000, .test = 200});
-  static_assert(dataset<image_dataset<float>>);
+  static_assert(dataset<vision::image_dataset<float>>);
   CHECK(digits.train.size() == 2000);
   CHECK(digits.test.size() == 200);
   CHECK(digits.train.sample_shape() == shape{28, 28, 1});

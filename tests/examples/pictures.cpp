@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t size = 32 * 32 * 3;
 
-std::span<const std::uint8_t> image(const image_dataset<float>& data, std::size_t index) {
+std::span<const std::uint8_t> image(const vision::image_dataset<float>& data, std::size_t index) {
   return data.pixels().subspan(index * size, size);
 }
 
@@ -30,7 +30,7 @@ std::span<const std::uint8_t> image(const image_dataset<float>& data, std::size_
 
 TEST_CASE("generated_pictures has the extents of CIFAR-10 and all ten classes") {
   const auto pictures = generated_pictures({.train = 500, .test = 20});
-  static_assert(dataset<image_dataset<float>>);
+  static_assert(dataset<vision::image_dataset<float>>);
   CHECK(pictures.train.size() == 500);
   CHECK(pictures.test.size() == 20);
   CHECK(pictures.train.sample_shape() == shape{32, 32, 3});

@@ -15,9 +15,9 @@ namespace {
 
 template <class T>
 bool both(const std::string& path, std::span<const std::uint8_t> bytes) {
-  idx_array<T> a, b;
-  const bool from_memory = fuzzing::reads(path, [&] { a = parse_idx<T>(bytes, path); });
-  const bool from_file = fuzzing::reads(path, [&] { b = read_idx<T>(path); });
+  files::idx_array<T> a, b;
+  const bool from_memory = fuzzing::reads(path, [&] { a = files::parse_idx<T>(bytes, path); });
+  const bool from_file = fuzzing::reads(path, [&] { b = files::read_idx<T>(path); });
   fuzzing::require(from_memory == from_file, "a file is read if and only if its bytes are");
   if (!from_file) return false;
   const bool same = a.samples == b.samples && a.sample_shape == b.sample_shape && a.values.size() == b.values.size() &&
@@ -33,7 +33,7 @@ void fuzzing::look_at(const std::string& path, std::span<const std::uint8_t> byt
   // By the type that the third byte says: each refusal is an exception, which under a sanitizer takes the most time by far.
   const auto check = [&]<class T, class Other>(T, Other) {
     if (!both<T>(path, bytes)) return;
-    require(!reads(path, [&] { parse_idx<Other>(bytes, path); }), "a file has one type");
+    require(!reads(path, [&] { files::parse_idx<Other>(bytes, path); }), "a file has one type");
   };
   switch (bytes.size() > 2 ? bytes[2] : 0) {
   case 0x09: return check(std::int8_t{}, std::uint8_t{});

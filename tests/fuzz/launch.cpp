@@ -80,7 +80,7 @@ void fuzzing::look_at(const std::string&, std::span<const std::uint8_t> bytes) {
           "a local rank is below the local size");
   require(!found.local_size || (*found.local_size >= 1 && *found.local_size <= found.size), "a machine has some of the ranks");
   require(!found.port || (*found.port >= 1 && *found.port <= 65'535), "a port is one");
-  require((found.by == launcher::none) <= (found.size == 1), "without a launcher there is one process");
+  require((found.by == types::launcher::none) <= (found.size == 1), "without a launcher there is one process");
   require(found.size == 1 || !now.given.ranks || *now.given.ranks == found.size, "there are as many ranks as were asked for");
   require(!now.given.rank || found.rank == *now.given.rank, "the rank is the one that the program gave");
 }

@@ -17,15 +17,15 @@ namespace {
 
 template <class T>
 void there_and_back(const std::string& path) {
-  npy_array<T> first;
-  if (!fuzzing::reads(path, [&] { first = read_npy<T>(path); })) return;
+  files::npy_array<T> first;
+  if (!fuzzing::reads(path, [&] { first = files::read_npy<T>(path); })) return;
   std::size_t elements = 1;
   for (const std::size_t extent : first.extents) elements *= extent;
   fuzzing::require(elements == first.numbers.size(), "there are as many numbers as the extents say");
   if (first.extents.size() > 64) return; // numpy has no more, so that none is written
   const std::string& again = fuzzing::scratch_path();
-  write_npy(again, first.numbers, first.extents);
-  const npy_array<T> second = read_npy<T>(again);
+  files::write_npy(again, first.numbers, first.extents);
+  const files::npy_array<T> second = files::read_npy<T>(again);
   fuzzing::require(second.extents == first.extents, "the extents come back");
   fuzzing::require(first.numbers.empty() || std::memcmp(first.numbers.data(), second.numbers.data(), elements * sizeof(T)) == 0,
                    "the numbers come back");
@@ -44,11 +44,11 @@ void fuzzing::look_at(const std::string& path, std::span<const std::uint8_t> byt
 }
 
 void fuzzing::write_seeds(const std::string& folder) {
-  write_npy(folder + "floats", std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
-  write_npy(folder + "doubles", std::vector<double>{1, 2}, {2});
-  write_npy(folder + "integers", std::vector<std::int32_t>{7}, {});
-  write_npy(folder + "bytes", std::vector<std::uint8_t>(8), {2, 2, 2});
-  write_npy(folder + "empty", std::vector<float>{}, {3, 0});
+  files::write_npy(folder + "floats", std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  files::write_npy(folder + "doubles", std::vector<double>{1, 2}, {2});
+  files::write_npy(folder + "integers", std::vector<std::int32_t>{7}, {});
+  files::write_npy(folder + "bytes", std::vector<std::uint8_t>(8), {2, 2, 2});
+  files::write_npy(folder + "empty", std::vector<float>{}, {3, 0});
   const auto old = [](const std::string& text, std::size_t bytes) { // version 1, without numpy's padding
     return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(text.size()) + '\0' + text + std::string(bytes, 'x');
   };

@@ -25,16 +25,16 @@ namespace {
 struct training {
   std::vector<float> numbers = std::vector<float>(40), buffer_numbers = std::vector<float>(8);
   std::array<std::vector<float>, 2> moments{std::vector<float>(40), std::vector<float>(40)};
-  training_state now{.words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "of each rank's own rows", "MSELoss", "0.5",
-                               "Adam(0.9)", "clip.max_norm 0", "none"}};
+  detail::training_state now{.words = {"Sequential<Linear<4, 8>, BatchNorm1d<8>>", "float", "of each rank's own rows", "MSELoss",
+                                       "0.5", "Adam(0.9)", "clip.max_norm 0", "none"}};
   loopback::rank alone;
   cpu device;
 
   template <class F>
   static void parts(std::vector<float>& all, F&& f) {
     static const tensor weight("weight", shape{8, 4}), bias("bias", shape{8});
-    if (all.size() == 40) f(named_parameter<float>{"0.weight", &weight, 0, 0, std::span(all).first(32), false});
-    f(named_parameter<float>{all.size() == 40 ? "0.bias" : "1.running_mean", &bias, 0, 1, std::span(all).last(8), false});
+    if (all.size() == 40) f(types::named_parameter<float>{"0.weight", &weight, 0, 0, std::span(all).first(32), false});
+    f(types::named_parameter<float>{all.size() == 40 ? "0.bias" : "1.running_mean", &bias, 0, 1, std::span(all).last(8), false});
   }
   struct on_this_host {
     training& own;
@@ -61,8 +61,8 @@ struct training {
   void changed() {}
   on_this_host on_host() { return {*this}; }
   on_this_host states_on_host() { return {*this}; }
-  training_state state() const { return now; }
-  void restore(const training_state& s) {
+  detail::training_state state() const { return now; }
+  void restore(const detail::training_state& s) {
     const auto words = now.words;
     now = s;
     now.words = words;
@@ -95,12 +95,12 @@ std::uint64_t bits(const training& t) {
 
 // The same file with the checksums that belong to it, so that not only those are looked at.
 bool with_right_checksums(const std::string& path) {
-  std::optional<safetensors_file> file;
+  std::optional<files::safetensors_file> file;
   if (!fuzzing::reads(path, [&] { file.emplace(path); })) return false;
   detail::state_words words(file->metadata());
   std::map<std::string, std::vector<std::byte>> contents;
-  std::vector<safetensors_source> sources;
-  for (const safetensors_entry& e : file->entries()) {
+  std::vector<files::safetensors_source> sources;
+  for (const files::safetensors_entry& e : file->entries()) {
     auto& bytes = contents[e.name];
     bytes.resize(static_cast<std::size_t>(e.end - e.begin));
     file->read_bytes(e, bytes);
@@ -108,7 +108,7 @@ bool with_right_checksums(const std::string& path) {
     words.set(detail::checksum_of + e.name, detail::state_words::hexadecimal(detail::quick_checksum(bytes)));
   }
   words.set(detail::checksum_mark, detail::state_words::hexadecimal(detail::checksum_of_header(words.all(), sources)));
-  write_safetensors(fuzzing::scratch_path(), sources, words.all());
+  files::write_safetensors(fuzzing::scratch_path(), sources, words.all());
   return true;
 }
 
@@ -119,13 +119,13 @@ void fuzzing::look_at(const std::string& path, std::span<const std::uint8_t>) {
   reads(path, [&] { load_state(trained(), s.batches, path); });
   if (!with_right_checksums(path)) return;
   const std::string whole = scratch_path();
-  std::optional<saved_place> found;
+  std::optional<detail::saved_place> found;
   if (!reads(whole, [&] { found = load_state(trained(), s.batches, whole, {.other_settings = true}); })) return;
   require(trained().steps() == found->trainer.steps, "the steps are taken");
   require(s.batches.place() == found->next, "the place is taken");
   const auto before = bits(trained());
   save_state(trained(), s.batches, whole, found->notes);
-  const saved_place again = load_state(trained(), s.batches, whole, {.other_settings = true});
+  const detail::saved_place again = load_state(trained(), s.batches, whole, {.other_settings = true});
   require(again.next == found->next && again.trainer.steps == found->trainer.steps && before == bits(trained()),
           "what was taken comes back");
 }

@@ -35,7 +35,7 @@ struct with_own_gradient : L {
   static void backward(Queue& queue, backward_call<T> call) {
     const tensor made = L::outputs(*call.given)[0];
     T* const own = call.workspace[L::workspace(*call.given, pass::backward).count];
-    const tensors<const T> from = call.output_gradients;
+    const types::tensors<const T> from = call.output_gradients;
     const std::size_t width = made.last(), stride = call.output_stride == 0 ? width : call.output_stride;
     for (std::size_t row = 0; row < call.rows * made.size() / width; ++row)
       if (from[0] != nullptr) std::copy_n(from[0] + row * stride, width, own + row * width);

@@ -67,7 +67,7 @@ TEST_CASE("describe: a layer as a stage") {
   static_assert(s.forward_flops == 7 * (2 * 3 * 2 + 2) && s.input_gradient_flops == 7 * 2 * 3 * 2);
   constexpr stage relu = stage_of<ReLU>({{5}}, 8);
   static_assert(!relu.reads_input && relu.reads_output && relu.in_place_forward && relu.in_place_backward);
-  static_assert(relu.as_activation == static_cast<unsigned char>(activation::relu));
+  static_assert(relu.as_activation == static_cast<unsigned char>(ops::activation::relu));
   constexpr stage norm = stage_of<LayerNorm<8>>({{4, 8}});
   static_assert(norm.keeps_tape() && norm.tape.per_sample == 4 * 2 * 4 && norm.parameters == 16);
   CHECK(!of<Linear<3, 2>>({{4}}).made.accepts);

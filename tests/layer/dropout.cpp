@@ -54,10 +54,10 @@ TEST_CASE("Dropout: the mask is a function of seed, step and position") {
   const auto x = ones(dropout);
   const auto first = dropout.forward(x);
   CHECK(dropout.backward(x, first, x).same_bits(first)); // d(sum)/dx is the mask itself
-  const random_key key = dropout.random;
-  for (const random_key& other :
-       {random_key{key.seed + 1, key.step, key.position}, random_key{key.seed, key.step + 1, key.position},
-        random_key{key.seed, key.step, key.position + 1}}) {
+  const types::random_key key = dropout.random;
+  for (const types::random_key& other :
+       {types::random_key{key.seed + 1, key.step, key.position}, types::random_key{key.seed, key.step + 1, key.position},
+        types::random_key{key.seed, key.step, key.position + 1}}) {
     dropout.random = other;
     CHECK(!dropout.forward(x).same_bits(first));
   }

@@ -124,7 +124,7 @@ TEST_CASE("ReLU: the bits of a product's activation") {
   for (const float x : {-1.0F, -0.0F, 0.0F, 1e-42F, 2.0F, INFINITY, -INFINITY}) {
     float y = 7;
     elementwise(device.compute(), 1, detail::relu_value{}, &y, &x);
-    CHECK(std::bit_cast<std::uint32_t>(y) == std::bit_cast<std::uint32_t>(activated(activation::relu, x)));
+    CHECK(std::bit_cast<std::uint32_t>(y) == std::bit_cast<std::uint32_t>(ops::activated(ops::activation::relu, x)));
   }
 }
 

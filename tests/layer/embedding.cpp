@@ -73,7 +73,7 @@ template <class Model>
 std::vector<double> padded_gradients() {
   trainer<Model, CrossEntropyLoss, SGD, batch<3>, double> t{SGD{.learning_rate = 0.1}, {.seed = 3}};
   std::size_t row = 0;
-  t.for_each([&](const named_parameter<double>& p) { // not 0, as a program may load it, so that it has an effect
+  t.for_each([&](const types::named_parameter<double>& p) { // not 0, as a program may load it, so that it has an effect
     if (p.numbers.size() == 7 * 3 && ++row == 1) std::fill_n(p.numbers.begin() + 2 * 3, 3, 0.25);
   });
   REQUIRE(row == 1);
@@ -84,7 +84,7 @@ std::vector<double> padded_gradients() {
   t.accumulate(first, first_targets);
   t.step(second, second_targets);
   std::vector<double> all;
-  t.for_each_gradient([&](const named_parameter<double>& p) {
+  t.for_each_gradient([&](const types::named_parameter<double>& p) {
     const bool table = p.numbers.size() == 7 * 3;
     for (std::size_t i = 0; i < p.numbers.size(); ++i) {
       const double quotient = quotients.at(all.size());
@@ -156,7 +156,7 @@ TEST_CASE("Embedding: the row of a token that is padding starts at 0 and learns 
   trainer<Net, CrossEntropyLoss, Adam, batch<2>> t{Adam{.learning_rate = 0.1}, {.seed = 3}};
   const auto row = [](auto& of, std::size_t token) {
     std::vector<float> weight;
-    of.for_each([&](const named_parameter<float>& p) {
+    of.for_each([&](const types::named_parameter<float>& p) {
       if (weight.empty()) weight.assign(p.numbers.begin(), p.numbers.end());
     });
     return std::vector<float>(weight.begin() + 3 * static_cast<std::ptrdiff_t>(token),

@@ -73,7 +73,7 @@ struct product {
       // Reads its input again after it may have been overwritten.
       T y = call.parameters[0][i % size] * call.inputs[0][i] * (Fault == fault::in_place ? call.inputs[1][i] : b);
       if (Fault == fault::in_place) y -= call.parameters[0][i % size] * call.inputs[0][i] * (call.inputs[1][i] - b);
-      if (Fault != fault::ignores_then) y = activated(call.then, y);
+      if (Fault != fault::ignores_then) y = ops::activated(call.then, y);
       if (call.addend != nullptr) y += call.addend[i];
       call.outputs[0][place(call, i)] = y;
     }
@@ -105,7 +105,7 @@ struct product {
       if (T* const to = call.input_gradients[0]) {
         T sum = by_first * b[i] * (Fault == fault::input_gradient ? T{1.001} : T{1});
         if (call.addend != nullptr && Fault != fault::ignores_addend) sum += call.addend[i];
-        to[i] = call.before == activation::relu && !(a[i] > 0) ? T{0} : sum;
+        to[i] = call.before == ops::activation::relu && !(a[i] > 0) ? T{0} : sum;
       }
       if (T* const to = call.input_gradients[1]) to[i] = (Fault == fault::second_input ? T{0} : by_first * a[i]) + second;
     }

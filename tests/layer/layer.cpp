@@ -30,7 +30,7 @@ TEST_CASE("layer: calls find their tensors by the indices of the lists") {
   constexpr tensor_list list{{"weight", {2, 3}, initial::uniform(0.5)}, {"bias", {2}}};
   static_assert(list.count == 2 && list[1].name == "bias" && list.end() - list.begin() == 2);
   constexpr detail::tensor_layout at{list, detail::sizes_of<float>, 1};
-  alignas(alignment) float block[32] = {};
+  alignas(detail::alignment) float block[32] = {};
   forward_call<float> call;
   call.parameters = {reinterpret_cast<const std::byte*>(block), at.offsets.data()};
   CHECK(call.parameters[0] == block);

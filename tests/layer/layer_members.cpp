@@ -77,7 +77,7 @@ struct number_for_a_shape : least {
   static constexpr int reshapes = 1;
 };
 struct sums_without_arguments : least {
-  static constexpr summed_numbers sums_over_ranks() { return {}; }
+  static constexpr types::summed_numbers sums_over_ranks() { return {}; }
 };
 struct number_for_an_activation : least {
   static constexpr int as_activation = 1;

@@ -59,9 +59,9 @@ struct rank_of_threads {
   std::vector<double> numbers = std::vector<double>(11);
   std::size_t calls = 0;
 
-  layer_sums lent{};
+  detail::layer_sums lent{};
 
-  const layer_sums* lend() {
+  const detail::layer_sums* lend() {
     lent = {.numbers = numbers.data(), .are_made = calls > 0, .all_reduce = &sum, .self = this, .layer = 7};
     return &lent;
   }
@@ -83,7 +83,7 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
 
 TEST_CASE_TEMPLATE("layer_sums: BatchNorm over three ranks of different numbers of rows is one over all rows", T, float, double) {
   const double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;
-  const seen<T> whole = run<T>(0, rows, []() -> const layer_sums* { return nullptr; });
+  const seen<T> whole = run<T>(0, rows, []() -> const detail::layer_sums* { return nullptr; });
   const std::vector<std::size_t> cuts{0, 7, 8, rows};
   std::vector<seen<T>> of_rank(3);
   threads{3}.run([&](threads::rank& comm) {

@@ -14,7 +14,7 @@ namespace relu_tests {
 using namespace cairn;
 
 static_assert(layer<ReLU>);
-static_assert(ReLU::in_place && ReLU::as_activation == activation::relu);
+static_assert(ReLU::in_place && ReLU::as_activation == ops::activation::relu);
 
 TEST_CASE("ReLU: gradients") {
   CHECK(gradient_fault<ReLU>({{3}}) == "");

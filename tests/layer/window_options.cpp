@@ -39,7 +39,7 @@ TEST_CASE("window_options: what is no option, an option given twice and a zero a
 }
 
 TEST_CASE("window_options: a window over images of a shape") {
-  const window over = options_of<stride<2>, padding<1, 0>>(3, all, false).on({8, 7, 4});
+  const ops::window over = options_of<stride<2>, padding<1, 0>>(3, all, false).on({8, 7, 4});
   CHECK(over.y.out == 4);
   CHECK(over.x.out == 3);
   CHECK(plain.accepts({3, 3, 1}));

@@ -188,9 +188,9 @@ TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that 
   using mean = blueprint_of<Sequential<Wide, testing::BatchMean, testing::Centered, Wide>, 4>;
   static_assert(mean::whole.value_bytes(2) == value + value / 4 && mean::whole.gradient_bytes(2) == value + value / 4);
   // Its tape has an integer for each sample, and one sum.
-  static_assert(mean::whole.tape_bytes(1) == 2 * alignment);
+  static_assert(mean::whole.tape_bytes(1) == 2 * detail::alignment);
   static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
-                detail::align_up(40 * sizeof(std::int32_t)) + alignment);
+                detail::align_up(40 * sizeof(std::int32_t)) + detail::alignment);
 }
 
 } // namespace blueprint_tests

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/net/concat.hpp>
 
 #include <cairn/layer/dropout.hpp>

@@ -51,7 +51,7 @@ results<T> run(std::size_t threads = 1, bool by_place = false) {
   // Fills parameters by their place in the network, as the plain network has more layers than the block.
   std::uint32_t stream = 50;
   std::vector<T> none(p.buffers);
-  const auto fill = [&](const named_parameter<T>& n) {
+  const auto fill = [&](const types::named_parameter<T>& n) {
     for (std::size_t i = 0; i < n.numbers.size(); ++i) n.numbers[i] = testing::number<T>(stream, i);
     ++stream;
   };
@@ -61,12 +61,12 @@ results<T> run(std::size_t threads = 1, bool by_place = false) {
   // Sorts them in the order of the walk, as blocks lie differently in the flat buffers.
   const auto sort = [&](std::vector<T>& parameters, std::vector<T>& buffers) {
     std::vector<T> a, b;
-    detail::for_each_parameter(*p.code, std::span<T>(parameters), std::span<T>(buffers), [&](const named_parameter<T>& n) {
+    detail::for_each_parameter(*p.code, std::span<T>(parameters), std::span<T>(buffers), [&](const types::named_parameter<T>& n) {
       a.insert(a.end(), n.numbers.begin(), n.numbers.end());
       out.names.push_back(n.name);
     });
     detail::for_each_buffer(*p.code, std::span<T>(parameters), std::span<T>(buffers),
-                            [&](const named_parameter<T>& n) { b.insert(b.end(), n.numbers.begin(), n.numbers.end()); });
+                            [&](const types::named_parameter<T>& n) { b.insert(b.end(), n.numbers.begin(), n.numbers.end()); });
     parameters = a;
     buffers = b;
   };

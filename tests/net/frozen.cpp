@@ -38,7 +38,7 @@ using training = trainer<Net, MSELoss, SGD, batch<3>>;
 template <class Trainer>
 std::vector<std::vector<float>> numbers_of(Trainer& train) {
   std::vector<std::vector<float>> all;
-  train.for_each([&](const named_parameter<float>& q) { all.emplace_back(q.numbers.begin(), q.numbers.end()); });
+  train.for_each([&](const types::named_parameter<float>& q) { all.emplace_back(q.numbers.begin(), q.numbers.end()); });
   return all;
 }
 

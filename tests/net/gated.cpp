@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// long to compile
 #include <cairn/net/gated.hpp>
 
 #include <algorithm>
@@ -138,7 +139,7 @@ TEST_CASE("Gated: it is the gated linear unit, with its derivatives") {
   std::vector<std::string> names;
   std::vector<double> gradients = made.gradients;
   detail::for_each_parameter(*net.plan.code, std::span<double>(gradients), std::span<double>(),
-                             [&](const named_parameter<double>& p) {
+                             [&](const types::named_parameter<double>& p) {
                                const std::array<double, 3>& of = p.leaf == 0 ? of_f : of_g;
                                for (std::size_t i = 0; i < p.numbers.size(); ++i)
                                  CHECK(p.numbers[i] == doctest::Approx(of[p.index == 0 ? i : 2]).epsilon(1e-12));
@@ -149,7 +150,7 @@ TEST_CASE("Gated: it is the gated linear unit, with its derivatives") {
 
 TEST_CASE("Gated: the plan counts what its branches make, and makes it without the product again") {
   using b = blueprint_of<Sequential<Linear<8, 16>, Unit<16, 40, Tanh>>, 4, float>;
-  constexpr stage unit = b::stages[1];
+  constexpr plan::stage unit = b::stages[1];
   constexpr std::size_t made = 4 * 40 * sizeof(float);
   static_assert(unit.tape.at(4) == 2 * made); // Tanh works in place and reads its result there
   static_assert(unit.forward_workspace.at(4) == 0 && unit.evaluation_workspace.at(4) == made);

@@ -62,7 +62,7 @@ TEST_CASE("made_of: the stage of a chain is what its schedule needs and keeps") 
   f.parameters = 5;
   f.reads_input = f.writes_output = true;
   constexpr std::size_t batch = 7;
-  const stage s = detail::stage_of_chain(f);
+  const plan::stage s = detail::stage_of_chain(f);
   CHECK(s.tape.at(batch) == 64);
   CHECK(s.forward_workspace.at(batch) == 128);
   CHECK(s.leaves == 3);
@@ -93,7 +93,7 @@ TEST_CASE("made_of: the stage of several chains has their sums, and the largest 
   g.backward_workspace = 0;
   g.reads_input = g.writes_output = true;
 
-  const stage s = detail::sum_of_chains(std::array{f, g});
+  const plan::stage s = detail::sum_of_chains(std::array{f, g});
   CHECK(s.tape.at(7) == 128);
   CHECK(s.forward_workspace.at(7) == 128);
   CHECK(s.evaluation_workspace.at(7) == 64);
@@ -110,7 +110,7 @@ TEST_CASE("made_of: the stage of several chains has their sums, and the largest 
   CHECK(!s.tape_without_output); // the second chain writes it
   CHECK(detail::sum_of_chains(std::array{f, f}).tape_without_output);
 
-  stage beside = detail::stage_without_chains();
+  plan::stage beside = detail::stage_without_chains();
   detail::add_chain(beside, f, {.forward = 64, .evaluation = 128, .backward = 256, .adds_gradient = true});
   CHECK(beside.forward_workspace.at(7) == 192);
   CHECK(beside.evaluation_workspace.at(7) == 192);

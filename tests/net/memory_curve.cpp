@@ -52,7 +52,7 @@ TEST_CASE("what the compiler solves is never better than the curve, and at most 
 
 TEST_CASE("costs that are given decide: what is dear is not made again") {
   using plan = blueprint_of<Net, 32>;
-  std::vector<stage_cost> costs(plan::size, stage_cost{10, 10, 20});
+  std::vector<cairn::plan::stage_cost> costs(plan::size, cairn::plan::stage_cost{10, 10, 20});
   costs[4] = {100000, 100000, 20};
   const memory_curve<Net, 32> curve(costs);
   const auto step = curve.within((curve[0].bytes + curve[curve.size() - 1].bytes) / 2);
@@ -62,7 +62,7 @@ TEST_CASE("costs that are given decide: what is dear is not made again") {
 }
 
 TEST_CASE("the cost of a schedule is counted as the curve counts it") {
-  std::vector<stage_cost> costs(blueprint_of<Net, 32>::size);
+  std::vector<plan::stage_cost> costs(blueprint_of<Net, 32>::size);
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = {100 + 7 * i, 50 + 3 * i, 200 + i};
   std::size_t compared = 0;
   const auto compare = [&](const memory_curve<Net, 32>& curve) {

@@ -84,10 +84,10 @@ public:
   seen(const seen&) = delete;
   seen& operator=(const seen&) = delete;
 
-  operator cairn::tensors<T>() const {
+  operator cairn::types::tensors<T>() const {
     return {there_ == 0 ? nullptr : const_cast<std::byte*>(&origin_), offsets_.data(), there_};
   }
-  operator cairn::tensors<const T>() const { return cairn::tensors<T>(*this).to_read(); }
+  operator cairn::types::tensors<const T>() const { return cairn::types::tensors<T>(*this).to_read(); }
 
 private:
   std::byte origin_{};
@@ -100,7 +100,7 @@ struct walk {
   cairn::cpu::queue& queue;
   std::size_t rows = 0;
   cairn::pass why = cairn::pass::forward;
-  cairn::random_key random{}; // its position is that of the first layer
+  cairn::types::random_key random{}; // its position is that of the first layer
 };
 
 // One layer's parameters, gradients and buffers.
@@ -146,7 +146,7 @@ struct one_layer : part, leaf {
     if constexpr (requires { L::workspace(in(), why); }) return room_for<T>(L::workspace(in(), why), w.rows);
     else return {};
   }
-  cairn::random_key random(const walk& w) const { return {w.random.seed, w.random.step, w.random.position + index}; }
+  cairn::types::random_key random(const walk& w) const { return {w.random.seed, w.random.step, w.random.position + index}; }
   static bool depends([[maybe_unused]] std::size_t output, [[maybe_unused]] std::size_t input) {
     if constexpr (requires { L::depends(output, input); }) return L::depends(output, input);
     else return true;

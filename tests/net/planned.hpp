@@ -68,7 +68,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 // Elements in [-1, 1) that depend on (stream, index) only.
 template <class T>
 T number(std::uint32_t stream, std::size_t index) {
-  return 2 * cairn::random_uniform<T>({.seed = 99, .step = 1, .position = stream}, index) - 1;
+  return 2 * cairn::ops::random_uniform<T>({.seed = 99, .step = 1, .position = stream}, index) - 1;
 }
 
 // Takes the place of a loss: some derivative by the output, which depends on the output.
@@ -91,7 +91,7 @@ public:
     std::fill_n(parameters_.data(), parameters_.size(), T{0});
     std::fill_n(gradients_.data(), gradients_.size(), T{0});
     std::fill_n(buffers_.data(), buffers_.size(), T{0});
-    const auto fill = [](const cairn::named_parameter<T>& q) {
+    const auto fill = [](const cairn::types::named_parameter<T>& q) {
       for (std::size_t i = 0; i < q.numbers.size(); ++i) q.numbers[i] = number<T>(parameter_stream(q.leaf, q.index), i) / 2;
     };
     cairn::detail::for_each_parameter(*p.code, span(parameters_), span(buffers_), fill);
@@ -236,16 +236,16 @@ made<T> expected_of(plain::network whole, const planned<T>& p, queue& q, std::si
   result.gradients.assign(p.parameters, T{0});
   result.buffers.assign(p.buffers, T{0});
   const std::span<T> gradients(result.gradients), buffers(result.buffers);
-  const auto copy = [](const cairn::named_parameter<T>& to, const plain::bytes& from) {
+  const auto copy = [](const cairn::types::named_parameter<T>& to, const plain::bytes& from) {
     REQUIRE(to.numbers.size_bytes() == from.size());
     std::memcpy(to.numbers.data(), from.data(), from.size());
   };
   // Frozen parameters are among the buffers and keep their values.
-  cairn::detail::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+  cairn::detail::for_each_parameter(*p.code, gradients, buffers, [&](const cairn::types::named_parameter<T>& named) {
     const plain::leaf& l = *whole.leaves.at(named.leaf);
     copy(named, (named.is_frozen ? l.parameters : l.gradients).at(named.index));
   });
-  cairn::detail::for_each_buffer(*p.code, gradients, buffers, [&](const cairn::named_parameter<T>& named) {
+  cairn::detail::for_each_buffer(*p.code, gradients, buffers, [&](const cairn::types::named_parameter<T>& named) {
     copy(named, whole.leaves.at(named.leaf)->buffers.at(named.index));
   });
   w.why = cairn::pass::evaluate;
@@ -287,10 +287,10 @@ std::size_t touched_bytes(const planned<T>& p, queue& q, bool training) {
   if (training) r.step(q, p.code->batch, false);
   else r.evaluate(q, p.code->batch);
   std::size_t touched = 0;
-  for (std::size_t line = 0; line < size; line += cairn::alignment) {
+  for (std::size_t line = 0; line < size; line += cairn::detail::alignment) {
     bool same = true;
-    for (std::size_t i = line; i < line + cairn::alignment; ++i) same = same && r.arena()[i] == pattern(i);
-    touched += same ? 0 : cairn::alignment;
+    for (std::size_t i = line; i < line + cairn::detail::alignment; ++i) same = same && r.arena()[i] == pattern(i);
+    touched += same ? 0 : cairn::detail::alignment;
   }
   return touched;
 }
@@ -302,7 +302,7 @@ void check_policy(const char* policy, const planned<T>& p, const std::vector<std
   INFO("policy ", std::string(policy));
   queue q{1};
   for (const auto& [rows, made] : want) compare(p, q, rows, made);
-  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough) + lost * cairn::alignment); // a budget needs no tighter one
+  CHECK(p.arena <= std::max(p.bound + p.bound / 50, p.enough) + lost * cairn::detail::alignment); // a budget needs no tighter one
   CHECK(p.evaluation_arena <= p.evaluation_bound + p.evaluation_bound / 50);
   CHECK(touched_bytes(p, q, true) == p.arena);
   CHECK(touched_bytes(p, q, false) == p.evaluation_arena);

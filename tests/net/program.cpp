@@ -36,7 +36,7 @@ TEST_CASE("program: it is a constant with an entry for each distinct element") {
   CHECK(&p.at(3) == &p.at(4));
   CHECK(bool(p.at(0).forward));
   CHECK(p.at(0).chains.empty());
-  CHECK(p.at(1).as == activation::relu);
+  CHECK(p.at(1).as == ops::activation::relu);
   CHECK(p.at(0).parameters.size() == 2);
 }
 

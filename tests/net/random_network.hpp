@@ -59,7 +59,7 @@ struct on_the_way : cairn::detail::solved_in_the_compiler {
 // Checks that the compiler's schedule of a whole network keeps such a budget, and costs at most 3 % more than the best one that
 // the exact solver finds (10 % at the least budget).
 template <class Net, std::size_t Percent>
-void check_budget(const cairn::solver& exact) {
+void check_budget(const cairn::plan::solver& exact) {
   using source = typename cairn::blueprint_of<Net, 16>::source;
   using planned = cairn::detail::plan_of<source, on_the_way<Percent>>;
   static_assert(bool(planned::proof));
@@ -69,7 +69,7 @@ void check_budget(const cairn::solver& exact) {
   CHECK(planned::memory.bound <= bytes);
   const std::size_t best = exact.within(bytes);
   REQUIRE(best < exact.size());
-  constexpr std::uint64_t cost = cairn::flops(source::value, planned::schedule.ops());
+  constexpr std::uint64_t cost = cairn::plan::flops(source::value, planned::schedule.ops());
   const double ratio = static_cast<double>(cost) / static_cast<double>(exact[best].cost);
   INFO("the best costs 1, the compiler's ", ratio, " at ", Percent, " % of the way");
   CHECK(ratio >= 1);
@@ -77,7 +77,7 @@ void check_budget(const cairn::solver& exact) {
 }
 template <class Net>
 void check_random_budgets() {
-  const cairn::solver exact(cairn::blueprint_of<Net, 16>::whole, {}, {.exact = true});
+  const cairn::plan::solver exact(cairn::blueprint_of<Net, 16>::whole, {}, {.exact = true});
   check_budget<Net, 0>(exact);
   check_budget<Net, 15>(exact);
   check_budget<Net, 50>(exact);

@@ -28,7 +28,7 @@ namespace testing {
 
 template <class Queue, class T>
 concept has_every_op =
-    cairn::ops_for<Queue, T> && cairn::detail::matmul_runs_on<Queue, T> && cairn::detail::dropout_runs_on<Queue, T> &&
+    cairn::ops::ops_for<Queue, T> && cairn::detail::matmul_runs_on<Queue, T> && cairn::detail::dropout_runs_on<Queue, T> &&
     cairn::detail::layer_norm_runs_on<Queue, T> && cairn::detail::batch_norm_runs_on<Queue, T> &&
     cairn::detail::group_norm_runs_on<Queue, T> && cairn::detail::embedding_runs_on<Queue, T> &&
     cairn::detail::conv2d_runs_on<Queue, T> && cairn::detail::max_pool2d_runs_on<Queue, T> &&

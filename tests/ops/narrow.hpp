@@ -36,7 +36,7 @@ both<T> of(const std::vector<float>& values) {
 template <class T>
 both<T> normal(std::size_t count, std::uint64_t stream) {
   std::vector<float> values(count);
-  cairn::fill_normal(std::span<float>(values), cairn::random_key{.seed = stream});
+  cairn::ops::fill_normal(std::span<float>(values), cairn::types::random_key{.seed = stream});
   return of<T>(values);
 }
 

@@ -24,9 +24,9 @@ void copy(queue&, std::size_t, T*, const T*) {}
 template <class T>
 void add(queue&, std::size_t, T*, const T*, const T*) {}
 template <class T>
-void copy_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>) {}
+void copy_matrix(queue&, cairn::ops::matrix<T>, cairn::ops::matrix<const T>) {}
 template <class T>
-void add_matrix(queue&, cairn::matrix<T>, cairn::matrix<const T>, cairn::matrix<const T>) {}
+void add_matrix(queue&, cairn::ops::matrix<T>, cairn::ops::matrix<const T>, cairn::ops::matrix<const T>) {}
 
 } // namespace outside
 
@@ -37,8 +37,8 @@ TEST_CASE("ops: a cpu has all of them, and a device with some of them has no mor
   static_assert(has_every_op<cpu::queue, bfloat16> && has_every_op<cpu::queue, float16>);
   static_assert(has_dense_ops<cpu::queue, float> && has_dense_ops<cpu::queue, double>);
   static_assert(has_dense_ops<cpu::queue, bfloat16> && has_dense_ops<cpu::queue, float16>);
-  static_assert(!ops_for<cpu, float>); // a device is not a queue
+  static_assert(!ops::ops_for<cpu, float>); // a device is not a queue
   static_assert(detail::moves_elements<outside::queue, float>);
-  static_assert(!detail::applies_functions<outside::queue, float> && !ops_for<outside::queue, float>);
+  static_assert(!detail::applies_functions<outside::queue, float> && !ops::ops_for<outside::queue, float>);
   static_assert(!detail::prepares_updates<outside::queue, float>);
 }

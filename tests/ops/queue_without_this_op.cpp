@@ -39,7 +39,7 @@ void call_copy(Queue& queue) {
 template <class Queue>
 concept copies = requires(Queue& queue, float* to) { copy(queue, std::size_t{1}, to, to); };
 template <class Queue>
-concept multiplies = requires(Queue& queue, matrix<float> c) { matmul(queue, c, c, c, transpose::none); };
+concept multiplies = requires(Queue& queue, ops::matrix<float> c) { matmul(queue, c, c, c, ops::transpose::none); };
 
 } // namespace cairn
 

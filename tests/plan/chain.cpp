@@ -12,6 +12,7 @@
 namespace chain_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 using namespace cairn::testing;
 
 TEST_CASE("chain: sizes grow with the batch, in whole cache lines") {

@@ -14,6 +14,8 @@
 
 namespace cairn::testing {
 
+using namespace plan;
+
 // A layer with a weight matrix. It fuses, and its backward reads its input.
 constexpr stage dense(std::size_t in, std::size_t out) {
   stage s{};

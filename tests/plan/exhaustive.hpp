@@ -15,6 +15,8 @@
 
 namespace cairn::testing {
 
+using namespace plan;
+
 // A schedule of a chain is a path through states. A state says which values and which tapes are held, and how far the backward
 // pass is. An op leads from one state to another. A value may be dropped at any time and recomputed any number of times. An op
 // is allowed if the bytes alive while it runs are within the budget. Dijkstra's algorithm finds the cheapest path, or the path

@@ -11,11 +11,15 @@
 
 namespace cairn::testing {
 
+using namespace plan;
+
 // A stage with random flags and sizes. The backward of an odd stage may read nothing of the forward pass.
 constexpr stage random_stage(dice& d, bool odd = false) {
-  const auto sometimes = [&](std::size_t lines) { return detail::bytes{d.below(3) == 0 ? alignment * d.below(lines) : 0, 0}; };
+  const auto sometimes = [&](std::size_t lines) {
+    return detail::bytes{d.below(3) == 0 ? detail::alignment * d.below(lines) : 0, 0};
+  };
   stage s{};
-  s.output = {alignment * (1 + d.below(8)), 0};
+  s.output = {detail::alignment * (1 + d.below(8)), 0};
   s.tape = sometimes(9);
   s.reads_input = d.coin();
   s.reads_output = d.below(3) == 0;
@@ -42,7 +46,7 @@ inline std::vector<stage> random_stages(dice& d, std::size_t count, bool odd = f
 
 // A root chain, or a composite's chain of which any ends are borrowed.
 inline chain random_ends(dice& d, const std::vector<stage>& stages, bool lent) {
-  chain c{.stages = stages, .input = {alignment * (1 + d.below(4)), 0}};
+  chain c{.stages = stages, .input = {detail::alignment * (1 + d.below(4)), 0}};
   if (!lent) return c;
   c.lent = true;
   c.lent_output = d.coin();
@@ -54,9 +58,9 @@ inline chain random_ends(dice& d, const std::vector<stage>& stages, bool lent) {
 // Equal stages. Each keeps as many bytes as `kept` values, one of which may be its output.
 inline std::vector<stage> equal_stages(dice& d, std::size_t count, std::size_t kept) {
   stage s{};
-  s.output = {alignment, 0};
+  s.output = {detail::alignment, 0};
   s.reads_output = d.coin();
-  s.tape = {alignment * (kept - (s.reads_output ? 1 : 0)), 0};
+  s.tape = {detail::alignment * (kept - (s.reads_output ? 1 : 0)), 0};
   s.reads_input = d.coin();
   s.in_place_forward = d.coin();
   s.in_place_backward = d.coin();

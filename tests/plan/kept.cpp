@@ -13,6 +13,7 @@
 namespace kept_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 using namespace cairn::testing;
 
 namespace {

@@ -18,6 +18,7 @@
 namespace memory_plan_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 using namespace cairn::testing;
 
 namespace {

@@ -13,6 +13,8 @@
 
 namespace cairn::testing {
 
+using namespace plan;
+
 using namespace detail;
 
 struct outcome {
@@ -20,7 +22,7 @@ struct outcome {
   std::uint64_t cost = 0;
   const char* fault = nullptr;
 };
-inline outcome plan(const chain& c, const std::vector<route_step>& moves) {
+inline outcome outcome_of(const chain& c, const std::vector<route_step>& moves) {
   const auto made = complete<at_run_time, at_run_time>(c, std::span<const route_step>(moves));
   const auto memory = detail::lay_out<at_run_time, at_run_time>(c, made.ops(), made.loss);
   return {memory.bound, flops(c, made.ops()), prove<at_run_time>(c, made.ops()).fault};

@@ -16,6 +16,7 @@
 namespace plan_route_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 using namespace cairn::testing;
 
 namespace {

@@ -13,6 +13,7 @@
 namespace route_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 using namespace cairn::testing;
 
 TEST_CASE("route: spans, and a count without an array") {
@@ -55,9 +56,9 @@ TEST_CASE("route: what a policy is") {
   struct answers {
     static int plan(const chain&, route&) { return 1; }
   };
-  static_assert(checkpoint_policy<store_all> && checkpoint_policy<every<3>> && checkpoint_policy<at<>>);
-  static_assert(!checkpoint_policy<nothing> && !checkpoint_policy<answers> && !checkpoint_policy<int>);
-  CHECK(checkpoint_policy<sqrt_n>);
+  static_assert(plan::checkpoint_policy<store_all> && plan::checkpoint_policy<every<3>> && plan::checkpoint_policy<at<>>);
+  static_assert(!plan::checkpoint_policy<nothing> && !plan::checkpoint_policy<answers> && !plan::checkpoint_policy<int>);
+  CHECK(plan::checkpoint_policy<sqrt_n>);
 }
 
 TEST_CASE("route: a position that no number of 32 bits has is not taken for another one") {

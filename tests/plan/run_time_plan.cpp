@@ -8,6 +8,7 @@
 namespace run_time_plan_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 
 TEST_CASE("run_time_plan: it owns its arrays, so it can be copied and moved") {
   detail::run_time_plan one;

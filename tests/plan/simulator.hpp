@@ -17,6 +17,8 @@
 
 namespace cairn::testing {
 
+using namespace plan;
+
 using namespace detail;
 
 // The content of a line: the kind of its owner, and the owner's number.

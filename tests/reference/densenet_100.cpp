@@ -42,14 +42,14 @@ int main(int count, char** words) {
   std::ifstream from(words[1], std::ios::binary);
   std::ofstream to(words[2], std::ios::binary);
   trainer<Net, CrossEntropyLoss, SGD, batch<samples>, T> train{SGD{.learning_rate = 0}, {.seed = 1}};
-  train.for_each([&](const named_parameter<T>& p) { read(from, p.numbers); });
+  train.for_each([&](const types::named_parameter<T>& p) { read(from, p.numbers); });
   std::vector<T> pictures(samples * 32 * 32 * 3), targets(samples);
   read(from, pictures);
   read(from, targets);
   if (!from) return std::fputs("densenet_100: the file is too short\n", stderr), 1;
   const std::vector<int> classes(targets.begin(), targets.end());
   write(to, std::vector<double>{train.step(pictures, classes)});
-  train.for_each_gradient([&](const named_parameter<T>& p) { write(to, p.numbers); });
+  train.for_each_gradient([&](const types::named_parameter<T>& p) { write(to, p.numbers); });
   write(to, train.evaluate(pictures));
   return to.good() ? 0 : 1;
 }

@@ -42,7 +42,7 @@ std::vector<std::pair<double, double>> stair_of(const std::string& svg) {
 
 TEST_CASE("curve_picture: the curve is a stair down to store_all, and no policy lies below it") {
   const curve_type curve;
-  const std::string svg = draw_curve<store_all, sqrt_n, every<2>, revolve<3>>(curve);
+  const std::string svg = report::draw_curve<store_all, sqrt_n, every<2>, revolve<3>>(curve);
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   const auto stair = stair_of(svg);
@@ -74,7 +74,7 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   const curve_type curve;
   const auto between = [&](std::size_t i) { return (curve[i].bytes + curve[i + 1].bytes) / 2; };
   const std::vector<std::size_t> budgets{between(2), between(curve.size() / 2)};
-  const std::string svg = draw_curve<store_all>(curve, budgets, {.title = "a title", .subtitle = "below it"});
+  const std::string svg = report::draw_curve<store_all>(curve, budgets, {.title = "a title", .subtitle = "below it"});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   CHECK(count(svg, "stroke-dasharray") == budgets.size());
@@ -90,19 +90,19 @@ TEST_CASE("curve_picture: a budget is a line, and its schedule a point of the cu
   }
   CHECK(x[2] < x[3]);
   for (const std::size_t bytes : budgets) {
-    const std::string name = ">budget " + format_bytes(bytes) + "<";
+    const std::string name = ">budget " + report::format_bytes(bytes) + "<";
     CHECK_MESSAGE(svg.find(name) != svg.npos, name);
   }
   CHECK(svg.find(">a title<") != svg.npos);
   CHECK(svg.find(">below it<") != svg.npos);
   const std::vector<std::size_t> little{curve[0].bytes / 2};
-  CHECK_THROWS_WITH_AS(draw_curve<store_all>(curve, little), doctest::Contains("expected a budget of at least"), error);
+  CHECK_THROWS_WITH_AS(report::draw_curve<store_all>(curve, little), doctest::Contains("expected a budget of at least"), error);
 }
 
 TEST_CASE("curve_picture: policies at the same place share a point, and its name") {
   using Short = Sequential<Linear<16, 64>, ReLU, Linear<64, 10>>;
   const memory_curve<Short, 32> curve;
-  const std::string svg = draw_curve<store_all, every<3>>(curve);
+  const std::string svg = report::draw_curve<store_all, every<3>>(curve);
   CHECK(svg.find(">store_all, every&lt;3&gt;<") != svg.npos);
   CHECK(count(svg, "<circle") == 2);
 }
@@ -110,10 +110,10 @@ TEST_CASE("curve_picture: policies at the same place share a point, and its name
 TEST_CASE("curve_picture: times are those that the curve was solved with") {
   // The backward of the last stage takes nearly all the time. Recomputing takes none, and the policies, which differ in bytes,
   // are at one height.
-  std::vector<stage_cost> costs(curve_type::plan::size, stage_cost{1, 1, 1});
+  std::vector<plan::stage_cost> costs(curve_type::plan::size, plan::stage_cost{1, 1, 1});
   costs.back().backward = 1000000;
-  const auto measured = testing::numbers(draw_curve<store_all, sqrt_n>(curve_type(costs)), "circle", "cy");
-  const auto counted = testing::numbers(draw_curve<store_all, sqrt_n>(curve_type()), "circle", "cy");
+  const auto measured = testing::numbers(report::draw_curve<store_all, sqrt_n>(curve_type(costs)), "circle", "cy");
+  const auto counted = testing::numbers(report::draw_curve<store_all, sqrt_n>(curve_type()), "circle", "cy");
   REQUIRE(measured.size() == 3);
   REQUIRE(counted.size() == 3);
   CHECK(measured[1] == doctest::Approx(measured[2]).epsilon(0.001));

@@ -30,7 +30,7 @@ using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>, float, ticking>;
 // Returns the layers of Model as they were typed, with blocks resolved, and how often each runs forward in a step.
 template <class Model>
 std::vector<detail::network_line> layers_of_summary() {
-  const network_summary all = summary<Model, 8>();
+  const report::network_summary all = summary<Model, 8>();
   std::vector<detail::network_line> out;
   for (std::size_t i = 0; i < all.lines.size(); ++i)
     if (i + 1 == all.lines.size() || all.lines[i + 1].level <= all.lines[i].level) out.push_back(all.lines[i]);

@@ -19,23 +19,23 @@ namespace {
 const std::vector<double> depths{10, 30, 100, 300, 1000};
 
 template <class F>
-chart_line line_of(const std::string& name, F f, std::size_t points = 5) {
-  chart_line out{name, "note of " + name};
+report::chart_line line_of(const std::string& name, F f, std::size_t points = 5) {
+  report::chart_line out{name, "note of " + name};
   for (std::size_t i = 0; i < points; ++i) out.points.push_back({depths[i], f(depths[i])});
   return out;
 }
 
-line_chart both_logarithmic() {
-  return {"memory", {"blocks", chart_unit::plain, true, {}, {}, depths}, {"bytes", chart_unit::bytes, true}, {}};
+report::line_chart both_logarithmic() {
+  return {"memory", {"blocks", report::chart_unit::plain, true, {}, {}, depths}, {"bytes", report::chart_unit::bytes, true}, {}};
 }
 
 } // namespace
 
 TEST_CASE("line_chart: on logarithmic axes a power is a straight line, and its exponent the slope") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   chart.lines = {line_of("linear", [](double n) { return 4096 * n; }),
                  line_of("root", [](double n) { return 4096 * std::sqrt(n); })};
-  const std::string svg = draw_line_charts({&chart, 1});
+  const std::string svg = report::draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   const auto x = testing::numbers(svg, "circle", "cx");
@@ -52,12 +52,12 @@ TEST_CASE("line_chart: on logarithmic axes a power is a straight line, and its e
 }
 
 TEST_CASE("line_chart: everything that it shows has a name, a unit and a place inside") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   chart.lines = {line_of("store_all", [](double n) { return 131072 * n; }),
                  line_of(
                      "recompute_all", [](double) { return 262144.0; }, 2),
                  line_of("a < b & c", [](double n) { return 131072 * std::sqrt(n); })};
-  const std::string svg = draw_line_charts({&chart, 1}, {.title = "title", .subtitle = "below", .width = 500});
+  const std::string svg = report::draw_line_charts({&chart, 1}, {.title = "title", .subtitle = "below", .width = 500});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   for (const char* const text : {">title<", ">below<", ">memory<", ">blocks<", ">bytes<", ">1,000<", ">10 MiB<", ">store_all<",
@@ -70,16 +70,16 @@ TEST_CASE("line_chart: everything that it shows has a name, a unit and a place i
 }
 
 TEST_CASE("line_chart: names of lines that end together keep apart") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   for (int i = 0; i < 5; ++i)
     chart.lines.push_back(line_of("policy " + std::to_string(i), [i](double n) { return (1000 + i) * n; }));
-  CHECK_FALSE(texts_overlap(draw_line_charts({&chart, 1})));
+  CHECK_FALSE(texts_overlap(report::draw_line_charts({&chart, 1})));
 }
 
 TEST_CASE("line_chart: the name of a line that ends early lies on no other line") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   chart.lines = {line_of("long", [](double n) { return 1000 * n; }), line_of("short", [](double n) { return 1050 * n; }, 3)};
-  const std::string svg = draw_line_charts({&chart, 1});
+  const std::string svg = report::draw_line_charts({&chart, 1});
   const auto x = testing::numbers(svg, "circle", "cx");
   const auto y = testing::numbers(svg, "circle", "cy");
   // Finds the text, and the height of the long line below or above it.
@@ -95,10 +95,10 @@ TEST_CASE("line_chart: the name of a line that ends early lies on no other line"
 }
 
 TEST_CASE("line_chart: names lie below the points, and beside those of others where there is room") {
-  line_chart chart{"", {"bytes", chart_unit::bytes}, {"time", chart_unit::plain}, {}};
+  report::line_chart chart{"", {"bytes", report::chart_unit::bytes}, {"time", report::chart_unit::plain}, {}};
   for (const double x : {0.0, 50.0, 100.0, 1000.0})
     chart.lines.push_back({.name = "point " + std::to_string(static_cast<int>(x)), .points = {{x, 1}}});
-  const std::string svg = draw_line_charts({&chart, 1});
+  const std::string svg = report::draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
   CHECK(svg.rfind("point ") < svg.find("<circle"));
   const auto y = testing::numbers(svg, "circle", "cy");
@@ -109,24 +109,24 @@ TEST_CASE("line_chart: names lie below the points, and beside those of others wh
 }
 
 TEST_CASE("line_chart: a guide is thin, has no markers and takes no room") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   chart.lines = {line_of("line", [](double n) { return 1000 * n; })};
-  const auto before = testing::numbers(draw_line_charts({&chart, 1}), "circle", "cy");
+  const auto before = testing::numbers(report::draw_line_charts({&chart, 1}), "circle", "cy");
   chart.lines.push_back(line_of("guide", [](double n) { return 900 * n; }));
   chart.lines.back().guide = true;
-  const std::string svg = draw_line_charts({&chart, 1});
+  const std::string svg = report::draw_line_charts({&chart, 1});
   CHECK(testing::numbers(svg, "circle", "cy") == before);
   CHECK(count(svg, "stroke-dasharray") == 1);
 }
 
 TEST_CASE("line_chart: a curve without markers, one without a name, and a chart without a title") {
-  line_chart chart = both_logarithmic();
+  report::line_chart chart = both_logarithmic();
   chart.lines = {line_of("curve", [](double n) { return 1000 * n; })};
-  const std::string titled = draw_line_charts({&chart, 1});
+  const std::string titled = report::draw_line_charts({&chart, 1});
   chart.lines[0].markers = false;
   chart.lines.push_back(line_of("", [](double n) { return 2000 * n; }, 1));
   chart.title.clear();
-  const std::string svg = draw_line_charts({&chart, 1});
+  const std::string svg = report::draw_line_charts({&chart, 1});
   CHECK(well_formed(svg));
   CHECK(count(svg, "<circle") == 1);
   CHECK(count(svg, "note of") == 1);
@@ -136,12 +136,12 @@ TEST_CASE("line_chart: a curve without markers, one without a name, and a chart 
 }
 
 TEST_CASE("line_chart: charts stand side by side with axes of their own") {
-  line_chart memory = both_logarithmic();
+  report::line_chart memory = both_logarithmic();
   memory.lines = {line_of("m", [](double n) { return 4096 * n; })};
-  line_chart time{"time", {"seconds", chart_unit::seconds}, {"ratio", chart_unit::plain, false, 1.0}, {}};
+  report::line_chart time{"time", {"seconds", report::chart_unit::seconds}, {"ratio", report::chart_unit::plain, false, 1.0}, {}};
   time.lines = {{"curve", "", "#1d8a5b", {{0.001, 2.5}, {0.004, 1.2}}}, {"point", "", "#2f6db3", {{0.002, 2}}}};
-  const std::vector<line_chart> charts{memory, time};
-  const std::string svg = draw_line_charts(charts, {.width = 1000});
+  const std::vector<report::line_chart> charts{memory, time};
+  const std::string svg = report::draw_line_charts(charts, {.width = 1000});
   CHECK(well_formed(svg));
   CHECK_FALSE(texts_overlap(svg));
   const auto x = testing::numbers(svg, "circle", "cx");
@@ -152,15 +152,15 @@ TEST_CASE("line_chart: charts stand side by side with axes of their own") {
 }
 
 TEST_CASE("line_chart: what cannot be drawn is refused") {
-  line_chart chart = both_logarithmic();
-  CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("expected at least one line"), error);
-  CHECK_THROWS_AS(draw_line_charts({}), error);
+  report::line_chart chart = both_logarithmic();
+  CHECK_THROWS_WITH_AS(report::draw_line_charts({&chart, 1}), doctest::Contains("expected at least one line"), error);
+  CHECK_THROWS_AS(report::draw_line_charts({}), error);
   chart.lines = {{"empty"}};
-  CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("in the line 'empty'"), error);
+  CHECK_THROWS_WITH_AS(report::draw_line_charts({&chart, 1}), doctest::Contains("in the line 'empty'"), error);
   chart.lines = {{"zero", "", "#000", {{1, 0}}}};
-  CHECK_THROWS_WITH_AS(draw_line_charts({&chart, 1}), doctest::Contains("above zero on a logarithmic axis"), error);
+  CHECK_THROWS_WITH_AS(report::draw_line_charts({&chart, 1}), doctest::Contains("above zero on a logarithmic axis"), error);
   chart.lines = {{"lost", "", "#000", {{std::numeric_limits<double>::quiet_NaN(), 1}}}};
-  CHECK_THROWS_AS(draw_line_charts({&chart, 1}), error);
+  CHECK_THROWS_AS(report::draw_line_charts({&chart, 1}), error);
 }
 
 } // namespace line_chart_tests

@@ -25,7 +25,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 } // namespace
 
 TEST_CASE("metrics_picture: a panel for each quantity, with training and validation in one") {
-  recorded_metrics seen;
+  report::recorded_metrics seen;
   for (std::uint64_t step = 10; step <= 200; step += 10) {
     const double loss = 2 * std::exp(-0.01 * static_cast<double>(step));
     seen.add(step, "train_loss", loss);
@@ -34,7 +34,7 @@ TEST_CASE("metrics_picture: a panel for each quantity, with training and validat
     seen.add(step, "val_loss", loss + 0.1, true);
     seen.add(step, "val_accuracy", 1 - loss / 4, true);
   }
-  const std::string svg = draw_metrics(seen, "one run");
+  const std::string svg = report::draw_metrics(seen, "one run");
   CHECK(testing::well_formed(svg));
   CHECK(!testing::texts_overlap(svg));
   for (const char* name :
@@ -45,12 +45,12 @@ TEST_CASE("metrics_picture: a panel for each quantity, with training and validat
 }
 
 TEST_CASE("metrics_picture: where steps and epochs have one name, the epochs are the line and the steps are behind it") {
-  recorded_metrics seen;
+  report::recorded_metrics seen;
   for (std::uint64_t step = 1; step <= 100; ++step) {
     seen.add(step, "train_loss", step % 2 == 0 ? 1.0 : 2.0);
     if (step % 25 == 0) seen.add(step, "train_loss", 1.5, true);
   }
-  const std::string svg = draw_metrics(seen);
+  const std::string svg = report::draw_metrics(seen);
   CHECK(count(svg, ">train_loss<") == 1);
   CHECK(count(svg, "<path") == 2);
   CHECK(svg.find("stroke=\"#c9d6e4\"") < svg.find("stroke=\"#2f6db3\""));
@@ -58,12 +58,12 @@ TEST_CASE("metrics_picture: where steps and epochs have one name, the epochs are
 }
 
 TEST_CASE("metrics_picture: of a learning rate the steps are the line") {
-  recorded_metrics seen;
+  report::recorded_metrics seen;
   for (std::uint64_t step = 1; step <= 100; ++step) {
     seen.add(step, "learning_rate", 0.1 / static_cast<double>(step));
     if (step % 25 == 0) seen.add(step, "learning_rate", 0.1 / static_cast<double>(step), true);
   }
-  const std::string svg = draw_metrics(seen);
+  const std::string svg = report::draw_metrics(seen);
   CHECK(count(svg, ">learning_rate<") == 2); // the panel and its line
   CHECK(count(svg, "<path") == 1);
   CHECK(count(svg, "<circle") == 0);
@@ -72,10 +72,10 @@ TEST_CASE("metrics_picture: of a learning rate the steps are the line") {
 
 TEST_CASE("metrics_picture: four panels are two by two, and more are rows of three") {
   const auto size = [](std::size_t panels) {
-    recorded_metrics seen;
+    report::recorded_metrics seen;
     for (std::size_t p = 0; p < panels; ++p)
       for (std::uint64_t step = 0; step < 3; ++step) seen.add(step, std::string(p + 1, 'q'), 1.0);
-    const std::string svg = draw_metrics(seen);
+    const std::string svg = report::draw_metrics(seen);
     CHECK(!testing::texts_overlap(svg));
     return std::vector<double>{testing::numbers(svg, "svg", "width")[0], testing::numbers(svg, "svg", "height")[0]};
   };
@@ -88,31 +88,31 @@ TEST_CASE("metrics_picture: four panels are two by two, and more are rows of thr
 }
 
 TEST_CASE("metrics_picture: values that are not finite are counted, and nothing else is no picture") {
-  recorded_metrics seen;
+  report::recorded_metrics seen;
   seen.add(1, "loss", 1.0);
   seen.add(2, "loss", infinite);
   seen.add(3, "loss", std::nan(""));
   seen.add(3, "norm", infinite);
-  const std::string svg = draw_metrics(seen);
+  const std::string svg = report::draw_metrics(seen);
   CHECK(has(svg, "loss: 2 not finite"));
   CHECK(has(svg, "without a finite value: norm"));
   CHECK(testing::well_formed(svg));
-  recorded_metrics none;
-  CHECK_THROWS_WITH_AS(draw_metrics(none), doctest::Contains("was anything logged?"), input_error);
+  report::recorded_metrics none;
+  CHECK_THROWS_WITH_AS(report::draw_metrics(none), doctest::Contains("was anything logged?"), input_error);
   none.add(1, "loss", -infinite);
-  CHECK_THROWS_AS(draw_metrics(none), input_error);
+  CHECK_THROWS_AS(report::draw_metrics(none), input_error);
 }
 
 TEST_CASE("metrics_picture: a long run takes no more memory than a short one, and keeps its shape") {
-  recorded_metrics seen;
+  report::recorded_metrics seen;
   for (std::uint64_t step = 0; step < 100'000; ++step)
     seen.add(step, "loss", static_cast<double>(step) + (step % 2 == 0 ? 5 : -5));
   const auto& line = seen.lines().at(0);
-  CHECK(line.points.size() <= 2 * recorded_metrics::most_points);
-  CHECK(line.points.size() > recorded_metrics::most_points / 2);
-  for (const chart_point& p : line.points) REQUIRE(p.y == doctest::Approx(p.x));
+  CHECK(line.points.size() <= 2 * report::recorded_metrics::most_points);
+  CHECK(line.points.size() > report::recorded_metrics::most_points / 2);
+  for (const report::chart_point& p : line.points) REQUIRE(p.y == doctest::Approx(p.x));
   CHECK(line.points.back().x > 99'000);
-  CHECK(has(draw_metrics(seen), ">9.")); // up to the last value, which does not fill a point
+  CHECK(has(report::draw_metrics(seen), ">9.")); // up to the last value, which does not fill a point
 }
 
 TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs apart") {
@@ -123,7 +123,7 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
   log.write(20, 0, {{"train_loss", 0.25}});
   log.write(20, 0, {{"train_loss", 0.375}});
   log.write(25, 1, {{"train_loss", infinite}, {"val_loss", 0.75}});
-  const recorded_metrics read = read_metrics(path);
+  const report::recorded_metrics read = report::read_metrics(path);
   REQUIRE(read.lines().size() == 3);
   CHECK(read.lines()[0].points.size() == 2);
   CHECK(read.lines()[0].points[1].y == 0.25);
@@ -141,7 +141,7 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
     said.write(15, 0, {{"train_loss", 0.375}, {"learning_rate", 0.1}});
     said.write(15, 0, {{"train_loss_step", 0.25}, {"learning_rate", 0.1}});
   }
-  const recorded_metrics again = read_metrics(of_fit);
+  const report::recorded_metrics again = report::read_metrics(of_fit);
   REQUIRE(again.lines().size() == 4);
   CHECK(again.lines()[0].name == "train_loss");
   CHECK_FALSE(again.lines()[0].of_epochs);
@@ -149,7 +149,7 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
   for (const auto& line : again.lines())
     if (line.of_epochs) CHECK(line.points.size() == 1);
 
-  const auto read_it = [](const std::string& file) { static_cast<void>(read_metrics(file)); };
+  const auto read_it = [](const std::string& file) { static_cast<void>(report::read_metrics(file)); };
   CHECK(has(file_fault("loss\n1\n", read_it), "begins with step,epoch"));
   CHECK(has(file_fault("", read_it), "begins with step,epoch"));
   CHECK(has(file_fault("step,epoch,loss\n1,0,a\n", read_it), "in line 2"));
@@ -160,7 +160,7 @@ TEST_CASE("metrics_picture: a table is read as it was written, rows of epochs ap
 
 TEST_CASE("metrics_picture: as a callback it writes one file at the end, on rank 0, if there is anything") {
   const folder here;
-  metrics_picture picture{here.path / "runs/curves.svg", "run a"}, other = picture, empty = picture;
+  report::metrics_picture picture{here.path / "runs/curves.svg", "run a"}, other = picture, empty = picture;
   testing::fake_run run{.at_step = 10, .measured = {{"train_loss", 0.5}}};
   empty.on_end(run);
   CHECK(here.files() == 0);

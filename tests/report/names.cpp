@@ -26,14 +26,14 @@ TEST_CASE("names: a type is named as its user typed it") {
 }
 
 TEST_CASE("name_of: layers, policies and networks as they were typed") {
-  CHECK(name_of<revolve<3>>() == "revolve<3>");
-  CHECK(name_of<Linear<8, 16>>() == "Linear<8, 16>");
-  CHECK(name_of<Residual<Linear<4, 4>, ReLU>>() == "Residual<Linear<4, 4>, ReLU>");
+  CHECK(report::name_of<revolve<3>>() == "revolve<3>");
+  CHECK(report::name_of<Linear<8, 16>>() == "Linear<8, 16>");
+  CHECK(report::name_of<Residual<Linear<4, 4>, ReLU>>() == "Residual<Linear<4, 4>, ReLU>");
 }
 
 TEST_CASE("names: each stage has one") {
   using Net = Sequential<Linear<9, 16>, Repeat<2, Sequential<ReLU, Residual<Linear<16, 16>>>>>;
-  CHECK(stage_names<blueprint_of<Net, 4>>() ==
+  CHECK(report::stage_names<blueprint_of<Net, 4>>() ==
         std::vector<std::string>{"Linear<9, 16>", "ReLU", "Residual<Linear<16, 16>>", "ReLU", "Residual<Linear<16, 16>>"});
 }
 
@@ -54,17 +54,17 @@ TEST_CASE("names: one number for height and width, as it was typed") {
   CHECK(detail::typed_name("cairn::Conv2d<3, 8, 3, cairn::dilation<12ul, 12ul> >") == "Conv2d<3, 8, 3, dilation<12>>");
   CHECK(detail::typed_name("Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>") ==
         "Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>");
-  CHECK(name_of<Conv2d<3, 8, 3, stride<2>, padding<1, 0>>>() == "Conv2d<3, 8, 3, stride<2>, padding<1, 0>>");
+  CHECK(report::name_of<Conv2d<3, 8, 3, stride<2>, padding<1, 0>>>() == "Conv2d<3, 8, 3, stride<2>, padding<1, 0>>");
 }
 
 TEST_CASE("names: those of this compiler's own types") {
-  CHECK(name_of<BatchNorm2d<4>>() == "BatchNorm2d<4>");
-  CHECK(name_of<Linear<784, 512>>() == "Linear<784, 512>");
-  CHECK(name_of<every<2>>() == "every<2>");
-  CHECK(name_of<Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>>() ==
+  CHECK(report::name_of<BatchNorm2d<4>>() == "BatchNorm2d<4>");
+  CHECK(report::name_of<Linear<784, 512>>() == "Linear<784, 512>");
+  CHECK(report::name_of<every<2>>() == "every<2>");
+  CHECK(report::name_of<Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>>() ==
         "Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>");
-  CHECK(name_of<LayerNorm<64>>() == "LayerNorm<64>");
-  CHECK(name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
+  CHECK(report::name_of<LayerNorm<64>>() == "LayerNorm<64>");
+  CHECK(report::name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
 }
 
 } // namespace names_tests

@@ -15,7 +15,7 @@ namespace {
 
 using bar = progress<set_clock>;
 
-progress_settings on_terminal(const paper& p, std::size_t columns, bool utf8 = false) {
+report::progress_settings on_terminal(const paper& p, std::size_t columns, bool utf8 = false) {
   return {.label = "epoch 1/2", .out = p.file.get(), .terminal = true, .columns = columns, .utf8 = utf8};
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("a narrow terminal has no bar, then no more than its columns of the li
 
 TEST_CASE("a loss that is not there yet is asked for when a line is drawn, and not before") {
   int asked = 0;
-  const step_loss loss(&asked, 3, [](void* owner, std::uint64_t, bool wait, bool& is_there) {
+  const types::step_loss loss(&asked, 3, [](void* owner, std::uint64_t, bool wait, bool& is_there) {
     *static_cast<int*>(owner) += wait ? 1 : 0;
     is_there = true;
     return 0.25;

@@ -46,11 +46,11 @@ struct run_of {
 
 TEST_CASE("start_line: what runs, and where") {
   trainer<checkpoint<sqrt_n, Small>, CrossEntropyLoss, SGD, batch<8>> train{SGD{}, {.threads = 2}};
-  const std::string text = start_line::text(train);
+  const std::string text = report::start_line::text(train);
   CHECK(has(text, "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "."));
   CHECK(has(text, "own kernels"));
   CHECK(has(text, " | cpu, 2 threads | 1 rank\n"));
-  CHECK(has(text, "\nsqrt_n, batch 8 of float | 1,332 parameters | " + format_bytes(train.arena().size()) +
+  CHECK(has(text, "\nsqrt_n, batch 8 of float | 1,332 parameters | " + report::format_bytes(train.arena().size()) +
                       " of activations | CrossEntropyLoss, SGD"));
 }
 
@@ -60,10 +60,10 @@ TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
     any_rank rank(within);
     using Train = trainer<ddp<fused_update<Small>, any_rank>, CrossEntropyLoss, SGD, batch<8>>;
     Train train{rank, SGD{}, {.threads = 1}};
-    const start_line line{p.file.get()};
+    const report::start_line line{p.file.get()};
     line.on_begin(run_of<Train>{train, rank.rank()});
     line.print(train);
-    start_line{nullptr}.print(train);
+    report::start_line{nullptr}.print(train);
   });
   const auto lines = p.pieces('\n');
   REQUIRE(lines.size() == 5);
@@ -86,9 +86,9 @@ std::string show_all(const folder& here, const std::string& table, const std::st
       trainer<ddp<Sequential<Linear<features, classes>>, threads::rank>, CrossEntropyLoss, SGD, batch<8>> train{rank, SGD{}};
       loader batches{d.data, sampler{rank}, batch<8>{}, {.prefetch = 0}};
       const auto say = [&](const std::string& line) { std::fputs(line.c_str(), out); };
-      fit(train, batches, {.max_epochs = 2, .log_every_n_steps = 1, .handle_signals = false}, start_line{out},
+      fit(train, batches, {.max_epochs = 2, .log_every_n_steps = 1, .handle_signals = false}, report::start_line{out},
           progress_bar{{.out = out}}, csv_log{rank.rank() == 0 ? table : own + "/table.csv"}, tensorboard_log{own + "/events"},
-          metrics_picture{own + "/curves.svg"}, saved_states{rank.rank() == 0 ? states : own + "/states", {.say = say}});
+          report::metrics_picture{own + "/curves.svg"}, saved_states{rank.rank() == 0 ? states : own + "/states", {.say = say}});
     });
   });
 }

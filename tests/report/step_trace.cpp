@@ -55,10 +55,10 @@ std::vector<std::string> drawn_ops(const std::string& svg) {
 }
 
 // The ops of a trace, in the same words.
-std::vector<std::string> traced_ops(const rank_trace& trace) {
+std::vector<std::string> traced_ops(const report::rank_trace& trace) {
   std::vector<std::string> out;
   std::int64_t before = 0;
-  for (const trace_slice& s : trace.slices) {
+  for (const report::trace_slice& s : trace.slices) {
     if (s.kind != "forward" && s.kind != "recompute" && s.kind != "backward") continue;
     CHECK(s.begin >= before);
     before = s.end;
@@ -69,20 +69,20 @@ std::vector<std::string> traced_ops(const rank_trace& trace) {
 }
 
 // Checks that slices of a row are apart or nested.
-void check_rows(const rank_trace& trace) {
+void check_rows(const report::rank_trace& trace) {
   for (std::size_t a = 0; a < trace.slices.size(); ++a)
     for (std::size_t b = a + 1; b < trace.slices.size(); ++b) {
-      const trace_slice &s = trace.slices[a], &t = trace.slices[b];
+      const report::trace_slice &s = trace.slices[a], &t = trace.slices[b];
       const bool apart = s.row != t.row || s.end <= t.begin || t.end <= s.begin;
       const bool inside = (s.begin <= t.begin && t.end <= s.end) || (t.begin <= s.begin && s.end <= t.end);
       CHECK((apart || inside));
     }
-  for (const trace_slice& s : trace.slices) CHECK(s.row < trace.rows.size());
+  for (const report::trace_slice& s : trace.slices) CHECK(s.row < trace.rows.size());
 }
 
-std::size_t count_named(const rank_trace& trace, const std::string& begin) {
-  return static_cast<std::size_t>(
-      std::count_if(trace.slices.begin(), trace.slices.end(), [&](const trace_slice& s) { return s.name.rfind(begin, 0) == 0; }));
+std::size_t count_named(const report::rank_trace& trace, const std::string& begin) {
+  return static_cast<std::size_t>(std::count_if(trace.slices.begin(), trace.slices.end(),
+                                                [&](const report::trace_slice& s) { return s.name.rfind(begin, 0) == 0; }));
 }
 
 } // namespace
@@ -90,16 +90,16 @@ std::size_t count_named(const rank_trace& trace, const std::string& begin) {
 TEST_CASE("step_trace: in a block's op stands each call of its layers") {
   trained<Deep> train{SGD{}};
   const samples<> s(8, 0);
-  const rank_trace trace = trace_step(train, s.x, s.y);
+  const report::rank_trace trace = report::trace_step(train, s.x, s.y);
   check_rows(trace);
   std::vector<std::string> forward;
   std::size_t layers = 0;
-  for (const trace_slice& inner : trace.slices) {
+  for (const report::trace_slice& inner : trace.slices) {
     if (inner.kind != "layer") continue;
     ++layers;
     if (inner.name.ends_with(" forward")) forward.push_back(inner.name);
     // The op of the block is around the layer's slice, and is named by the block's place.
-    const bool is_inside = std::any_of(trace.slices.begin(), trace.slices.end(), [&](const trace_slice& s2) {
+    const bool is_inside = std::any_of(trace.slices.begin(), trace.slices.end(), [&](const report::trace_slice& s2) {
       return (s2.kind == "forward" || s2.kind == "backward") && s2.begin <= inner.begin && inner.end <= s2.end;
     });
     CHECK(is_inside);
@@ -116,7 +116,7 @@ TEST_CASE("step_trace: the ops that were measured are those of the picture, in i
   draw_schedule<Recomputed, batch<8>>(file);
   trained<Recomputed> train{SGD{}};
   const samples<> s(8, 0);
-  const rank_trace trace = trace_step(train, s.x, s.y);
+  const report::rank_trace trace = report::trace_step(train, s.x, s.y);
   const auto planned = drawn_ops(contents(file)), measured = traced_ops(trace);
   CHECK(planned.size() > 2 * trained<Recomputed>::plan::size);
   CHECK(std::count(planned.begin(), planned.end(), "recompute of 2 Residual&lt;Linear&lt;16, 16&gt;, ReLU&gt;") == 1);
@@ -130,7 +130,7 @@ TEST_CASE("step_trace: the ops that were measured are those of the picture, in i
   CHECK(count_named(trace, "wait") == 0);
   // The live bytes rise to the peak of the plan, and end at 0.
   double peak = 0;
-  for (const trace_count& c : trace.counts) peak = std::max(peak, c.value);
+  for (const report::trace_count& c : trace.counts) peak = std::max(peak, c.value);
   CHECK(peak == static_cast<double>(trained<Recomputed>::plan::trained::memory.bound));
   CHECK(trace.counts.back().value == 0);
   CHECK(train.steps() == 1);
@@ -142,8 +142,8 @@ TEST_CASE("step_trace: rank 0 writes what all ranks did, with the buckets on the
   threads{2}.run([&](threads::rank& rank) {
     trained<ddp<Recomputed, threads::rank, bucket_bytes<1024>>> train{rank, SGD{}}, same{rank, SGD{}};
     const samples<> s(8, static_cast<std::uint32_t>(rank.rank()));
-    CHECK(trace_step(train, s.x, s.y, file) == same.step(s.x, s.y));
-    const rank_trace own = trace_step(train, s.x, s.y);
+    CHECK(report::trace_step(train, s.x, s.y, file) == same.step(s.x, s.y));
+    const report::rank_trace own = report::trace_step(train, s.x, s.y);
     same.step(s.x, s.y);
     CHECK(train.checksum() == same.checksum());
     CHECK(own.rank == rank.rank());
@@ -170,7 +170,7 @@ TEST_CASE("step_trace: an update inside the backward pass is seen where it is, a
   train.step(s.x, s.y);
   const std::size_t each = heard;
   CHECK(each > 0);
-  const rank_trace trace = trace_step(train, s.x, s.y);
+  const report::rank_trace trace = report::trace_step(train, s.x, s.y);
   CHECK(heard == 2 * each);
   train.step(s.x, s.y);
   CHECK(heard == 3 * each);
@@ -184,19 +184,20 @@ TEST_CASE("step_trace: a schedule that was solved when the program ran") {
   const auto step = curve.within(curve[0].bytes);
   trained<Deep> train{SGD{}, {.schedule = step}};
   const samples<> s(8, 0);
-  const rank_trace trace = trace_step(train, s.x, s.y);
+  const report::rank_trace trace = report::trace_step(train, s.x, s.y);
   std::size_t works = 0;
   for (const detail::op& o : step.plan.training.ops()) works += o.is_discard() || o.kind == detail::op_kind::loss ? 0 : 1;
   CHECK(traced_ops(trace).size() == works);
   double peak = 0;
-  for (const trace_count& c : trace.counts) peak = std::max(peak, c.value);
+  for (const report::trace_count& c : trace.counts) peak = std::max(peak, c.value);
   CHECK(peak == static_cast<double>(step.plan.memory.bound));
 }
 
 TEST_CASE("step_trace: a file that cannot be written is said, and the step is made") {
   trained<Deep> train{SGD{}};
   const samples<> s(8, 0);
-  CHECK_THROWS_WITH_AS(trace_step(train, s.x, s.y, "/proc/cairn/step.json"), doctest::Contains("/proc/cairn"), file_error);
+  CHECK_THROWS_WITH_AS(report::trace_step(train, s.x, s.y, "/proc/cairn/step.json"), doctest::Contains("/proc/cairn"),
+                       file_error);
   CHECK(train.steps() == 1);
 }
 

@@ -10,8 +10,8 @@ using namespace cairn;
 
 namespace {
 
-table results() {
-  table t({"policy", "ranks", "peak"});
+report::table results() {
+  report::table t({"policy", "ranks", "peak"});
   t.row({"store_all", "1", "12.3 MiB"});
   t.row({"√n", "12", "-"});
   return t;
@@ -31,12 +31,12 @@ TEST_CASE("the Markdown form says the alignment and keeps bars out of the cells"
                                 "| --------- | ----: | -------: |\n"
                                 "| store_all |     1 | 12.3 MiB |\n"
                                 "| √n        |    12 |        - |\n");
-  CHECK(table({"a|b"}).row({"x\ny"}).markdown() == "| a\\|b |\n| ---- |\n| x y  |\n");
-  CHECK(table({"n"}).row({"7"}).markdown() == "|   n |\n| --: |\n|   7 |\n");
+  CHECK(report::table({"a|b"}).row({"x\ny"}).markdown() == "| a\\|b |\n| ---- |\n| x y  |\n");
+  CHECK(report::table({"n"}).row({"7"}).markdown() == "|   n |\n| --: |\n|   7 |\n");
 }
 
 TEST_CASE("one word among numbers makes a column of words") {
-  CHECK(table({"k"}).row({"1"}).row({"all"}).text() == "k\n---\n1\nall\n");
+  CHECK(report::table({"k"}).row({"1"}).row({"all"}).text() == "k\n---\n1\nall\n");
 }
 
 TEST_CASE("a row of another length is refused") {
@@ -45,7 +45,7 @@ TEST_CASE("a row of another length is refused") {
 }
 
 TEST_CASE("a rule stands where it was asked for, in the text only") {
-  table t({"part", "bytes"});
+  report::table t({"part", "bytes"});
   t.row({"a", "1"}).row({"b", "2"}).rule().row({"sum", "3"});
   CHECK(t.text() == "part  bytes\n"
                     "----  -----\n"

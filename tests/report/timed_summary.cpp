@@ -27,17 +27,17 @@ using namespace testing;
 
 namespace {
 
-constexpr timing_options few{.steps = 3, .warm_up = 1};
+constexpr report::timing_options few{.steps = 3, .warm_up = 1};
 
 template <class Model, class T = float, class Device = cpu>
 using trained = trainer<Model, CrossEntropyLoss, SGD, batch<8>, T, Device>;
 
 // Checks what holds for every measurement.
 template <class Trainer>
-void check_rows(const step_times& times, Trainer& train) {
+void check_rows(const report::step_times& times, Trainer& train) {
   std::vector<std::size_t> indices;
   std::size_t parameters = 0, all_parameters = 0;
-  for (const layer_times& l : times.layers) {
+  for (const report::layer_times& l : times.layers) {
     indices.push_back(l.index);
     parameters += l.parameters;
     CHECK(!l.layer.empty());
@@ -46,7 +46,7 @@ void check_rows(const step_times& times, Trainer& train) {
   std::sort(indices.begin(), indices.end());
   for (std::size_t i = 0; i < indices.size(); ++i) CHECK(indices[i] == i);
   std::size_t leaves = 0;
-  for (const stage& s : Trainer::plan::stages) leaves += s.leaves;
+  for (const plan::stage& s : Trainer::plan::stages) leaves += s.leaves;
   CHECK(indices.size() == leaves);
   train.for_each([&](const auto& q) {
     all_parameters += q.numbers.size();
@@ -56,7 +56,7 @@ void check_rows(const step_times& times, Trainer& train) {
   });
   CHECK(parameters == all_parameters);
   CHECK(std::is_sorted(times.layers.begin(), times.layers.end(),
-                       [](const layer_times& a, const layer_times& b) { return a.seconds() > b.seconds(); }));
+                       [](const report::layer_times& a, const report::layer_times& b) { return a.seconds() > b.seconds(); }));
 }
 
 // Checks that a trainer that is measured between two steps goes on like one that is not.
@@ -104,7 +104,7 @@ TEST_CASE("timed_summary: every rank makes the call, and training goes on") {
     using Small = Sequential<Linear<10, 16>, ReLU, Linear<16, 4>>;
     trained<ddp<Small, threads::rank>> train{rank, SGD{}};
     const samples<> s(8, 0);
-    const step_times times = timed_summary(train, s.x, s.y, few);
+    const report::step_times times = timed_summary(train, s.x, s.y, few);
     CHECK(times.rank == rank.rank());
     CHECK(times.ranks == 2);
     CHECK(times.gradients > 0);
@@ -137,17 +137,17 @@ TEST_CASE("timed_summary: the parts of a step are its whole, by a clock that onl
   using type = trained<Model, float, ticking>;
   type train{SGD{}};
   const samples<> s(8, 0);
-  const auto measure = [&](const timing_options& options) {
+  const auto measure = [&](const report::timing_options& options) {
     return timed_summary<type, std::vector<float>, std::vector<int>, ticking_clock>(train, s.x, s.y, options);
   };
-  for (const timing_options& options : {few, timing_options{.steps = 4, .warm_up = 0}}) {
-    const step_times times = measure(options);
+  for (const report::timing_options& options : {few, report::timing_options{.steps = 4, .warm_up = 0}}) {
+    const report::step_times times = measure(options);
     check_rows(times, train);
     const auto is = [](double seconds, double microseconds) {
       return seconds > 1e-6 * microseconds - 1e-12 && seconds < 1e-6 * microseconds + 1e-12;
     };
     std::size_t recomputed = 0;
-    for (const layer_times& l : times.layers) {
+    for (const report::layer_times& l : times.layers) {
       CHECK(is(l.forward, 1));
       CHECK(is(l.backward, 1));
       CHECK((l.recompute == 0 || is(l.recompute, 1)));
@@ -174,7 +174,7 @@ TEST_CASE("timed_summary: the parts of a step are its whole, by a clock that onl
 TEST_CASE("timed_summary: a table that fits a terminal, and the slowest layers alone") {
   trained<checkpoint<sqrt_n, Net>> train{SGD{}};
   const samples<> s(5, 0);
-  const step_times times = timed_summary(train, s.x, s.y, few);
+  const report::step_times times = timed_summary(train, s.x, s.y, few);
   const auto lines_of = [](const std::string& text) {
     std::vector<std::string> out;
     std::istringstream in(text);
@@ -210,7 +210,7 @@ TEST_CASE("timed_summary: a table that fits a terminal, and the slowest layers a
 }
 
 TEST_CASE("timed_summary: long names give way, and long times are milliseconds") {
-  step_times times{
+  report::step_times times{
       .loss = 0.01, .update = 0.09, .rest = 0.1, .step = 12.5, .unwatched = 12.4, .samples = 64, .steps = 20, .element = "float"};
   times.layers.push_back({.path = "12.0",
                           .layer = "Conv2d<1024, 2048, 3, padding<1>, stride<2>, dilation<2>, groups<8>>",

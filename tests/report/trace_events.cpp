@@ -13,7 +13,7 @@ namespace trace_events_tests {
 using namespace cairn;
 
 TEST_CASE("trace_events: slices, rows and counts of a rank, in microseconds") {
-  rank_trace t{.rank = 1, .rows = {"compute"}, .counted = "bytes alive"};
+  report::rank_trace t{.rank = 1, .rows = {"compute"}, .counted = "bytes alive"};
   t.slices.push_back({"0 Linear<2, 3> forward", "forward", 0, 1'000, 3'500, {{"stage", 0}}});
   t.slices.push_back({"loss", "loss", 0, 3'500, 4'001, {}});
   t.counts.push_back({1'000, 64});
@@ -33,7 +33,7 @@ TEST_CASE("trace_events: slices, rows and counts of a rank, in microseconds") {
 }
 
 TEST_CASE("trace_events: any name and any number is right JSON") {
-  rank_trace t{.rows = {"a \"row\" \\ of \n\t\x01 things, ü"}};
+  report::rank_trace t{.rows = {"a \"row\" \\ of \n\t\x01 things, ü"}};
   constexpr double inf = std::numeric_limits<double>::infinity();
   t.slices.push_back({"\"", "\\", 0, 0, 1, {{"a\nb", inf}, {"c", -inf}, {"d", inf - inf}, {"e", 1e300}, {"f", -1.5e-7}}});
   const std::string file = detail::chrome_file(detail::chrome_events(t));
@@ -46,13 +46,13 @@ TEST_CASE("trace_events: any name and any number is right JSON") {
 }
 
 TEST_CASE("trace_events: slices that overlap lie on rows side by side") {
-  rank_trace t{.rows = {"compute"}};
-  const std::vector<trace_slice> slices{
+  report::rank_trace t{.rows = {"compute"}};
+  const std::vector<report::trace_slice> slices{
       {"a", "", 0, 0, 10}, {"b", "", 0, 5, 20}, {"c", "", 0, 10, 12}, {"d", "", 0, 11, 13}, {"e", "", 0, 20, 21}};
   detail::add_side_by_side(t, slices, "communication");
   CHECK(t.rows == std::vector<std::string>{"compute", "communication", "communication, 2 at once", "communication, 3 at once"});
   std::vector<std::size_t> rows;
-  for (const trace_slice& s : t.slices) rows.push_back(s.row);
+  for (const report::trace_slice& s : t.slices) rows.push_back(s.row);
   CHECK(rows == std::vector<std::size_t>{1, 2, 1, 3, 1});
 }
 

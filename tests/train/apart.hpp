@@ -237,7 +237,7 @@ public:
   // The number of devices that were destroyed before all their ops were done.
   static inline std::atomic<std::size_t> unfinished{0};
 
-  explicit device(const cairn::device_options&) {}
+  explicit device(const cairn::types::device_options&) {}
   device(const device&) = delete;
   device& operator=(const device&) = delete;
   ~device() { unfinished += all_->is_idle() ? 0 : 1; }

@@ -26,12 +26,12 @@ T* at(T* known) {
   return address_book::all().bytes_of(known);
 }
 template <class T>
-cairn::matrix<T> at(cairn::matrix<T> m) {
+cairn::ops::matrix<T> at(cairn::ops::matrix<T> m) {
   m.data = at(m.data);
   return m;
 }
 template <class T>
-cairn::epilogue<T> at(cairn::epilogue<T> e) {
+cairn::ops::epilogue<T> at(cairn::ops::epilogue<T> e) {
   e.bias = at(e.bias);
   e.addend = at(e.addend);
   e.mask = at(e.mask);
@@ -39,17 +39,17 @@ cairn::epilogue<T> at(cairn::epilogue<T> e) {
   return e;
 }
 template <class T>
-cairn::cross_entropy_options<T> at(cairn::cross_entropy_options<T> o) {
+cairn::ops::cross_entropy_options<T> at(cairn::ops::cross_entropy_options<T> o) {
   o.class_weights = at(o.class_weights);
   return o;
 }
 template <class T>
-cairn::sgd_coefficients<T> at(cairn::sgd_coefficients<T> c) {
+cairn::ops::sgd_coefficients<T> at(cairn::ops::sgd_coefficients<T> c) {
   c.factor = at(c.factor);
   return c;
 }
 template <class T>
-cairn::adam_coefficients<T> at(cairn::adam_coefficients<T> c) {
+cairn::ops::adam_coefficients<T> at(cairn::ops::adam_coefficients<T> c) {
   c.factor = at(c.factor);
   return c;
 }
@@ -58,7 +58,7 @@ cairn::adam_coefficients<T> at(cairn::adam_coefficients<T> c) {
 #define APART_OP(name)                                                                                                           \
   template <class... Given>                                                                                                      \
   void name(queue& q, Given... given) {                                                                                          \
-    q.put([=](cairn::cpu::queue& processor) { cairn::name(processor, at(given)...); });                                          \
+    q.put([=](cairn::cpu::queue& processor) { cairn::ops::name(processor, at(given)...); });                                     \
   }
 APART_OP(copy)
 APART_OP(add)
@@ -96,51 +96,52 @@ APART_OP(adam)
 #undef APART_OP
 
 template <class T>
-void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
-            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
-            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::matmul(processor, at(c), at(a), at(b), form, at(then)); });
+void matmul(queue& q, cairn::ops::matrix<T> c, std::type_identity_t<cairn::ops::matrix<const T>> a,
+            std::type_identity_t<cairn::ops::matrix<const T>> b, cairn::ops::transpose form,
+            const std::type_identity_t<cairn::ops::epilogue<T>>& then = {}) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::matmul(processor, at(c), at(a), at(b), form, at(then)); });
 }
 template <cairn::detail::narrow_element T>
-void matmul(queue& q, cairn::matrix<cairn::accumulated<T>> c, cairn::matrix<const T> a,
-            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
-            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::matmul(processor, at(c), at(a), at(b), form, at(then)); });
+void matmul(queue& q, cairn::ops::matrix<cairn::accumulated<T>> c, cairn::ops::matrix<const T> a,
+            std::type_identity_t<cairn::ops::matrix<const T>> b, cairn::ops::transpose form,
+            const std::type_identity_t<cairn::ops::epilogue<T>>& then = {}) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::matmul(processor, at(c), at(a), at(b), form, at(then)); });
 }
 template <class T>
-void copy_matrix(queue& q, cairn::matrix<T> to, std::type_identity_t<cairn::matrix<const T>> from) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::copy_matrix(processor, at(to), at(from)); });
+void copy_matrix(queue& q, cairn::ops::matrix<T> to, std::type_identity_t<cairn::ops::matrix<const T>> from) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::copy_matrix(processor, at(to), at(from)); });
 }
 template <class T>
-void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
-                std::type_identity_t<cairn::matrix<const T>> b) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::add_matrix(processor, at(sum), at(a), at(b)); });
+void add_matrix(queue& q, cairn::ops::matrix<T> sum, std::type_identity_t<cairn::ops::matrix<const T>> a,
+                std::type_identity_t<cairn::ops::matrix<const T>> b) {
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::add_matrix(processor, at(sum), at(a), at(b)); });
 }
 template <class T, class Target>
-void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::ops::matrix<const T>> logits,
                            const Target* targets) {
   q.put([=](cairn::cpu::queue& processor) {
-    cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets));
+    cairn::ops::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets));
   });
 }
 template <class T, class Target>
-void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
-                           const Target* targets, const std::type_identity_t<cairn::cross_entropy_options<T>>& options) {
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::ops::matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cairn::ops::cross_entropy_options<T>>& options) {
   q.put([=](cairn::cpu::queue& processor) {
-    cairn::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(options));
+    cairn::ops::softmax_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(options));
   });
 }
 template <class T>
-void soft_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::matrix<const T>> logits,
+void soft_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::ops::matrix<const T>> logits,
                         const cairn::accumulated<T>* targets, const cairn::accumulated<T>* class_weights,
                         double label_smoothing) {
   q.put([=](cairn::cpu::queue& processor) {
-    cairn::soft_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(class_weights), label_smoothing);
+    cairn::ops::soft_cross_entropy(processor, at(loss), at(gradient), at(logits), at(targets), at(class_weights),
+                                   label_smoothing);
   });
 }
 template <class F, class T, class... From>
 void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
-  q.put([=](cairn::cpu::queue& processor) { cairn::elementwise(processor, count, f, at(to), at(from)...); });
+  q.put([=](cairn::cpu::queue& processor) { cairn::ops::elementwise(processor, count, f, at(to), at(from)...); });
 }
 template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {

@@ -21,7 +21,7 @@ using context = detail::execution_context<plan, float, cpu>;
 
 TEST_CASE("execution_context: two of them evaluate the same weights side by side") {
   detail::weights_of<plan, Net, float, cpu, false> weights({}, seed{1});
-  context a(detail::held_device<cpu>(device_options{.threads = 2}), 0), b({}, 0);
+  context a(detail::held_device<cpu>(types::device_options{.threads = 2}), 0), b({}, 0);
   CHECK(a.threads() == 2);
   CHECK(b.threads() == 1);
   CHECK(&a.device() != &b.device());

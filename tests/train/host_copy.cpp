@@ -22,7 +22,7 @@ TEST_CASE("host_copy: where memory is shared it is the numbers themselves") {
 }
 
 TEST_CASE("host_copy: elsewhere it is a copy, and what was changed goes back when that is asked for") {
-  apart::device device(device_options{});
+  apart::device device(types::device_options{});
   auto block = device.allocate(16);
   const std::span<float> there{reinterpret_cast<float*>(block.data()), 4};
   {

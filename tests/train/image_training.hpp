@@ -25,9 +25,9 @@ struct image_samples {
   std::vector<float> x;
   std::vector<int> y;
   image_samples(std::size_t rows, std::uint32_t stream) : x(rows * Pixels), y(rows) {
-    const cairn::random_key key{.seed = 11, .position = stream};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<float>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % 4);
+    const cairn::types::random_key key{.seed = 11, .position = stream};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::ops::random_uniform<float>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::ops::random_bits(key, (1U << 20) + r) % 4);
   }
 };
 
@@ -37,7 +37,7 @@ template <class Model, class T>
 double distance_of_images(const std::string& name, std::size_t parameters, const std::string& normalized) {
   cairn::trainer<Model, cairn::CrossEntropyLoss, cairn::SGD, cairn::batch<5>, T> t{momentum, {.seed = 1}};
   std::size_t count = 0;
-  t.for_each([&](const cairn::named_parameter<T>& p) {
+  t.for_each([&](const cairn::types::named_parameter<T>& p) {
     const auto from = reference_numbers<T>(name + "/parameter" + std::to_string(count++));
     REQUIRE(from.size() == p.numbers.size());
     std::copy(from.begin(), from.end(), p.numbers.begin());
@@ -55,12 +55,13 @@ double distance_of_images(const std::string& name, std::size_t parameters, const
     losses.push_back(static_cast<T>(t.step(input, targets)));
     if (step > 0) continue;
     std::size_t index = 0;
-    t.for_each_gradient([&](const cairn::named_parameter<T>& p) { compare(p.numbers, "gradient" + std::to_string(index++)); });
+    t.for_each_gradient(
+        [&](const cairn::types::named_parameter<T>& p) { compare(p.numbers, "gradient" + std::to_string(index++)); });
     CHECK(index == count);
   }
   compare(losses, "losses");
   count = 0;
-  t.for_each([&](const cairn::named_parameter<T>& p) { compare(p.numbers, "trained" + std::to_string(count++)); });
+  t.for_each([&](const cairn::types::named_parameter<T>& p) { compare(p.numbers, "trained" + std::to_string(count++)); });
   compare(t.buffer(normalized + ".running_mean"), "running_mean");
   compare(t.buffer(normalized + ".running_var"), "running_variance");
   return largest;

@@ -37,12 +37,13 @@ struct masked_samples {
   std::vector<int> classes;
 
   masked_samples(std::size_t rows, std::uint32_t stream) : hidden(rows * wide), mask(rows * wide), classes(rows) {
-    const random_key key{.seed = 12, .step = 0, .position = stream};
+    const types::random_key key{.seed = 12, .step = 0, .position = stream};
     for (std::size_t i = 0; i < hidden.size(); ++i) {
-      hidden[i] = 2 * random_uniform<float>(key, i) - 1;
-      mask[i] = static_cast<float>(random_bits(key, (1U << 20) + i) % 2);
+      hidden[i] = 2 * ops::random_uniform<float>(key, i) - 1;
+      mask[i] = static_cast<float>(ops::random_bits(key, (1U << 20) + i) % 2);
     }
-    for (std::size_t r = 0; r < rows; ++r) classes[r] = static_cast<int>(random_bits(key, (1U << 21) + r) % testing::classes);
+    for (std::size_t r = 0; r < rows; ++r)
+      classes[r] = static_cast<int>(ops::random_bits(key, (1U << 21) + r) % testing::classes);
   }
 };
 

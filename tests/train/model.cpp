@@ -41,7 +41,7 @@ namespace {
 template <class Model, std::size_t Batch = 6>
 using training = trainer<Model, CrossEntropyLoss, SGD, batch<Batch>>;
 
-std::vector<float> outputs_of(const owned_tensor<float>& view) { return {view.begin(), view.end()}; }
+std::vector<float> outputs_of(const types::owned_tensor<float>& view) { return {view.begin(), view.end()}; }
 
 } // namespace
 
@@ -121,15 +121,15 @@ TEST_CASE("model: it has a thread for each core, or as many as it is given") {
 TEST_CASE("model: parameters and buffers go by their names") {
   model<Net, batch<6>> net{{.seed = 3}};
   std::vector<std::string> names, buffers;
-  net.for_each([&](const named_parameter<float>& p) { names.push_back(p.name); });
-  net.for_each_buffer([&](const named_parameter<float>& p) { buffers.push_back(p.name); });
+  net.for_each([&](const types::named_parameter<float>& p) { names.push_back(p.name); });
+  net.for_each_buffer([&](const types::named_parameter<float>& p) { buffers.push_back(p.name); });
   REQUIRE(names.size() == 16);
   CHECK(names.front() == "0.weight");
   CHECK(names.back() == "5.bias");
   CHECK(buffers == std::vector<std::string>{"4.1.forwards", "4.1.sum"});
   // They are the model's own memory: evaluations use what is written there.
   const samples s(6, 1);
-  net.for_each([](const named_parameter<float>& p) {
+  net.for_each([](const types::named_parameter<float>& p) {
     for (float& x : p.numbers) x = 0;
   });
   CHECK(outputs_of(net.evaluate(s.x)) == std::vector<float>(6 * testing::classes, 0));
@@ -224,7 +224,7 @@ TEST_CASE("model: of bfloat16, numbers that the program writes at any time are t
     CHECK(now == doctest::Approx(before + 4).epsilon(0.05));
     before = now;
   }
-  net.for_each([&](const named_parameter<float>& p) { // and while they are shown
+  net.for_each([&](const types::named_parameter<float>& p) { // and while they are shown
     for (float& x : p.numbers) x = 0;
     if (p.name == "0.bias") CHECK(outputs_of(net.evaluate(s.x)) == std::vector<float>(6 * testing::classes, 0));
   });
@@ -235,7 +235,7 @@ TEST_CASE("model: a const one shows all that is read") {
   const auto& seen = std::as_const(net);
   std::vector<std::string> names, buffers;
   seen.for_each([&](const auto& p) {
-    static_assert(std::is_same_v<decltype(p), const named_parameter<const float>&>);
+    static_assert(std::is_same_v<decltype(p), const types::named_parameter<const float>&>);
     names.push_back(p.name);
     CHECK(p.numbers.data() == seen.parameter(p.name).data());
     CHECK(p.numbers.data() == net.parameter(p.name).data());

@@ -80,7 +80,7 @@ TEST_CASE("parameters: names and shapes are those of PyTorch, from the first lay
   std::vector<std::string> names;
   std::vector<std::uint32_t> leaves;
   std::size_t count = 0;
-  b.for_each([&](const named_parameter<float>& p) {
+  b.for_each([&](const types::named_parameter<float>& p) {
     names.push_back(p.name);
     leaves.push_back(p.leaf);
     count += p.numbers.size();
@@ -115,7 +115,7 @@ TEST_CASE("parameters: names are those of the same nn.Sequential, and as they we
   // A frozen branch has the same names as one that is not frozen.
   block<Sequential<Residual<shortcut<frozen<Pair>>, Pair>>> c(seed{1});
   std::vector<std::string> found;
-  c.for_each([&](const named_parameter<float>& p) { found.push_back(p.name); });
+  c.for_each([&](const types::named_parameter<float>& p) { found.push_back(p.name); });
   CHECK(found == std::vector<std::string>{"0.0.0.0.weight", "0.0.0.1.0.weight", "0.1.0.0.weight", "0.1.0.1.0.weight"});
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("parameters: they start as PyTorch's do") {
   block<Net> b(seed{1});
   std::set<float> seen;
   std::size_t drawn = 0;
-  b.for_each([&](const named_parameter<float>& p) {
+  b.for_each([&](const types::named_parameter<float>& p) {
     CAPTURE(p.name);
     if (p.name == "2.0.weight" || p.name == "2.0.bias") {
       for (const float x : p.numbers) CHECK(x == (p.name == "2.0.weight" ? 1.0F : 0.0F));
@@ -153,7 +153,7 @@ TEST_CASE("parameters: they do not depend on policy, batch and what stands in a 
                            Linear<32, 25>, ReLU, Linear<25, 3>>;
   const auto values = []<class Block>(Block b) {
     std::vector<float> list;
-    b.for_each([&](const named_parameter<float>& p) { list.insert(list.end(), p.numbers.begin(), p.numbers.end()); });
+    b.for_each([&](const types::named_parameter<float>& p) { list.insert(list.end(), p.numbers.begin(), p.numbers.end()); });
     return list;
   };
   const std::vector<float> want = values(block<Net>(seed{1}));
@@ -167,7 +167,7 @@ TEST_CASE("parameters: what lies between them is left alone") {
   block<Net> b(seed{1});
   const auto filled = b.numbers;
   std::size_t changed = 0;
-  b.for_each([&](const named_parameter<float>& p) {
+  b.for_each([&](const types::named_parameter<float>& p) {
     for (float& x : p.numbers) x = -7;
   });
   for (std::size_t i = 0; i < filled.size(); ++i) changed += filled[i] != -7.0F;
@@ -178,9 +178,9 @@ TEST_CASE("parameters: what lies between them is left alone") {
 TEST_CASE("parameters: uniform, normal, truncated normal and constant initial values, of buffers too") {
   block<Sequential<Started>, 4, double> b(seed{1});
   std::map<std::string, std::vector<double>> found;
-  b.for_each([&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
+  b.for_each([&](const types::named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
   detail::for_each_buffer(b.code(), std::span(b.numbers), std::span(b.buffers),
-                          [&](const named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
+                          [&](const types::named_parameter<double>& p) { found[p.name] = {p.numbers.begin(), p.numbers.end()}; });
   REQUIRE(found.size() == 7);
   CHECK(found["0.constant"] == std::vector<double>(3, 2));
   CHECK(found["0.running_mean"] == std::vector<double>(8, 0));

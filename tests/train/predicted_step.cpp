@@ -29,7 +29,7 @@ using Net = Sequential<Linear<16, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 16
 template <class Model, class... Options>
 using on_ranks = ddp<Model, loopback::rank, Options...>;
 template <class Model, class T = float>
-using costs_of = op_times<Model, batch<32>, T>;
+using costs_of = plan::op_times<Model, batch<32>, T>;
 
 // A layer that reports no operations.
 struct Silent : Linear<8, 8> {
@@ -39,7 +39,7 @@ struct Silent : Linear<8, 8> {
 using Early = on_ranks<Net, bucket_bytes<4_KiB>>;
 using Late = on_ranks<Net, bucket_bytes<4_KiB>, after_backward>;
 
-constexpr cluster four{.machines = 4, .latency = 1e-3, .bandwidth = 1e6};
+constexpr plan::cluster four{.machines = 4, .latency = 1e-3, .bandwidth = 1e6};
 
 template <class Costs>
 double sum_of(const Costs& costs) {
@@ -47,7 +47,7 @@ double sum_of(const Costs& costs) {
 }
 // The seconds of all calls one after another; the first bucket has `facts` bytes more, for the facts of all ranks.
 template <class Costs>
-double on_the_link(const cluster& on, std::size_t facts) {
+double on_the_link(const plan::cluster& on, std::size_t facts) {
   double sum = 0;
   for (std::size_t b = 0; b < Costs::buckets.size(); ++b) {
     const std::size_t bytes = Costs::buckets[b].size() * sizeof(float) + (b == 0 ? facts : 0);
@@ -96,7 +96,7 @@ TEST_CASE("predicted_step: where no layer states its operations every op takes a
 
 TEST_CASE("predicted_step: a forward that makes the tape alone has a cost of its own") {
   using Block = on_ranks<checkpoint<recompute_all, Sequential<Linear<16, 64>, Residual<Linear<64, 64>, ReLU>, Linear<64, 16>>>>;
-  const std::vector<stage_cost> stages(3, stage_cost{1000, 10, 5000});
+  const std::vector<plan::stage_cost> stages(3, plan::stage_cost{1000, 10, 5000});
   const auto times = costs_of<Block>::of_stages(stages);
   std::size_t whole = 0, tapes = 0;
   for (const double seconds : times.ops()) {
@@ -109,7 +109,7 @@ TEST_CASE("predicted_step: a forward that makes the tape alone has a cost of its
 
 TEST_CASE("predicted_step: costs of stages are those of the forwards and backwards that the schedule has") {
   using Less = on_ranks<checkpoint<recompute_all, Net>>;
-  std::vector<stage_cost> stages(costs_of<Early>::plan::size, stage_cost{1000, 1000, 5000});
+  std::vector<plan::stage_cost> stages(costs_of<Early>::plan::size, plan::stage_cost{1000, 1000, 5000});
   const auto plain = costs_of<Early>::of_stages(stages, 1e-6);
   const auto again = costs_of<Less>::of_stages(stages, 1e-6);
   std::size_t forwards = 0, backwards = 0;
@@ -129,7 +129,7 @@ TEST_CASE("predicted_step: after the whole backward pass nothing is hidden, but 
   const auto p = predicted_step(Costs::of_step(0.5, 0.1), four);
   const std::size_t facts = detail::facts_of_ranks<float>::size(4) * sizeof(float);
   REQUIRE(Costs::buckets.size() == 6); // a bucket for each of three weights and three biases
-  for (const bucket_times& b : p.buckets) CHECK(b.leaves == doctest::Approx(0.4));
+  for (const plan::bucket_times& b : p.buckets) CHECK(b.leaves == doctest::Approx(0.4));
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed == doctest::Approx(on_the_link<Costs>(four, facts) + 2 * four.latency).epsilon(0.1));
 }
@@ -175,7 +175,7 @@ TEST_CASE("predicted_step: a fused update waits in the backward pass, and hides 
   CHECK(p.compute == doctest::Approx(0.5));
   CHECK(p.exposed < predicted_step(costs_of<Early>::of_step(0.5, 0.1), four).exposed);
   // A slow network blocks the backward pass: a bucket leaves late that leaves in time without a fused update.
-  const cluster slow{.machines = 4, .latency = 1e-3, .bandwidth = 1e4};
+  const plan::cluster slow{.machines = 4, .latency = 1e-3, .bandwidth = 1e4};
   const auto late = predicted_step(costs, slow);
   const auto plain = predicted_step(costs_of<Early>::of_step(0.5, 0.1), slow);
   CHECK(late.buckets.back().leaves > 0.5);
@@ -188,7 +188,7 @@ TEST_CASE("predicted_step: a fused update waits in the backward pass, and hides 
 
 TEST_CASE("predicted_step: what communication takes from the work counts in the step and in its efficiency") {
   const auto times = costs_of<Early>::of_step(0.5);
-  cluster on = four;
+  plan::cluster on = four;
   on.taken = 1;
   const auto p = predicted_step(times, on);
   CHECK(p.taken > 0);
@@ -199,9 +199,9 @@ TEST_CASE("predicted_step: what communication takes from the work counts in the 
 
 TEST_CASE("predicted_step: the facts of all ranks go with the first bucket") {
   const auto times = costs_of<Early>::of_step(0.5);
-  cluster many = four;
+  plan::cluster many = four;
   many.machines = 300;
-  for (const cluster& on : {four, many}) {
+  for (const plan::cluster& on : {four, many}) {
     const auto p = predicted_step(times, on);
     const std::size_t facts = detail::facts_of_ranks<float>::size(on.machines) * sizeof(float);
     const std::size_t bytes = costs_of<Early>::buckets[0].size() * sizeof(float) + facts;
@@ -216,7 +216,7 @@ TEST_CASE("predicted_step: where nothing is learnt nothing is awaited, and more 
   const auto costs = costs_of<Early>::of_step(0.5);
   double before = 0;
   for (std::size_t machines = 1; machines <= 4096; machines *= 2) {
-    cluster on = four;
+    plan::cluster on = four;
     on.machines = machines;
     const double now = predicted_step(costs, on).seconds();
     CHECK(now >= before);
@@ -231,7 +231,7 @@ TEST_CASE("predicted_step: where nothing is learnt nothing is awaited, and more 
 
 TEST_CASE("predicted_step: gradients travel in the type of their sums, and a model without ranks has the default buckets") {
   using Narrow = costs_of<Early, bfloat16>;
-  const cluster free{.machines = 2, .bandwidth = 1e6, .calls_at_once = 100};
+  const plan::cluster free{.machines = 2, .bandwidth = 1e6, .calls_at_once = 100};
   const auto narrow = predicted_step(Narrow::of_step(0.5), free);
   const auto wide = predicted_step(costs_of<Early>::of_step(0.5), free);
   CHECK(narrow.exposed == doctest::Approx(wide.exposed));
@@ -243,7 +243,7 @@ TEST_CASE("predicted_step: gradients travel in the type of their sums, and a mod
 
 TEST_CASE("predicted_step: clusters and costs that there cannot be are refused") {
   const auto costs = costs_of<Early>::of_step(0.5);
-  const auto refused = [&](const cluster& on, const char* text) {
+  const auto refused = [&](const plan::cluster& on, const char* text) {
     CHECK_THROWS_WITH_AS(predicted_step(costs, on), doctest::Contains(text), input_error);
   };
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

@@ -13,7 +13,7 @@ template <class Trainer, class Loss>
 std::vector<double> quotients_of(Trainer& train, const Loss& loss) {
   constexpr double h = 1e-5;
   std::vector<double> out;
-  train.for_each([&](const cairn::named_parameter<double>& p) {
+  train.for_each([&](const cairn::types::named_parameter<double>& p) {
     for (double& w : p.numbers) {
       const double before = w;
       w = before + h;

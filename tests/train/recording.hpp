@@ -28,60 +28,60 @@ namespace recording {
 
 // The ops of this device, found by their first argument. Each records what it touches, then does its work.
 template <class T>
-void matmul(queue& q, cairn::matrix<T> c, std::type_identity_t<cairn::matrix<const T>> a,
-            std::type_identity_t<cairn::matrix<const T>> b, cairn::transpose form,
-            const std::type_identity_t<cairn::epilogue<T>>& then = {}) {
+void matmul(queue& q, cairn::ops::matrix<T> c, std::type_identity_t<cairn::ops::matrix<const T>> a,
+            std::type_identity_t<cairn::ops::matrix<const T>> b, cairn::ops::transpose form,
+            const std::type_identity_t<cairn::ops::epilogue<T>>& then = {}) {
   q.put("matmul", {span_of(c), span_of(a), span_of(b), span_of(then.bias, c.columns), span_of(then.addend), span_of(then.mask),
                    span_of(then.row_sums, c.rows)});
-  cairn::matmul(q.real(), c, a, b, form, then);
+  cairn::ops::matmul(q.real(), c, a, b, form, then);
 }
 template <class T, class F, class... From>
 void elementwise(queue& q, std::size_t count, const F& f, T* to, const From*... from) {
   q.put("elementwise", {span_of(to, count), span_of(from, count)...});
-  cairn::elementwise(q.real(), count, f, to, from...);
+  cairn::ops::elementwise(q.real(), count, f, to, from...);
 }
 template <class T>
 void add(queue& q, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
   q.put("add", {span_of(sum, count), span_of(a, count), span_of(b, count)});
-  cairn::add(q.real(), count, sum, a, b);
+  cairn::ops::add(q.real(), count, sum, a, b);
 }
 template <class T>
 void copy(queue& q, std::size_t count, T* to, const T* from) {
   if (to != from) q.put("copy", {span_of(to, count), span_of(from, count)});
-  cairn::copy(q.real(), count, to, from);
+  cairn::ops::copy(q.real(), count, to, from);
 }
 template <class T>
 void upload(queue& q, std::size_t count, T* to, const T* from) {
   q.put("upload", {span_of(to, count), span_of(from, count)});
-  cairn::upload(q.real(), count, to, from);
+  cairn::ops::upload(q.real(), count, to, from);
 }
 template <class T>
 void download(queue& q, std::size_t count, T* to, const T* from) {
   q.put("download", {span_of(to, count), span_of(from, count)});
-  cairn::download(q.real(), count, to, from);
+  cairn::ops::download(q.real(), count, to, from);
 }
 template <class T>
-void add_matrix(queue& q, cairn::matrix<T> sum, std::type_identity_t<cairn::matrix<const T>> a,
-                std::type_identity_t<cairn::matrix<const T>> b) {
+void add_matrix(queue& q, cairn::ops::matrix<T> sum, std::type_identity_t<cairn::ops::matrix<const T>> a,
+                std::type_identity_t<cairn::ops::matrix<const T>> b) {
   q.put("add_matrix", {span_of(sum), span_of(a), span_of(b)});
-  cairn::add_matrix(q.real(), sum, a, b);
+  cairn::ops::add_matrix(q.real(), sum, a, b);
 }
 template <class T>
-void copy_matrix(queue& q, cairn::matrix<T> to, std::type_identity_t<cairn::matrix<const T>> from) {
+void copy_matrix(queue& q, cairn::ops::matrix<T> to, std::type_identity_t<cairn::ops::matrix<const T>> from) {
   if (to.data != from.data) q.put("copy_matrix", {span_of(to), span_of(from)});
-  cairn::copy_matrix(q.real(), to, from);
+  cairn::ops::copy_matrix(q.real(), to, from);
 }
 template <class T, class... Rest>
 void dropout(queue& q, std::size_t count, T* output, const T* input, const Rest&... rest) {
   q.put("dropout", {span_of(output, count), span_of(input, count)});
-  cairn::dropout(q.real(), count, output, input, rest...);
+  cairn::ops::dropout(q.real(), count, output, input, rest...);
 }
 template <class T>
 void layer_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output, T* statistics, const T* input,
                         const T* weight, const T* bias) {
   q.put("layer_norm_forward", {span_of(output, rows * features), span_of(statistics, 2 * rows), span_of(input, rows * features),
                                span_of(weight, features), span_of(bias, features)});
-  cairn::layer_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+  cairn::ops::layer_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
 }
 template <class T>
 void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
@@ -90,8 +90,8 @@ void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* in
   q.put("layer_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
          span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * rows), span_of(weight, features)});
-  cairn::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient, output_gradient, input,
-                             statistics, weight);
+  cairn::ops::layer_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, bias_gradient, output_gradient,
+                                  input, statistics, weight);
 }
 template <class T>
 void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
@@ -99,7 +99,7 @@ void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double
   const std::size_t count = rows * features;
   q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features), span_of(input, count),
                                span_of(weight, features), span_of(bias, features)});
-  cairn::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+  cairn::ops::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
 }
 template <class T>
 void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
@@ -108,14 +108,14 @@ void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, doubl
   const std::size_t count = rows * features;
   q.put("batch_norm_evaluate", {span_of(output, count), span_of(input, count), span_of(mean, features),
                                 span_of(variance, features), span_of(weight, features), span_of(bias, features)});
-  cairn::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
+  cairn::ops::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
 }
 template <class T>
 void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics) {
   q.put("batch_norm_update",
         {span_of(running_mean, features), span_of(running_variance, features), span_of(statistics, 2 * features)});
-  cairn::batch_norm_update(q.real(), rows, features, momentum, running_mean, running_variance, statistics);
+  cairn::ops::batch_norm_update(q.real(), rows, features, momentum, running_mean, running_variance, statistics);
 }
 template <class T>
 void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
@@ -125,25 +125,25 @@ void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, doubl
   q.put("batch_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
          span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features), span_of(weight, features)});
-  cairn::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient, output_gradient,
-                             input, statistics, weight);
+  cairn::ops::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient, output_gradient,
+                                  input, statistics, weight);
 }
 template <class T>
 void batch_norm_sums(queue& q, std::size_t rows, std::size_t features, double* sums, const T* input) {
   q.put("batch_norm_sums", {span_of(sums, 2 * features + 1), span_of(input, rows * features)});
-  cairn::batch_norm_sums(q.real(), rows, features, sums, input);
+  cairn::ops::batch_norm_sums(q.real(), rows, features, sums, input);
 }
 template <class T>
 void batch_norm_statistics(queue& q, std::size_t features, T* statistics, const double* sums) {
   q.put("batch_norm_statistics", {span_of(statistics, 2 * features), span_of(sums, 2 * features + 1)});
-  cairn::batch_norm_statistics(q.real(), features, statistics, sums);
+  cairn::ops::batch_norm_statistics(q.real(), features, statistics, sums);
 }
 template <class T>
 void batch_norm_update(queue& q, std::size_t features, double momentum, T* running_mean, T* running_variance, const T* statistics,
                        const double* rows) {
   q.put("batch_norm_update", {span_of(running_mean, features), span_of(running_variance, features),
                               span_of(statistics, 2 * features), span_of(rows, 1)});
-  cairn::batch_norm_update(q.real(), features, momentum, running_mean, running_variance, statistics, rows);
+  cairn::ops::batch_norm_update(q.real(), features, momentum, running_mean, running_variance, statistics, rows);
 }
 template <class T>
 void batch_norm_gradient_sums(queue& q, std::size_t rows, std::size_t features, double eps, double* sums,
@@ -153,8 +153,8 @@ void batch_norm_gradient_sums(queue& q, std::size_t rows, std::size_t features, 
   q.put("batch_norm_gradient_sums",
         {span_of(sums, 2 * features), span_of(weight_gradient, features), span_of(bias_gradient, features),
          span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features)});
-  cairn::batch_norm_gradient_sums(q.real(), rows, features, eps, sums, weight_gradient, bias_gradient, output_gradient, input,
-                                  statistics);
+  cairn::ops::batch_norm_gradient_sums(q.real(), rows, features, eps, sums, weight_gradient, bias_gradient, output_gradient,
+                                       input, statistics);
 }
 template <class T>
 void batch_norm_input_gradient(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
@@ -164,76 +164,76 @@ void batch_norm_input_gradient(queue& q, std::size_t rows, std::size_t features,
   q.put("batch_norm_input_gradient",
         {span_of(input_gradient, count), span_of(output_gradient, count), span_of(input, count),
          span_of(statistics, 2 * features), span_of(weight, features), span_of(sums, 2 * features + 1)});
-  cairn::batch_norm_input_gradient(q.real(), rows, features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                   sums);
+  cairn::ops::batch_norm_input_gradient(q.real(), rows, features, eps, input_gradient, output_gradient, input, statistics, weight,
+                                        sums);
 }
 template <class T>
 void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,
                        const std::int32_t* indices) {
   q.put("embedding_forward", {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
-  cairn::embedding_forward(q.real(), count, vocabulary, width, output, weight, indices);
+  cairn::ops::embedding_forward(q.real(), count, vocabulary, width, output, weight, indices);
 }
 template <class T>
 void embedding_backward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width,
                         cairn::accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) {
   q.put("embedding_backward",
         {span_of(weight_gradient, vocabulary * width), span_of(output_gradient, count * width), span_of(indices, count)});
-  cairn::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
+  cairn::ops::embedding_backward(q.real(), count, vocabulary, width, weight_gradient, output_gradient, indices);
 }
 // The options are the last argument, and may be left out.
 template <class T, class Target, class... Options>
-void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const Target* targets,
+void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::ops::matrix<const T> logits, const Target* targets,
                            const Options&... options) {
   q.put("softmax_cross_entropy",
         {span_of(gradient, logits.rows * logits.columns), span_of(logits), span_of(targets, logits.rows)});
-  cairn::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
+  cairn::ops::softmax_cross_entropy(q.real(), loss, gradient, logits, targets, options...);
 }
 template <class T>
-void soft_cross_entropy(queue& q, double* loss, T* gradient, cairn::matrix<const T> logits, const T* targets,
+void soft_cross_entropy(queue& q, double* loss, T* gradient, cairn::ops::matrix<const T> logits, const T* targets,
                         const T* class_weights, double label_smoothing) {
   const std::size_t count = logits.rows * logits.columns;
   q.put("soft_cross_entropy", {span_of(gradient, count), span_of(logits), span_of(targets, count)});
-  cairn::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing);
+  cairn::ops::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing);
 }
 template <class T, class Term, class Derivative>
 void mean_of_terms(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const Term& term,
                    const Derivative& derivative) {
   q.put("mean_of_terms", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::mean_of_terms(q.real(), loss, gradient, count, output, targets, term, derivative);
+  cairn::ops::mean_of_terms(q.real(), loss, gradient, count, output, targets, term, derivative);
 }
 template <class T>
 void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const T* weights,
                      std::size_t columns) {
   q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights, columns);
+  cairn::ops::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights, columns);
 }
 template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {
   q.put("squared_norm", {span_of(x, count)});
-  cairn::squared_norm(q.real(), sum, x, count);
+  cairn::ops::squared_norm(q.real(), sum, x, count);
 }
 template <class T>
 void checksum(queue& q, T* four, const T* x, std::size_t count) {
   q.put("checksum", {span_of(four, 4), span_of(x, count)});
-  cairn::checksum(q.real(), four, x, count);
+  cairn::ops::checksum(q.real(), four, x, count);
 }
 inline void clip(queue& q, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
-  cairn::clip(q.real(), factor, squares, scale, max_norm, mean);
+  cairn::ops::clip(q.real(), factor, squares, scale, max_norm, mean);
 }
 template <class T>
 void mean_factor(queue& q, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
-  cairn::mean_factor(q.real(), factor, times, count, words, stride);
+  cairn::ops::mean_factor(q.real(), factor, times, count, words, stride);
 }
 template <class T, class Coefficients>
 void sgd(queue& q, std::size_t count, T* parameters, T* velocity, const T* gradients, const Coefficients& c) {
   q.put("sgd", {span_of(parameters, count), span_of(velocity, count), span_of(gradients, count)});
-  cairn::sgd(q.real(), count, parameters, velocity, gradients, c);
+  cairn::ops::sgd(q.real(), count, parameters, velocity, gradients, c);
 }
 
 template <class T, class Coefficients>
 void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const T* gradients, const Coefficients& c) {
   q.put("adam", {span_of(parameters, count), span_of(mean, count), span_of(square, count), span_of(gradients, count)});
-  cairn::adam(q.real(), count, parameters, mean, square, gradients, c);
+  cairn::ops::adam(q.real(), count, parameters, mean, square, gradients, c);
 }
 
 static_assert(testing::has_every_op<queue, float> && testing::has_every_op<queue, double>);

@@ -27,7 +27,7 @@ range span_of(T* first, std::size_t count) {
   return {begin, first == nullptr ? begin : begin + count * sizeof(T), !std::is_const_v<T>};
 }
 template <class T>
-range span_of(cairn::matrix<T> m) {
+range span_of(cairn::ops::matrix<T> m) {
   return span_of(m.data, m.rows == 0 ? 0 : (m.rows - 1) * m.stride + m.columns);
 }
 
@@ -82,7 +82,7 @@ public:
   using event = recording::event;
   using queue = recording::queue;
 
-  explicit device(cairn::device_options) {}
+  explicit device(cairn::types::device_options) {}
   queue& compute() { return *compute_; }
   queue& transfers() { return *compute_; }
   memory allocate(std::size_t bytes) { return memory(bytes); }

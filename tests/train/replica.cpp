@@ -22,7 +22,7 @@ using replica = detail::replica<plan, Net, float, cpu>;
 TEST_CASE("replica: its arena has room for an evaluation, and for more if that is asked for") {
   constexpr std::size_t least = plan::evaluated::arena;
   CHECK(replica({}, seed{1}, 0).arena_memory().size() == least);
-  CHECK(replica({}, seed{1}, least + alignment).arena_memory().size() == least + alignment);
+  CHECK(replica({}, seed{1}, least + detail::alignment).arena_memory().size() == least + detail::alignment);
 }
 
 TEST_CASE("replica: weights without training have no schedule of a training step") {

@@ -30,9 +30,11 @@ using column_major = xt::xarray<float, xt::layout_type::column_major>;
 } // namespace
 
 TEST_CASE("samples: what numbers are") {
-  static_assert(numbers<std::vector<float>> && numbers<std::span<const float>> && numbers<std::array<int, 3>>);
-  static_assert(numbers<tensor_view<const double>> && numbers<row_major> && numbers<xt::xtensor<float, 2>>);
-  static_assert(!numbers<std::list<float>> && !numbers<float> && !numbers<std::vector<std::string>>);
+  static_assert(detail::numbers<std::vector<float>> && detail::numbers<std::span<const float>> &&
+                detail::numbers<std::array<int, 3>>);
+  static_assert(detail::numbers<tensor_view<const double>> && detail::numbers<row_major> &&
+                detail::numbers<xt::xtensor<float, 2>>);
+  static_assert(!detail::numbers<std::list<float>> && !detail::numbers<float> && !detail::numbers<std::vector<std::string>>);
   static_assert(std::is_same_v<detail::number_of<std::span<const float>>, float>);
   static_assert(std::is_same_v<detail::number_of<std::vector<unsigned char>>, unsigned char>);
 }

@@ -13,7 +13,7 @@ namespace staging_slots_tests {
 using namespace cairn;
 
 TEST_CASE("staging_slots: each batch arrives whole, however late the device is") {
-  apart::device device(device_options{});
+  apart::device device(types::device_options{});
   detail::staging_slots<apart::device> slots(device, 64);
   CHECK(device.counted.bytes == 128);
   std::vector<std::byte> back(5 * 64);

@@ -38,9 +38,9 @@ struct samples {
   std::vector<int> y;
 
   samples(std::size_t rows, std::uint32_t stream) : x(rows * features), y(rows) {
-    const cairn::random_key key{.seed = 11, .step = 0, .position = stream};
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::random_uniform<T>(key, i) - 1;
-    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::random_bits(key, (1U << 20) + r) % classes);
+    const cairn::types::random_key key{.seed = 11, .step = 0, .position = stream};
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * cairn::ops::random_uniform<T>(key, i) - 1;
+    for (std::size_t r = 0; r < rows; ++r) y[r] = static_cast<int>(cairn::ops::random_bits(key, (1U << 20) + r) % classes);
   }
 };
 

@@ -17,7 +17,7 @@ struct no_step {};
 struct smoothed_loss {
   double smoothing = 0;
 };
-using options = training_options<smoothed_loss, no_step, false>;
+using options = types::training_options<smoothed_loss, no_step, false>;
 
 // Ranks on several machines.
 struct spread {
@@ -56,7 +56,7 @@ TEST_CASE("training_options: each goes by its name") {
 }
 
 TEST_CASE("training_options: a fused update has the same ones, but nothing to clip by") {
-  const training_options<smoothed_loss, no_step, true> given{.threads = 3, .check_loss = true};
+  const types::training_options<smoothed_loss, no_step, true> given{.threads = 3, .check_loss = true};
   CHECK(given.threads == 3);
   CHECK(given.check_loss);
   static_assert(std::is_empty_v<decltype(given.clip.max_norm)>);

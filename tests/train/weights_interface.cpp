@@ -86,7 +86,7 @@ TEST_CASE("weights_interface: parameters and buffers by name, or an error that s
   using Small = Sequential<Linear<testing::features, testing::classes>>;
   model<Small, batch<6>> net{};
   CHECK(net.parameter("0.bias").size() == testing::classes);
-  net.for_each([&](const named_parameter<float>& q) { CHECK(net.parameter(q.name).data() == q.numbers.data()); });
+  net.for_each([&](const types::named_parameter<float>& q) { CHECK(net.parameter(q.name).data() == q.numbers.data()); });
   CHECK(testing::text_of([&] { net.parameter("1.bias"); }) ==
         "model: expected the name of a parameter, found \"1.bias\"; there are 0.weight, 0.bias");
   CHECK(testing::text_of([&] { net.buffer("0.bias"); }) ==

@@ -7,8 +7,9 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The work that a rank makes its calls for, so that an error can name it.
 struct call_purpose {
@@ -23,7 +24,9 @@ struct call_purpose {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A communicator with purpose(next), which sets the purpose of the next calls and returns the previous one.
 template <class C>
@@ -53,5 +56,4 @@ private:
   [[no_unique_address]] std::conditional_t<learns_purposes<C>, call_purpose, nothing> before_{};
 };
 
-} // namespace detail
-} // namespace cairn
+} // namespace cairn::detail

@@ -9,9 +9,7 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The queue that the concepts below name: it represents the queue of any device, and no op runs on it.
 struct queue_of_any_device {
@@ -22,8 +20,6 @@ struct queue_of_any_device {
 // the host's.
 template <class Queue>
 concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { requires Queue::shares_memory; };
-
-} // namespace detail
 
 // A pending is one call of a communicator that has been started and is not over yet.
 //
@@ -42,10 +38,8 @@ concept queue_shares_memory = !requires { Queue::shares_memory; } || requires { 
 //
 // Not required: waiting on another thread than the one that started the call; copying.
 // It must not outlive its span or its communicator.
-template <class P, class Queue = detail::queue_of_any_device>
+template <class P, class Queue = queue_of_any_device>
 concept pending = std::movable<P> && std::default_initializable<P> && requires(P& p, Queue& queue) { p.wait(queue); };
-
-namespace detail {
 
 template <class C>
 concept names_itself = requires {
@@ -77,7 +71,9 @@ concept checks_calls = requires(C& c) { c.check(); };
 template <class C>
 concept reserves_bytes = requires(C& c, std::size_t bytes) { c.reserve(bytes); };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A communicator joins the ranks of one training job. Each rank has an object of its own.
 //
@@ -127,7 +123,9 @@ template <class C, class Queue = detail::queue_of_any_device>
 concept communicator = detail::names_itself<C> && detail::knows_its_rank<C> && detail::sums_spans_of<C, Queue, float> &&
                        detail::sums_spans_of<C, Queue, double> && detail::broadcasts_bytes<C, Queue>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // This rank's number among those of its machine. Without local_rank() the ranks of a machine are taken to be consecutive.
 template <class C>
@@ -151,10 +149,8 @@ std::size_t ranks_here(const C& comm) {
   else return static_cast<std::size_t>(comm.size());
 }
 
-} // namespace detail
-
 // The pending that C's all_reduce returns for a span of T; callers keep one for each bucket.
-template <class C, class T, class Queue = detail::queue_of_any_device>
+template <class C, class T, class Queue = queue_of_any_device>
 using pending_of = decltype(std::declval<C&>().all_reduce(std::declval<Queue&>(), std::declval<std::span<T>>()));
 
-} // namespace cairn
+} // namespace cairn::detail

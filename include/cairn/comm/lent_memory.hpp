@@ -7,8 +7,9 @@
 #include <utility>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Memory provided by a communicator, which sums spans in it without copying them first. It is 64-byte aligned and zero at first.
 // It is given back when it is destroyed, which must be before the communicator is. An empty one has no bytes: the communicator
@@ -29,7 +30,9 @@ private:
   std::size_t size_ = 0;
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class C>
 concept lends_memory = requires(C& c, std::size_t bytes) {
@@ -43,6 +46,4 @@ lent_memory ask_for_memory([[maybe_unused]] C& comm, [[maybe_unused]] std::size_
   else return {};
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

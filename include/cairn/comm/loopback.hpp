@@ -15,9 +15,7 @@
 #include <cairn/comm/exchange.hpp>
 #include <cairn/core/error.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The communicator of a job with one rank, called loopback::rank: every call is the identity and is over at once. A forgotten
 // wait is found here too, so that a program does not first fail on the day it gets a second rank.
@@ -77,7 +75,9 @@ public:
 
 static_assert(communicator<loopback_rank>);
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // One rank alone: loopback{}.run([&](loopback::rank& rank) { … }) calls the body once, on the caller's thread, so that a body for
 // threads runs here too. Exceptions of the body pass unchanged. A loopback::rank can also be constructed directly.

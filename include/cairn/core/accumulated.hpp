@@ -5,9 +5,7 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct accumulated_as;
@@ -23,7 +21,9 @@ struct accumulated_as<T> {
   using type = typename T::sum_type;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The type in which sums of T are stored (gradients of parameters, statistics of a batch), and everything that lives from step
 // to step (parameters, buffers, optimizer states). For float and double it is T itself. For bfloat16 and float16 it is float:
@@ -34,12 +34,14 @@ struct accumulated_as<T> {
 template <class T>
 using accumulated = typename detail::accumulated_as<T>::type;
 
+} // namespace cairn
+
+namespace cairn::detail {
+
 // A type that the elements of a network may have: float, double, bfloat16 (core/bfloat16.hpp) and float16
 // (core/float16.hpp).
 template <class T>
 concept floating_element = requires { typename accumulated<T>; };
-
-namespace detail {
 
 // Low precision: sums of T are kept in another type. Parameters are then in memory twice, as the master copy and as the copy
 // that layers read.
@@ -49,6 +51,4 @@ inline constexpr bool is_narrow = !std::is_same_v<T, accumulated<T>>;
 template <class T>
 concept narrow_element = floating_element<T> && is_narrow<T>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -5,9 +5,7 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The message for a batch of a wrong size, which is the diagnostic of an error (core/explain.hpp).
 struct batch_message {
@@ -19,7 +17,9 @@ struct batch_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The number of samples that a step has room for, as a type: the memory plan is made for it. It is a capacity; a step takes any
 // number of rows from 1 to N.

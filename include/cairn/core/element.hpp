@@ -16,7 +16,9 @@ enum class element : unsigned char {
   int32,       // std::int32_t: tokens, labels
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The bytes of one element of each kind.
 struct element_sizes {
@@ -36,6 +38,4 @@ struct element_sizes {
 template <class T>
 inline constexpr element_sizes sizes_of{sizeof(T), sizeof(accumulated<T>)};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

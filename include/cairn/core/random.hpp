@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Random numbers are a function of where they are used, not of how many were drawn before: a recomputed Dropout
 // draws the mask of the first forward, and a restarted job goes on with the same numbers.
@@ -22,6 +23,10 @@ struct random_key {
   constexpr bool operator==(const random_key&) const = default;
 };
 
+} // namespace cairn::types
+
+namespace cairn::detail {
+
 // The key of a forward pass. Micro-batches of a step are counted over all ranks, so that the random numbers do not depend on
 // how many ranks there are. The index of one of the first 65,536 is a part of the key's step; beyond them the seed changes.
 constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, std::uint64_t micro_batch) {
@@ -30,12 +35,18 @@ constexpr random_key key_of_micro_batch(std::uint64_t seed, std::uint64_t step, 
       .seed = seed + micro_batch / of_step * 0x9E3779B97F4A7C15U, .step = step * of_step + micro_batch % of_step, .position = 0};
 }
 
+} // namespace cairn::detail
+
+namespace cairn {
+
 // The source of all random numbers of a program: equal seeds give equal bits.
 struct seed {
   std::uint64_t value = 0;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The four 32-bit numbers of a block, and the function that makes them. Not a std::array: device code may call only functions
 // that are marked for it, and those of the standard library are not.
@@ -59,24 +70,26 @@ CAIRN_HOST_DEVICE constexpr philox_words philox(const random_key& key, std::uint
   return c;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // The four 32-bit numbers of block `index`.
-constexpr std::array<std::uint32_t, 4> random_block(const random_key& key, std::uint64_t index) {
+constexpr std::array<std::uint32_t, 4> random_block(const types::random_key& key, std::uint64_t index) {
   const detail::philox_words words = detail::philox(key, index);
   return {words.at[0], words.at[1], words.at[2], words.at[3]};
 }
 
 // Number `index` of the stream, as 32 random bits. A kernel of a device may call it.
-CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr std::uint32_t random_bits(const types::random_key& key, std::uint64_t index) {
   return detail::philox(key, index / 4).at[index % 4];
 }
 
 // Uniform in [0, 1): 24 bits for float, 32 for double; both exact. A kernel of a device may call it.
 template <class T>
-CAIRN_HOST_DEVICE constexpr T random_uniform(const random_key& key, std::uint64_t index) {
+CAIRN_HOST_DEVICE constexpr T random_uniform(const types::random_key& key, std::uint64_t index) {
   if constexpr (sizeof(T) == 4) return static_cast<T>(random_bits(key, index) >> 8) * static_cast<T>(0x1p-24);
   else return static_cast<T>(random_bits(key, index)) * static_cast<T>(0x1p-32);
 }
 
-} // namespace cairn
+} // namespace cairn::ops

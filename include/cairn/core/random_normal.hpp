@@ -7,8 +7,9 @@
 #include <span>
 
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // A header of its own, as <cmath> takes the compiler longer than all of core/random.hpp. The last bits depend on the machine's
 // log, cos and sin.
@@ -17,12 +18,12 @@ namespace cairn {
 // and Muller (1958): for u in (0, 1] and v in [0, 1), r = sqrt(-2 ln u), the pair r cos(2 pi v), r sin(2 pi v). Each u has 32
 // bits, so no number is larger than 6.7 in magnitude.
 template <class T>
-void fill_normal(std::span<T> elements, const random_key& key, std::uint64_t first = 0) {
+void fill_normal(std::span<T> elements, const types::random_key& key, std::uint64_t first = 0) {
   constexpr double pi = 3.14159265358979323846;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::uint64_t index = first + i;
     if (i != 0 && index % 2 != 0) continue; // written with its pair
-    const auto block = random_block(key, index / 4);
+    const auto block = ops::random_block(key, index / 4);
     const std::size_t half = index % 4 / 2 * 2;
     const double radius = std::sqrt(-2 * std::log((block[half] + 1.0) * 0x1p-32));
     const double angle = 2 * pi * (block[half + 1] * 0x1p-32);
@@ -34,13 +35,15 @@ void fill_normal(std::span<T> elements, const random_key& key, std::uint64_t fir
 
 // Element `index` of what fill_normal writes.
 template <class T>
-T random_normal(const random_key& key, std::uint64_t index) {
+T random_normal(const types::random_key& key, std::uint64_t index) {
   T element{};
   fill_normal(std::span<T>(&element, 1), key, index);
   return element;
 }
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // x such that a normal number is below x with probability p, for 0.01 <= p <= 0.99, within 1e-15: algorithm AS 241
 // (Wichura: The percentage points of the normal distribution. Applied Statistics 37, 1988), without its far tails.
@@ -82,7 +85,9 @@ inline double normal_quantile(double p) {
   return distance < 0 ? -size : size;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Element `index` of a stream of normal numbers truncated to [-2, 2], as torch.nn.init.trunc_normal_ makes with its a = -2 and
 // b = 2 for a standard deviation of 1. For another one multiply: the cut is then at two of these deviations, while torch's a
@@ -91,10 +96,10 @@ inline double normal_quantile(double p) {
 // It applies the inverse of the distribution to one uniform number. Rejected: drawing until a number fits, which would not be a
 // function of the index.
 template <class T>
-T random_truncated_normal(const random_key& key, std::uint64_t index) {
+T random_truncated_normal(const types::random_key& key, std::uint64_t index) {
   constexpr double outside = 0.022750131948179207; // the part of the distribution below -2, and above 2
   const double uniform = (random_bits(key, index) + 0.5) * 0x1p-32;
   return static_cast<T>(detail::normal_quantile(outside + uniform * (1 - 2 * outside)));
 }
 
-} // namespace cairn
+} // namespace cairn::ops

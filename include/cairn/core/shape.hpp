@@ -7,9 +7,7 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // More elements than there is memory for, and few enough that the bytes of a thousand such tensors still fit into 64 bits.
 inline constexpr std::size_t too_many = std::size_t{1} << 48;
@@ -20,7 +18,9 @@ constexpr std::size_t counted(std::size_t a, std::size_t b) {
   return a != 0 && b > (too_many - 1) / a ? too_many : a * b;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The extents of one sample, outermost first; the batch is never part of a shape. Images are (height, width, channels). A shape
 // of rank 0 is one number.

@@ -99,7 +99,9 @@ struct tensor {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A list of at most `Most` tensors. All code identifies a tensor by its index in its list.
 template <std::size_t Most>
@@ -143,12 +145,16 @@ struct tensors_up_to {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A list in a layer's description.
 using tensor_list = detail::tensors_up_to<8>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The most tensors that one stage may hand to the next, and the list of them: a value.
 inline constexpr std::size_t most_tensors = 4;
@@ -188,7 +194,9 @@ struct tensor_layout {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arguments that a layer describes itself for, at compile time: the tensors that it takes, and the constants of the network
 // (a mask, positions), which every layer sees.

@@ -28,7 +28,9 @@ struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Any other tensor that layers hand on.
 template <element Type, bool PerBatch, bool HasGradient, std::size_t... Extents>
@@ -133,6 +135,4 @@ struct value_of_type : tensors_of<Type> {};
 template <class... Types>
 struct value_of_type<tensors_of<Types...>> : tensors_of<Types...> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

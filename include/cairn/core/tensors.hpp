@@ -6,9 +6,10 @@
 #include <type_traits>
 
 #include <cairn/core/element.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/tensor.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The memory of a list of tensors: the place of each, by its index. Tensor k begins offsets[k] bytes after the start of the
 // block; the pointer is null if the tensor is not there. A caller's tensors may lie anywhere: their offsets are then
@@ -36,14 +37,16 @@ struct tensors {
   // Is any of them there?
   explicit operator bool() const { return block != nullptr && there != 0; }
 
-  tensors<const T> to_read() const
+  types::tensors<const T> to_read() const
     requires(!std::is_const_v<T>)
   {
     return {block, offsets, there};
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A list of one tensor, which begins at `first`.
 template <class T>
@@ -52,6 +55,4 @@ tensors<T> one_tensor(T* first) {
   return {reinterpret_cast<typename tensors<T>::byte*>(first), &offset, 1};
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

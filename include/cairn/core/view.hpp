@@ -6,13 +6,14 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // Views of arrays that lie elsewhere. Both views below copy freely and own nothing.
+
+namespace cairn::ops {
 
 // Rows of elements; `stride` is the distance between the starts of two rows, in elements. Element (r, c) is
 // data[r * stride + c]. Kernels take it.
@@ -34,6 +35,10 @@ struct matrix {
 
   CAIRN_HOST_DEVICE constexpr T& operator()(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
 };
+
+} // namespace cairn::ops
+
+namespace cairn {
 
 // `rows` samples of one shape, one after another without gaps: the form in which datasets, loaders and trainers pass data. It
 // is a contiguous range, so it converts to a std::span<T>.

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/image_dataset.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // The binary version of CIFAR-10 and CIFAR-100 (Krizhevsky: Learning multiple layers of features from tiny images. 2009;
 // cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records, one after another:
@@ -46,7 +47,9 @@ enum class cifar_files { all, a_part };
 // The label of a picture of CIFAR-100: one of 100 classes, or one of the 20 that they are grouped into.
 enum class cifar100_labels { fine, coarse };
 
-namespace detail {
+} // namespace cairn::vision
+
+namespace cairn::detail {
 
 struct cifar_format {
   const char* name;                // of the data set
@@ -197,7 +200,9 @@ inline std::string cifar_folder(const std::string& folder, const cifar_format& f
   return !file_exists(folder + "/" + first_file) && file_exists(inner + "/" + first_file) ? inner : folder;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::vision {
 
 // Reads CIFAR-10 from a folder with its six files, or with the folder cifar-10-batches-bin of its archive. A pixel is scaled
 // for its channel when a batch is made. Throws a file_error that names the file, the byte, what was expected and what was
@@ -230,4 +235,4 @@ inline bool has_cifar10(const std::string& folder) {
   return detail::file_exists(detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/data_batch_1.bin");
 }
 
-} // namespace cairn
+} // namespace cairn::vision

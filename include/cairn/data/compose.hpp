@@ -34,14 +34,14 @@ public:
 private:
   template <class All, std::size_t... Argument, std::size_t... K>
   constexpr void call(const All& all, std::index_sequence<Argument...>, std::index_sequence<K...>) const {
-    const random_key& key = std::get<sizeof...(Argument)>(all);
+    const types::random_key& key = std::get<sizeof...(Argument)>(all);
     (std::get<K>(transforms_)(std::get<Argument>(all)..., key_of(key, K)), ...);
   }
 
   // The seed of stream k is drawn from the sample's own stream, which nothing else reads. Rejected: seed + k, which would
   // give the second transform of an inner list the numbers of the second one of the outer list.
-  static constexpr random_key key_of(const random_key& key, std::uint64_t k) {
-    const auto block = random_block(key, k);
+  static constexpr types::random_key key_of(const types::random_key& key, std::uint64_t k) {
+    const auto block = ops::random_block(key, k);
     return {.seed = (std::uint64_t{block[0]} << 32) | block[1], .step = key.step, .position = key.position};
   }
 

@@ -11,7 +11,7 @@
 #include <cairn/core/shape.hpp>
 #include <cairn/data/input_types.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A dataset is a numbered collection of samples: an input, and the targets that belong to it.
 //
@@ -34,8 +34,6 @@ namespace cairn {
 //
 // If a sample has several inputs, D::input_type is input_types<...> with the type of each; d.sample_shapes(), an array of
 // their shapes, replaces sample_shape(); and read has a span for each: d.read(i, numbers, mask, targets).
-
-namespace detail {
 
 template <class D>
 constexpr bool names_element_types = requires {
@@ -67,19 +65,23 @@ constexpr bool reads_into<D, pack<Inputs...>> = requires(const D& d) {
 template <class D>
 constexpr bool reads_samples = reads_into<D, typename inputs_of<typename D::input_type>::elements>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <class D>
 concept dataset = detail::names_element_types<D> && detail::answers_size<D> && detail::answers_targets<D> &&
                   detail::answers_shapes<D> && detail::reads_samples<D>;
+
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A dataset with a fingerprint of its own.
 template <class D>
 concept fingerprinted_dataset = requires(const D& d) {
   { d.fingerprint() } -> std::convertible_to<std::uint64_t>;
 };
-
-namespace detail {
 
 // The same requirements one by one, so that an error names the one that is missing.
 template <class D>
@@ -94,5 +96,4 @@ struct checked_dataset {
   static constexpr bool value = true;
 };
 
-} // namespace detail
-} // namespace cairn
+} // namespace cairn::detail

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/permutation.hpp>
 #include <cairn/data/sample_order.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The arguments of torch's DistributedSampler. All ranks must pass the same.
 struct sampler_options {
@@ -17,6 +18,10 @@ struct sampler_options {
   bool shuffle = true;    // else the order of the dataset
   bool drop_last = false; // leave samples out until the ranks read equally much, instead of reading some twice
 };
+
+} // namespace cairn::types
+
+namespace cairn {
 
 // Shares an epoch among the ranks as torch's DistributedSampler does: all ranks make the same permutation from (seed, epoch),
 // without a message, and rank r of R reads its entries r, r + R, r + 2R, … All ranks read equally much, so that all make the
@@ -31,26 +36,26 @@ class distributed_sampler {
 public:
   // `ranks` is a communicator, or anything else with rank() and size().
   template <detail::ranked Ranks>
-  explicit distributed_sampler(const Ranks& ranks, sampler_options options = {})
+  explicit distributed_sampler(const Ranks& ranks, types::sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), 0, options) {}
   template <detail::ranked Ranks, std::integral Epoch>
-  distributed_sampler(const Ranks& ranks, Epoch epoch, sampler_options options = {})
+  distributed_sampler(const Ranks& ranks, Epoch epoch, types::sampler_options options = {})
       : distributed_sampler(ranks.rank(), ranks.size(), epoch, options) {}
 
   // No epoch by default here: sampler{0, epoch} would be a rank 0 of `epoch` ranks.
   template <std::integral Rank, std::integral Size, std::integral Epoch>
-  distributed_sampler(Rank rank, Size size, Epoch epoch, sampler_options options = {})
+  distributed_sampler(Rank rank, Size size, Epoch epoch, types::sampler_options options = {})
       : here_(detail::checked_share(rank, size, "distributed_sampler")),
         epoch_(detail::not_negative(epoch, "distributed_sampler", "an epoch")), options_(options) {}
 
   // One rank that reads everything.
   distributed_sampler() = default;
-  explicit distributed_sampler(sampler_options options) : options_(options) {}
+  explicit distributed_sampler(types::sampler_options options) : options_(options) {}
   template <std::integral Epoch>
-  explicit distributed_sampler(Epoch epoch, sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
+  explicit distributed_sampler(Epoch epoch, types::sampler_options options = {}) : distributed_sampler(0, 1, epoch, options) {}
 
   std::uint64_t epoch() const { return epoch_; }
-  const sampler_options& options() const { return options_; }
+  const types::sampler_options& options() const { return options_; }
   // The number of ranks that share an epoch; 1 if none was given.
   std::size_t ranks() const { return here_.size; }
 
@@ -77,7 +82,7 @@ public:
 private:
   detail::rank_share here_;
   std::uint64_t epoch_ = 0;
-  sampler_options options_{};
+  types::sampler_options options_{};
 };
 
 // The sampler that one usually takes: sampler{rank}.

@@ -22,10 +22,9 @@
 #include <unistd.h>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // An open file; the destructor closes it. Uses POSIX calls: std::ofstream can neither sync nor refuse a name that exists, and
 // <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a std::string everywhere; a
@@ -292,7 +291,9 @@ void replace_file(const std::string& path, Write&& write) {
   to.finish();
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so does the
 // next start after a crash: the text is written beside the file under another name, synced, then renamed over it. Throws
@@ -302,4 +303,4 @@ inline void write_file_atomically(const std::string& path, std::string_view text
   detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }
 
-} // namespace cairn
+} // namespace cairn::files

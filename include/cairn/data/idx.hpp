@@ -14,10 +14,11 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/file.hpp>
 
-namespace cairn {
+namespace cairn::files {
 
 // The IDX format of the MNIST files, all numbers big-endian:
 //   bytes 0, 1        0
@@ -34,7 +35,9 @@ struct idx_array {
   std::vector<T> values; // (samples, sample_shape)
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 template <class T>
 concept idx_element = std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
@@ -155,7 +158,9 @@ idx_array<T> idx_room(const idx_header& header, const std::string& name) {
   return room;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Parses an IDX file in memory. T is one of the six types and must be that of the file. Throws file_error with the name, the
 // byte, what was expected there and what was found; input_error if a sound file does not fit into memory.
@@ -199,4 +204,4 @@ idx_array<T> read_idx(const std::string& path) {
   return result;
 }
 
-} // namespace cairn
+} // namespace cairn::files

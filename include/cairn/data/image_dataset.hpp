@@ -10,10 +10,11 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/pixel_value.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
 // network's inputs have mean 0 and variance 1.
@@ -105,4 +106,4 @@ private:
   std::vector<table> values_; // one for all channels, or one for each
 };
 
-} // namespace cairn
+} // namespace cairn::vision

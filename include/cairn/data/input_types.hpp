@@ -6,9 +6,10 @@
 #include <utility>
 
 #include <cairn/core/pack.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The element types of a dataset with several inputs, in the order of the network's Inputs<...>: a dataset of numbers and
 // tokens says  using input_type = input_types<float, std::int32_t>. A dataset of one input says  using input_type = float.
@@ -17,7 +18,9 @@ struct input_types {
   static_assert(sizeof...(Types) > 1, "input_types: one input needs no list; write  using input_type = float");
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The element types of a dataset's inputs, one or several, as a pack.
 template <class Input>
@@ -64,6 +67,4 @@ struct inputs_before_last<Types, std::index_sequence<K...>> {
   using type = typename input_type_of<pack_element<K, Types>...>::type;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

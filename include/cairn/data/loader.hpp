@@ -26,6 +26,7 @@
 #include <cairn/data/dataset_fingerprint.hpp>
 #include <cairn/data/input_types.hpp>
 #include <cairn/data/loader_options.hpp>
+#include <cairn/data/loader_without_batch.hpp>
 #include <cairn/data/minibatch.hpp>
 #include <cairn/data/prefetch.hpp>
 #include <cairn/data/sample_order.hpp>
@@ -56,36 +57,36 @@ namespace cairn {
 //
 // The loader's thread calls the dataset's read() and the transform, so several loaders may share a dataset whose read()
 // writes only the sample.
-template <class Dataset, class Sampler, std::size_t Batch, class Transform = no_transform>
+template <class Dataset, class Sampler, std::size_t Batch, class Transform = detail::no_transform>
 class loader {
   static_assert(detail::checked_dataset<Dataset>::value);
   using input_type = typename Dataset::input_type;
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
-  static_assert(sample_transform<Transform, input_type>,
+  static_assert(detail::sample_transform<Transform, input_type>,
                 "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
                 "several inputs with a span for each, and an array of their shapes");
 
 public:
-  using value_type = minibatch<input_type, target_type>;
+  using value_type = types::minibatch<input_type, target_type>;
   static constexpr std::size_t most_rows = batch<Batch>::size; // in a batch
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, loader_options options = {})
+  loader(const Dataset& samples, Sampler order, batch<Batch>, types::loader_options options = {})
       : loader(samples, std::move(order), batch<Batch>{}, Transform{}, options) {}
 
-  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, loader_options options = {})
+  loader(const Dataset& samples, Sampler order, batch<Batch>, Transform transform, types::loader_options options = {})
       : dataset_(&samples), order_(std::move(order)), transform_(std::move(transform)), options_(checked(options)),
         shapes_(detail::shapes_of(samples)), targets_(samples.targets_per_sample()), next_epoch_(detail::first_epoch(order_)),
         prefetcher_(options.prefetch, options.deadline, filling{this}) {
-    if constexpr (!sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
+    if constexpr (!detail::sample_order<Sampler>) detail::refuse<detail::second_argument<Sampler>>();
     buffers_.reserve(prefetcher_.slots());
     for (std::size_t slot = 0; slot < prefetcher_.slots(); ++slot) buffers_.emplace_back(options_.rows, shapes_, targets_);
   }
 
   // A temporary dataset would be gone before the first batch.
-  loader(const Dataset&&, Sampler, batch<Batch>, loader_options = {}) = delete;
-  loader(const Dataset&&, Sampler, batch<Batch>, Transform, loader_options = {}) = delete;
+  loader(const Dataset&&, Sampler, batch<Batch>, types::loader_options = {}) = delete;
+  loader(const Dataset&&, Sampler, batch<Batch>, Transform, types::loader_options = {}) = delete;
   loader(const loader&) = delete;
   loader& operator=(const loader&) = delete;
 
@@ -110,13 +111,13 @@ public:
 
   // The place of the next batch. During a pass that is the batch after the current one: where to go on after the step on the
   // current batch.
-  loader_place place() const {
+  types::loader_place place() const {
     if (left_ > 1) return {epoch_, first_ + batches_ - left_ + 1};
     return {next_epoch_, next_batch_};
   }
   // Lets the next begin() start at this batch of this epoch: the same batches follow, and those before it are not read.
   // Throws input_error if the epoch has fewer batches.
-  loader& go_to(const loader_place& next) & {
+  loader& go_to(const types::loader_place& next) & {
     if (next.batch > size())
       throw input_error("loader::go_to: expected one of the " + std::to_string(size()) + " batches of an epoch, found batch " +
                         std::to_string(next.batch) + "; have dataset, ranks or batch changed?");
@@ -128,7 +129,7 @@ public:
   // transform: equal if another loader reads the same. It computes the whole order of the epoch.
   std::uint64_t fingerprint(std::uint64_t epoch) const {
     std::vector<std::size_t> facts;
-    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, facts);
     for (const std::uint64_t fact :
          {std::uint64_t{dataset_->size()}, std::uint64_t{options_.rows}, std::uint64_t{options_.drop_last}, options_.seed})
       facts.push_back(static_cast<std::size_t>(fact));
@@ -145,7 +146,7 @@ public:
   // (step_samples.hpp).
   std::uint64_t share_of_steps(std::uint64_t epoch, std::size_t micro_batches, std::size_t ranks) const {
     std::vector<std::size_t> order;
-    if constexpr (sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
+    if constexpr (detail::sample_order<Sampler>) order_.order(dataset_->size(), epoch, order);
     return detail::share_of_steps({order, options_.rows, options_.drop_last, micro_batches, ranks},
                                   dataset_->size() ^ (options_.seed * 0x9E3779B97F4A7C15U));
   }
@@ -168,7 +169,7 @@ public:
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = minibatch<input_type, target_type>;
+    using value_type = types::minibatch<input_type, target_type>;
     using difference_type = std::ptrdiff_t;
 
     const value_type& operator*() const {
@@ -213,7 +214,7 @@ public:
 
 private:
   std::size_t samples_of_order() const {
-    if constexpr (sample_order<Sampler>) return order_.count(dataset_->size());
+    if constexpr (detail::sample_order<Sampler>) return order_.count(dataset_->size());
     else return 0; // there has been an error
   }
   std::size_t batches_of(std::size_t samples) const {
@@ -222,7 +223,7 @@ private:
   std::size_t rows_of(std::size_t samples, std::size_t index) const {
     return std::min(options_.rows, samples - index * options_.rows);
   }
-  static loader_options checked(loader_options options) {
+  static types::loader_options checked(types::loader_options options) {
     if (options.rows > Batch)
       throw input_error("loader: expected at most " + std::to_string(Batch) + " rows, the room that batch<" +
                         std::to_string(Batch) + "> has, found " + std::to_string(options.rows));
@@ -238,7 +239,7 @@ private:
 
   // Determines the samples that this rank reads in this epoch.
   void choose_samples() {
-    if constexpr (sample_order<Sampler>) {
+    if constexpr (detail::sample_order<Sampler>) {
       const std::size_t known = dataset_->size();
       const std::size_t expected = order_.count(known);
       try {
@@ -307,7 +308,7 @@ private:
     std::tuple inputs{into.template input<K>(row)...};
     auto targets = into.targets(row);
     dataset_->read(sample, std::get<K>(inputs)..., targets);
-    const random_key key = detail::sample_key(options_.seed, epoch_, sample);
+    const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
     if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
     else transform_(std::get<0>(inputs), shapes_[0], key);
   }
@@ -317,7 +318,7 @@ private:
   const Dataset* dataset_;
   Sampler order_;
   Transform transform_;
-  loader_options options_; // its rows are those of a batch
+  types::loader_options options_; // its rows are those of a batch
   detail::input_shapes<input_type> shapes_;
   std::size_t targets_;
   mutable std::optional<std::uint64_t> known_as_{}; // dataset_fingerprint()
@@ -334,6 +335,10 @@ private:
   detail::prefetcher<filling> prefetcher_; // last, so that its thread ends before anything it reads
 };
 
+} // namespace cairn
+
+namespace cairn::detail {
+
 // The members of a loader that a saved state needs; a loader of your own can be resumed if it has them.
 template <class L>
 concept resumable_loader = requires(L& own, const L& its) {
@@ -343,33 +348,18 @@ concept resumable_loader = requires(L& own, const L& its) {
   own.go_to(loader_place{});
 };
 
+} // namespace cairn::detail
+
+namespace cairn {
+
 template <class Dataset, class Sampler, std::size_t Batch>
 loader(const Dataset&, Sampler, batch<Batch>) -> loader<Dataset, Sampler, Batch>;
 template <class Dataset, class Sampler, std::size_t Batch>
-loader(const Dataset&, Sampler, batch<Batch>, loader_options) -> loader<Dataset, Sampler, Batch>;
-
-namespace detail {
-
-struct third_argument_message {
-  template <class Loader>
-  static constexpr bool right() {
-    static_assert(is_right<Loader>, "loader: its third argument is the most samples in a batch, as a type: write loader{dataset, "
-                                    "sampler{}, batch<64>{}}; see loader_without_batch<third argument>");
-    return false;
-  }
-};
-// The third argument of a loader that was given no batch<N>.
-template <class Third>
-struct loader_without_batch : third_argument_message {};
-
-template <class Dataset, class Third>
-struct without_batch {};
-
-} // namespace detail
+loader(const Dataset&, Sampler, batch<Batch>, types::loader_options) -> loader<Dataset, Sampler, Batch>;
 
 // The loader that is made without a batch<N>, after the error: one of single samples.
 template <class Dataset, class Third, class Sampler>
-class loader<detail::without_batch<Dataset, Third>, Sampler, 1, no_transform> : public loader<Dataset, Sampler, 1> {
+class loader<detail::without_batch<Dataset, Third>, Sampler, 1, detail::no_transform> : public loader<Dataset, Sampler, 1> {
 public:
   template <class... Others>
   loader(const Dataset& samples, Sampler order, Others&&...)
@@ -377,11 +367,11 @@ public:
     detail::refuse<detail::loader_without_batch<Third>>();
   }
   template <class Other>
-  loader(const Dataset& samples, Sampler order, const Other&, const loader_options&)
+  loader(const Dataset& samples, Sampler order, const Other&, const types::loader_options&)
       : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
     detail::refuse<detail::loader_without_batch<Third>>();
   }
-  loader(const Dataset& samples, Sampler order, const loader_options&)
+  loader(const Dataset& samples, Sampler order, const types::loader_options&)
       : loader<Dataset, Sampler, 1>(samples, std::move(order), batch<1>{}) {
     detail::refuse<detail::loader_without_batch<Third>>();
   }
@@ -389,10 +379,11 @@ public:
 template <class Dataset, class Sampler>
 loader(const Dataset&, Sampler) -> loader<detail::without_batch<Dataset, void>, Sampler, 1>;
 template <class Dataset, class Sampler>
-loader(const Dataset&, Sampler, loader_options) -> loader<detail::without_batch<Dataset, loader_options>, Sampler, 1>;
+loader(const Dataset&, Sampler, types::loader_options)
+    -> loader<detail::without_batch<Dataset, types::loader_options>, Sampler, 1>;
 template <class Dataset, class Sampler, std::integral Third>
 loader(const Dataset&, Sampler, Third) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
 template <class Dataset, class Sampler, std::integral Third>
-loader(const Dataset&, Sampler, Third, loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
+loader(const Dataset&, Sampler, Third, types::loader_options) -> loader<detail::without_batch<Dataset, Third>, Sampler, 1>;
 
 } // namespace cairn

@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a loader, by name: loader{data, sampler{}, batch<64>{}, {.drop_last = true}}.
 struct loader_options {
@@ -27,4 +28,4 @@ struct loader_place {
   bool operator==(const loader_place&) const = default;
 };
 
-} // namespace cairn
+} // namespace cairn::types

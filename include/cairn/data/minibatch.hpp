@@ -15,11 +15,12 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/core/pack.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/input_types.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // A batch of a loader: views of the loader's memory, valid until the next batch is requested. Labels, one integer per sample,
 // have the shape () of one number; other targets have one axis.
@@ -47,13 +48,13 @@ struct minibatch<input_types<Inputs...>, Target> {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::types
 
 template <class... Inputs, class Target>
-struct std::tuple_size<cairn::minibatch<cairn::input_types<Inputs...>, Target>>
+struct std::tuple_size<cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>>
     : std::integral_constant<std::size_t, sizeof...(Inputs) + 1> {};
 template <std::size_t K, class... Inputs, class Target>
-struct std::tuple_element<K, cairn::minibatch<cairn::input_types<Inputs...>, Target>> {
+struct std::tuple_element<K, cairn::types::minibatch<cairn::types::input_types<Inputs...>, Target>> {
   using type = cairn::tensor_view<const cairn::detail::pack_element<K, cairn::detail::pack<Inputs..., Target>>>;
 };
 

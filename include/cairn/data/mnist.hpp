@@ -7,12 +7,13 @@
 #include <utility>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/idx.hpp>
 #include <cairn/data/image_dataset.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // Images of handwritten digits (height, width, 1) with labels 0 … 9, to train on and to test with.
 template <class T>
@@ -24,7 +25,9 @@ struct digit_images {
 // Mean and standard deviation of MNIST's training pixels, as they are commonly used.
 inline constexpr pixel_scale mnist_scale{.mean = 0.1307, .deviation = 0.3081};
 
-namespace detail {
+} // namespace cairn::vision
+
+namespace cairn::detail {
 
 // Some archives write a dot for the second hyphen: train-images.idx3-ubyte.
 inline std::string mnist_file(const std::string& folder, const std::string& stem, const char* suffix) {
@@ -56,7 +59,9 @@ image_dataset<T> read_digits(const std::string& folder, const std::string& part,
   return {image, std::move(images.values), std::move(labels.values), scale};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::vision {
 
 // Reads train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-… from a folder, as distributed and gunzipped; any file of
 // that form will do. Throws a file_error that names the file, the byte, what was expected and what was found.
@@ -75,4 +80,4 @@ inline bool has_mnist(const std::string& folder) {
   return detail::file_exists(detail::mnist_file(folder, "train-images", "idx3-ubyte"));
 }
 
-} // namespace cairn
+} // namespace cairn::vision

@@ -16,9 +16,10 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/file.hpp>
 
-namespace cairn {
+namespace cairn::files {
 
 // A numpy array: its extents, and its elements row by row. No extents: one number.
 template <class T>
@@ -27,7 +28,9 @@ struct npy_array {
   std::vector<T> numbers;
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 // numpy's type of an array's elements, such as 'f' and 4 bytes.
 struct npy_type {
@@ -131,7 +134,9 @@ private:
   std::string_view text_, word_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::files {
 
 // Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers must be of type T, but
 // float and double are converted into each other. Throws file_error, which names the file and what is wrong with it. Every
@@ -243,4 +248,4 @@ void write_npy(const std::string& path, const Numbers& array, const std::vector<
   });
 }
 
-} // namespace cairn
+} // namespace cairn::files

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <memory>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/view.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // `rows` samples of one shape, contiguous, that own their memory: the result of an evaluation. It is read like a tensor_view
 // and does not change, whatever the trainer does next. It can be moved, not copied.
@@ -44,4 +45,4 @@ private:
   shape sample_shape_{};
 };
 
-} // namespace cairn
+} // namespace cairn::types

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
 // (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
@@ -50,4 +51,4 @@ private:
   std::vector<double> channels_; // one, or one for each channel
 };
 
-} // namespace cairn
+} // namespace cairn::vision

@@ -5,11 +5,12 @@
 #include <span>
 
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/pixel_value.hpp>
 #include <cairn/data/random_shift.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // torchvision's RandomCrop(side of the image, padding): puts `padding` pixels of margin on each side of an image and cuts
 // out a part of the image's own extents, every place equally likely. That is a shift by up to `padding` pixels in each
@@ -22,9 +23,9 @@ struct random_crop {
   pixel_value fill = 0;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     random_shift::move_at_random(sample, image, key, padding, fill, "random_crop");
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision

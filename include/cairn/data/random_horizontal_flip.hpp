@@ -8,9 +8,10 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // Mirrors an image (height, width) or (height, width, channels), left to right, with this probability: torchvision's
 // RandomHorizontalFlip. Models sample_transform. Throws input_error for a sample of another rank, and for a probability
@@ -19,7 +20,7 @@ struct random_horizontal_flip {
   double probability = 0.5;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     if (image.rank != 2 && image.rank != 3)
       throw input_error("random_horizontal_flip: expected images (height, width) or (height, width, channels), found "
                         "samples of rank " +
@@ -27,7 +28,7 @@ struct random_horizontal_flip {
     if (!(probability >= 0 && probability <= 1)) // false for a NaN
       throw input_error("random_horizontal_flip: expected a probability from 0 to 1, found " + std::to_string(probability));
     // Uniform in [0, 1): never below 0, always below 1.
-    if (random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
+    if (ops::random_uniform<double>(key, 0) < probability) flip(sample.data(), image);
   }
 
 private:
@@ -43,4 +44,4 @@ private:
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision

@@ -11,11 +11,12 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/data/permutation.hpp>
 #include <cairn/data/pixel_value.hpp>
 
-namespace cairn {
+namespace cairn::vision {
 
 // Moves an image (height, width) or (height, width, channels) by up to `pixels` in each direction, every shift equally
 // likely, and fills the uncovered margin with `fill`, usually the dataset's black(). Models sample_transform. Throws
@@ -25,7 +26,7 @@ struct random_shift {
   pixel_value fill = 0;
 
   template <class T>
-  void operator()(std::span<T> sample, const shape& image, const random_key& key) const {
+  void operator()(std::span<T> sample, const shape& image, const types::random_key& key) const {
     move_at_random(sample, image, key, pixels, fill, "random_shift");
   }
 
@@ -33,14 +34,14 @@ private:
   friend struct random_crop; // the same by torchvision's name
 
   template <class T>
-  static void move_at_random(std::span<T> sample, const shape& image, const random_key& key, std::size_t pixels,
+  static void move_at_random(std::span<T> sample, const shape& image, const types::random_key& key, std::size_t pixels,
                              const pixel_value& fill, const char* whose) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (image.rank != 2 && image.rank != 3)
       throw input_error(std::string(whose) +
                         ": expected images (height, width) or (height, width, channels), found samples of rank " +
                         std::to_string(image.rank));
-    const auto block = random_block(key, 0);
+    const auto block = ops::random_block(key, 0);
     const auto draw = [&](std::size_t first) {
       const std::uint64_t bits = (std::uint64_t{block[first]} << 32) | block[first + 1];
       return static_cast<std::ptrdiff_t>(detail::random_below(bits, 2 * pixels + 1)) - static_cast<std::ptrdiff_t>(pixels);
@@ -78,4 +79,4 @@ private:
   }
 };
 
-} // namespace cairn
+} // namespace cairn::vision

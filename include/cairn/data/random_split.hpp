@@ -16,9 +16,7 @@
 #include <cairn/data/sample_order.hpp>
 #include <cairn/data/subset.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The lengths of parts that are given as shares of the whole. As in torch, each is rounded down, and the remainder goes to
 // the first parts, one sample each.
@@ -69,7 +67,9 @@ std::array<subset<Dataset>, N> split_by(const Dataset& data, const std::array<st
   return split_by(data, lengths, given, std::make_index_sequence<N>{});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Splits a dataset at random, each sample into one part, as torch's random_split. The parts are given as lengths, whose sum
 // is the number of samples, or as shares, whose sum is 1.

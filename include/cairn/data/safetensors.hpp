@@ -29,10 +29,11 @@
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/float16.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/safetensors_header.hpp>
 
-namespace cairn {
+namespace cairn::files {
 
 // A file that is open for reading. Its whole header is checked before anything else is read. An unknown type, an overlap, a
 // hole, a shape that does not fit its bytes, or bytes after the end throw file_error, which names the file, the tensor and
@@ -332,4 +333,4 @@ inline void write_safetensors(const std::string& path, std::vector<safetensors_s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::files

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::files {
 
 // A tensor in a file: its name, the type of its elements ("F32"), its extents, and the place of its bytes after the header.
 struct safetensors_entry {
@@ -33,7 +34,9 @@ struct safetensors_source {
   std::span<const std::byte> bytes;
 };
 
-namespace detail {
+} // namespace cairn::files
+
+namespace cairn::detail {
 
 // The types of elements, by alignment: the name and the bits of one element.
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> safetensors_types{
@@ -150,6 +153,4 @@ inline std::string safetensors_header(std::span<const safetensors_source> tensor
   return text;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -10,7 +10,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A sample order says which samples of a dataset this rank reads in an epoch, and in what order. (The class that one
 // usually takes is called sampler; this is what all of them have in common.)
@@ -27,8 +27,6 @@ concept sample_order = requires(const S& s, std::size_t n, std::uint64_t epoch, 
   { s.count(n) } -> std::convertible_to<std::size_t>;
   s.order(n, epoch, indices);
 };
-
-namespace detail {
 
 struct order_message {
   template <class Order>
@@ -94,6 +92,4 @@ constexpr rank_share checked_share(I rank, J size, const char* whose) {
   return here;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

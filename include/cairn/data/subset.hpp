@@ -59,7 +59,7 @@ public:
 
   // A hash of the whole dataset's fingerprint and of the indices; 0 if the whole dataset's is 0.
   std::uint64_t fingerprint() const
-    requires fingerprinted_dataset<Dataset>
+    requires detail::fingerprinted_dataset<Dataset>
   {
     const std::array<std::uint64_t, 2> both{whole_->fingerprint(), detail::quick_checksum(std::as_bytes(std::span(indices_)))};
     return both[0] == 0 ? 0 : detail::quick_checksum(std::as_bytes(std::span(both)));

@@ -14,9 +14,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/data/dataset.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct target_function_message {
   template <class Found>
@@ -38,7 +36,9 @@ template <class F, class Target>
   requires maps_targets<F, Target>
 struct type_of_mapped<F, Target> : type_of<std::remove_cvref_t<std::invoke_result_t<const F&, Target>>> {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A dataset with other targets, as torchvision's target_transform: each target t of a sample becomes f(t), of the type that f
 // returns. Models dataset, so that a loader, a subset, random_split and a validation take it:
@@ -87,7 +87,7 @@ public:
 
   // The fingerprint of the whole dataset; it does not depend on f.
   std::uint64_t fingerprint() const
-    requires fingerprinted_dataset<Dataset>
+    requires detail::fingerprinted_dataset<Dataset>
   {
     return whole_->fingerprint();
   }

@@ -13,9 +13,7 @@
 #include <cairn/data/input_types.hpp>
 #include <cairn/data/permutation.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class F, class Inputs>
 constexpr bool transforms = false;
@@ -27,8 +25,6 @@ template <class F, class... T>
 constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array<shape, sizeof...(T)>& shapes,
                                                     const random_key& key) { f(std::declval<std::span<T>&>()..., shapes, key); };
 
-} // namespace detail
-
 // A transform changes one input, in its row of the batch: augmentation, noise, a mask.
 //
 // A type F is a transform of T if, for a const F f, f(sample, sample_shape, key) changes the numbers of `sample` in place.
@@ -38,9 +34,7 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 // For samples with several inputs it gets all of them, so that an image and its mask move together, by f(image, mask, shapes,
 // key), where shapes is the array of their shapes; T is input_types<...>.
 template <class F, class T>
-concept sample_transform = detail::transforms<F, typename detail::inputs_of<T>::elements>;
-
-namespace detail {
+concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
 
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
@@ -50,11 +44,9 @@ constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::ui
           .position = static_cast<std::uint32_t>(sample)};
 }
 
-} // namespace detail
-
 // Leaves the sample as it is.
 struct no_transform {
   constexpr void operator()(const auto&...) const {}
 };
 
-} // namespace cairn
+} // namespace cairn::detail

@@ -33,11 +33,11 @@ auto as_xtensor(const tensor_view<T>& view) {
 }
 
 template <class T>
-auto as_xtensor(const owned_tensor<T>& values) {
+auto as_xtensor(const types::owned_tensor<T>& values) {
   return as_xtensor(tensor_view<const T>(values));
 }
 template <class T>
-auto as_xtensor(owned_tensor<T>&&) = delete; // it would be gone before the array is read: give it a name
+auto as_xtensor(types::owned_tensor<T>&&) = delete; // it would be gone before the array is read: give it a name
 
 // An xtensor array (rows, sample) as a view, without a copy; also an xtensor view of an array, as long as it has no gaps.
 // Throws input_error if the elements are not contiguous in row-major order, or if there is no axis of rows. The array must

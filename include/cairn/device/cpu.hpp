@@ -15,6 +15,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/huge_pages.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -27,7 +28,7 @@ namespace cairn {
 class cpu {
 public:
   class queue;
-  using options = device_options; // there is one cpu, whatever ordinal is asked for
+  using options = types::device_options; // there is one cpu, whatever ordinal is asked for
 
   // Work on a cpu queue is done when its call returns, so every event has been reached.
   struct event {};
@@ -91,7 +92,7 @@ private:
 };
 
 // The queue that ops are put on. One thread at a time may use it.
-class cpu::queue {
+class cpu::queue : public ops::queue {
 public:
   static constexpr bool shares_memory = true;
 

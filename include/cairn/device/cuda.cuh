@@ -16,6 +16,7 @@
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda/error.cuh>
 #include <cairn/device/cuda/memory.cuh>
 #include <cairn/device/cuda/products.cuh>
@@ -31,7 +32,7 @@ namespace cairn {
 class cuda {
 public:
   class queue;
-  using options = device_options;
+  using options = types::device_options;
   using memory = detail::cuda_block<detail::on_gpu>;
   using host_memory = detail::cuda_block<detail::pinned_on_host>;
 
@@ -69,7 +70,7 @@ private:
 };
 
 // A stream and the resources that its ops need. One thread at a time may use it.
-class cuda::queue {
+class cuda::queue : public ops::queue {
 public:
   class stopwatch;
   static constexpr bool shares_memory = false;

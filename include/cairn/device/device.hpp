@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // A device holds memory and decides in what order work on it is done.
 //
@@ -56,7 +57,9 @@ struct device_options {
   int ordinal = 0;         // which one, where a machine has several of the kind
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class M>
 concept device_memory = std::movable<M> && !std::copyable<M> && requires(const M& block) {
@@ -85,19 +88,23 @@ concept tells_time = requires(Q& queue, std::size_t number) {
   requires std::constructible_from<typename Q::stopwatch, Q&, std::size_t>;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <class D>
 concept device = detail::device_memory<typename D::memory> && detail::device_memory<typename D::host_memory> &&
                  std::copyable<typename D::event> && detail::device_queue<typename D::queue, typename D::event> &&
-                 std::constructible_from<D, device_options> && requires(D& d, std::size_t bytes) {
+                 std::constructible_from<D, types::device_options> && requires(D& d, std::size_t bytes) {
                    { d.compute() } -> std::same_as<typename D::queue&>;
                    { d.transfers() } -> std::same_as<typename D::queue&>;
                    { d.allocate(bytes) } -> std::same_as<typename D::memory>;
                    { d.staging(bytes) } -> std::same_as<typename D::host_memory>;
                  };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class D>
 concept counted_device = requires {
@@ -108,6 +115,4 @@ concept counted_device = requires {
 template <class Device>
 inline constexpr bool shares_memory = Device::queue::shares_memory;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

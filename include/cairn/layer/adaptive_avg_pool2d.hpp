@@ -6,9 +6,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct adaptive_avg_pool2d_message {
   template <class Layer>
@@ -19,7 +17,9 @@ struct adaptive_avg_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Reduces an image of any extents to one of Height by Width, channel by channel: each element is the mean of its part. As
 // torch.nn.AdaptiveAvgPool2d((Height, Width)). AdaptiveAvgPool2d<1> is the mean of each channel, as (1, 1, channels).
@@ -38,19 +38,20 @@ struct AdaptiveAvgPool2d : detail::adaptive_avg_pool2d_message {
 
   template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    avg_pool2d_forward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0], call.inputs[0]);
+    avg_pool2d_forward(queue, on(call.in(0)), ops::mean_of::adaptive, call.rows, call.in(0).last(), call.outputs[0],
+                       call.inputs[0]);
   }
 
   template <class T, detail::avg_pool2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    avg_pool2d_backward(queue, on(call.in(0)), mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
+    avg_pool2d_backward(queue, on(call.in(0)), ops::mean_of::adaptive, call.rows, call.in(0).last(), call.input_gradients[0],
                         call.output_gradients[0]);
   }
 
 private:
-  static constexpr window on(const tensor& images) {
-    window over;
+  static constexpr ops::window on(const tensor& images) {
+    ops::window over;
     over.y.in = images[0], over.x.in = images[1];
     over.y.out = Height, over.x.out = Width;
     return over;

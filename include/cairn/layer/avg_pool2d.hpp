@@ -7,9 +7,7 @@
 #include <cairn/layer/window_options.hpp>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct avg_pool2d_message {
   template <class Layer>
@@ -26,7 +24,9 @@ struct avg_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The mean of every window of an image, channel by channel, as torch.nn.AvgPool2d(Kernel). Windows lie side by side if no
 // stride<> is given. Further options, in any order: padding<>, kernel_width<>, ceil_mode, no_count_include_pad. Padding
@@ -44,7 +44,7 @@ struct AvgPool2d : detail::avg_pool2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, in[0].last()};
   }
   // A sum for every tap, and a factor for each output.
@@ -66,7 +66,8 @@ struct AvgPool2d : detail::avg_pool2d_message {
   }
 
 private:
-  static constexpr mean_of which = options.has(detail::no_count_include_pad_option) ? mean_of::pixels : mean_of::window;
+  static constexpr ops::mean_of which =
+      options.has(detail::no_count_include_pad_option) ? ops::mean_of::pixels : ops::mean_of::window;
 };
 
 } // namespace cairn

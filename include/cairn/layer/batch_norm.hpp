@@ -7,9 +7,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The common part of BatchNorm1d and BatchNorm2d: the rows of a batch of images are its pixels.
 template <std::size_t Features, auto Eps, auto Momentum>
@@ -43,7 +41,7 @@ struct batch_norm_of_rows {
   // Sums of x and x^2 and the result are 8 operations an element; the gradients of the parameters are 5, of the input 5.
   static constexpr work flops(const arguments& in) { return {8 * in[0].size(), 10 * in[0].size(), 5 * in[0].size()}; }
 
-  template <class T, detail::batch_norm_runs_on<T> Queue>
+  template <class T, batch_norm_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
@@ -68,7 +66,7 @@ struct batch_norm_of_rows {
     }
   }
 
-  template <class T, detail::batch_norm_runs_on<T> Queue>
+  template <class T, batch_norm_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const dy = call.output_gradients[0], *const weight = call.parameters[0];
@@ -88,7 +86,9 @@ private:
   static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; } // of a sample
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Every feature gets mean 0 and variance 1 over the rows of a batch, then a weight and a bias, as
 // torch.nn.BatchNorm1d(Features, eps, momentum). An input of any rank whose last extent is Features is a stack of such rows,

@@ -9,9 +9,7 @@
 #include <cairn/layer/window_options.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct conv2d_message {
   template <class Layer>
@@ -29,7 +27,9 @@ struct conv2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The convolution of images with In channels to images with Out channels, as torch.nn.Conv2d(In, Out, Kernel). Images lie as
 // (height, width, channels). Options, in any order: stride<2>, padding<1>, dilation<2>, each with a second number if the width
@@ -58,7 +58,7 @@ struct Conv2d : detail::conv2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, Out};
   }
 
@@ -79,21 +79,21 @@ struct Conv2d : detail::conv2d_message {
 
   template <class T, detail::conv2d_runs_on<T> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    const convolution how = on(call.in(0));
+    const ops::convolution how = on(call.in(0));
     const std::size_t pixels = call.rows * how.over.outputs();
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     then.then = call.then;
     if constexpr (has_bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, pixels, Out};
-    const matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
+    const ops::matrix<T> output{call.outputs[0], pixels, Out, call.output_stride == 0 ? Out : call.output_stride};
     conv2d_forward(queue, how, call.rows, output, call.inputs[0], call.parameters[0], then);
   }
 
   template <class T, detail::conv2d_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
-    const convolution how = on(call.in(0));
+    const ops::convolution how = on(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<const T> output_gradient{call.output_gradients[0], call.rows * how.over.outputs(), Out, stride};
+    const ops::matrix<const T> output_gradient{call.output_gradients[0], call.rows * how.over.outputs(), Out, stride};
     if (call.gradients) {
       accumulated<T>* bias = nullptr;
       if constexpr (has_bias) bias = call.gradients[1];
@@ -102,9 +102,9 @@ struct Conv2d : detail::conv2d_message {
     if (!call.input_gradients) return;
 
     const std::size_t pixels = call.rows * how.over.inputs();
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     if (call.addend != nullptr) then.addend = {call.addend, pixels, In};
-    if (call.before == activation::relu) then.mask = {call.inputs[0], pixels, In};
+    if (call.before == ops::activation::relu) then.mask = {call.inputs[0], pixels, In};
     conv2d_input_gradient(queue, how, call.rows, call.input_gradients[0], output_gradient, call.parameters[0], then);
   }
 
@@ -114,7 +114,7 @@ private:
   static constexpr std::size_t groups = In % options.groups == 0 && Out % options.groups == 0 ? options.groups : 1;
   static constexpr std::size_t group_in = In / groups, depth = options.over.taps() * group_in;
 
-  static constexpr convolution on(const tensor& images) { return {options.on(images), In, Out, groups}; }
+  static constexpr ops::convolution on(const tensor& images) { return {options.on(images), In, Out, groups}; }
 };
 
 } // namespace cairn

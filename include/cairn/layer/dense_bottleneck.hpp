@@ -34,7 +34,7 @@ struct dense_bottleneck : dense_half {
   }
 
   template <class Queue, class T>
-    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
@@ -43,7 +43,7 @@ struct dense_bottleneck : dense_half {
                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>
-    requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     normalized_product_gradients<T> to{};

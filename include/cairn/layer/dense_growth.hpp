@@ -37,7 +37,7 @@ struct dense_growth : dense_half {
   }
 
   template <class Queue, class T>
-    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_conv2d_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
@@ -47,7 +47,7 @@ struct dense_growth : dense_half {
                               call.workspace.sums(1));
   }
   template <class Queue, class T>
-    requires detail::normalized_conv2d_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
+    requires normalized_conv2d_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();

@@ -43,7 +43,7 @@ struct DenseTransition {
   static constexpr tensor_list workspace(const arguments& in, pass why) {
     const std::size_t c = in[0].last();
     if (why == pass::backward) return {tensor{3 * (c + Out)}.once(), half::statistics_of(c)};
-    const normalized_product_room room = room_of_normalized_product(half::pixels_of(in[0]), c, Out);
+    const ops::normalized_product_room room = ops::room_of_normalized_product(half::pixels_of(in[0]), c, Out);
     const tensor weight = tensor{room.weight}.once(), scales = tensor{room.scales}.once();
     const tensor partial = tensor{room.partial}.of(element::accumulated);
     if (why == pass::evaluate) return {weight, scales, partial, half::statistics_of(c)};
@@ -58,42 +58,43 @@ struct DenseTransition {
     requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
-    const matrix<const T> x{call.inputs[0], rows, channels};
+    const ops::matrix<const T> x{call.inputs[0], rows, channels};
     const T *const weight = call.parameters[0], *const bias = call.parameters[1];
-    channel_norm<T> norm{};
+    ops::channel_norm<T> norm{};
     if (call.why == pass::evaluate) {
-      norm = channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
-                                         weight, bias);
+      norm = ops::channel_norm<T>::of_running(call.buffers.to_read().sums(0), call.buffers.to_read().sums(1), detail::dense_eps,
+                                              weight, bias);
     } else {
       accumulated<T>* const statistics = call.tape ? call.tape.sums(0) : call.workspace.sums(3);
       channel_statistics(queue, x, statistics);
       if (call.why == pass::forward)
         channel_statistics_update(queue, rows, channels, detail::dense_momentum, call.buffers.sums(0), call.buffers.sums(1),
                                   static_cast<const accumulated<T>*>(statistics));
-      norm = channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
+      norm = ops::channel_norm<T>::of_batch(statistics, detail::dense_eps, weight, bias);
     }
-    const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
-    normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
+    const ops::normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
+    normalized_product_forward(queue, ops::matrix<T>{call.outputs[0], rows, Out}, nullptr, x, norm, call.parameters[2], memory);
   }
 
   template <class Queue, class T>
     requires detail::normalized_product_runs_on<Queue, T> && detail::channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * half::pixels_of(call.in(0));
-    const matrix<const T> x{call.inputs[0], rows, channels};
+    const ops::matrix<const T> x{call.inputs[0], rows, channels};
     accumulated<T>* const by_statistics = call.input_gradients ? call.workspace.sums(1) : nullptr;
-    normalized_product_gradients<T> to{};
+    ops::normalized_product_gradients<T> to{};
     if (call.input_gradients) to.x = {call.input_gradients[0], rows, channels};
     to.statistics = by_statistics;
     to.norm_weight = call.gradients[0];
     to.norm_bias = call.gradients[1];
     to.weight = call.gradients[2];
-    const auto norm = channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
-    const matrix<const T> gradient{call.output_gradients[0], rows, Out},
+    const auto norm =
+        ops::channel_norm<T>::of_batch(call.tape.sums(0), detail::dense_eps, call.parameters[0], call.parameters[1]);
+    const ops::matrix<const T> gradient{call.output_gradients[0], rows, Out},
         unread{nullptr, rows, Out}; // its statistics do not exist
     normalized_product_backward(queue, to, gradient, unread, nullptr, nullptr, x, norm, call.parameters[2], call.workspace[0]);
     if (call.input_gradients)
-      channel_statistics_backward(queue, to.x, matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
+      channel_statistics_backward(queue, to.x, ops::matrix<const T>{to.x.data, rows, channels}, x, call.tape.sums(0),
                                   static_cast<const accumulated<T>*>(by_statistics));
   }
 

@@ -9,9 +9,7 @@
 #include <cairn/ops/copy/copy.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct dropout_message {
   template <class Layer>
@@ -22,7 +20,9 @@ struct dropout_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Sets each element to 0 with this probability and divides it by 1 - Probability otherwise, so that its mean stays. An
 // evaluation changes nothing. As torch.nn.Dropout, with its default of a half: Dropout<percent<10>>, or Dropout<0.1> where
@@ -34,8 +34,8 @@ struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
   static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
-  static constexpr dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
-                                     probability < 1 ? 1 / (1 - probability) : 0};
+  static constexpr ops::dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
+                                          probability < 1 ? 1 / (1 - probability) : 0};
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;

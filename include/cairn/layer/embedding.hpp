@@ -16,7 +16,9 @@ namespace cairn {
 template <std::size_t Token>
 struct padding_idx {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 inline constexpr std::size_t no_padding = static_cast<std::size_t>(-1);
 template <class Option>
@@ -42,7 +44,9 @@ struct no_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A vector of Width elements for each token, as torch.nn.Embedding(Vocabulary, Width): tokens of any shape become that shape
 // with Width appended. The rows of the weight start normal with deviation 1.

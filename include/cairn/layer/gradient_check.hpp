@@ -14,9 +14,7 @@
 #include <cairn/layer/gradient_check/layer_functions.hpp>
 #include <cairn/layer/gradient_check/variants.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs, const tensor_list& constants) {
@@ -41,7 +39,9 @@ std::string fault_of(const layer_functions<T>& layer, const tensor_list& inputs,
   return {};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Checks everything that the concept of a layer requires. The layer runs alone in double, on the cpu, for 1, 2 and 5 rows and
 // for every set of its outputs that may be used:

@@ -7,9 +7,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct group_norm_message {
   template <class Layer>
@@ -23,7 +21,9 @@ struct group_norm_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Every group of neighbouring channels of a sample gets mean 0 and variance 1 over its pixels, then a weight and a bias per
 // channel, as torch.nn.GroupNorm(Groups, Channels, eps). An input of any rank whose last extent is Channels has as many
@@ -71,7 +71,7 @@ private:
   static constexpr tensor_list statistics = tensor{Groups, 2}.of(element::accumulated);
 
   template <class Call>
-  static channel_groups of(const Call& call) {
+  static ops::channel_groups of(const Call& call) {
     return {call.rows, call.in(0).size() / Channels, Channels, Groups};
   }
 };

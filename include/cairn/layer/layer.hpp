@@ -37,23 +37,23 @@ template <class T>
 struct forward_call {
   std::size_t rows = 0; // samples, 1 … batch
   const arguments* given = nullptr;
-  tensors<const T> inputs{};
-  tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
-  tensors<const T> constants{};
-  tensors<const T> parameters{};
-  tensors<accumulated<T>> buffers{}; // written in pass::forward only
-  tensors<T> tape{};                 // for backward; no block if no backward follows this forward
-  tensors<T> workspace{};            // for this call only
+  types::tensors<const T> inputs{};
+  types::tensors<T> outputs{}; // outputs[k] may be inputs[k] for every k if the layer is in_place
+  types::tensors<const T> constants{};
+  types::tensors<const T> parameters{};
+  types::tensors<accumulated<T>> buffers{}; // written in pass::forward only
+  types::tensors<T> tape{};                 // for backward; no block if no backward follows this forward
+  types::tensors<T> workspace{};            // for this call only
   pass why = pass::forward;
-  random_key random{};                // equal for the forward and every recompute of one step
-  activation then = activation::none; // to be applied to the result; set only for a layer that `fuses`
-  const T* addend = nullptr;          // like outputs[0], to be added to it; set only for a layer that `adds`
-  const T* tied = nullptr;            // the first parameter of its owner; set only for a layer that is Tied
+  types::random_key random{};                   // equal for the forward and every recompute of one step
+  ops::activation then = ops::activation::none; // to be applied to the result; set only for a layer that `fuses`
+  const T* addend = nullptr;                    // like outputs[0], to be added to it; set only for a layer that `adds`
+  const T* tied = nullptr;                      // the first parameter of its owner; set only for a layer that is Tied
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
-  const layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  std::size_t input_stride = 0;           // the same for inputs[0]; set only for the layers of a DenseBlock
+  const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
+  std::size_t input_stride = 0;                   // the same for inputs[0]; set only for the layers of a DenseBlock
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -63,26 +63,26 @@ template <class T>
 struct backward_call {
   std::size_t rows = 0;
   const arguments* given = nullptr;
-  tensors<const T> inputs{};           // as in forward, if the layer reads its input
-  tensors<const T> outputs{};          // as in forward, if the layer reads its output
-  tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
-  tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
-  tensors<const T> constants{};
-  tensors<const T> parameters{};
-  tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
-  tensors<const accumulated<T>> buffers{}; // as the step's forward left them
-  tensors<const T> tape{};
-  tensors<T> workspace{};
-  random_key random{};
-  activation before = activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;            // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;        // of outputs[0] and output_gradients[0]; with `strided`
+  types::tensors<const T> inputs{};           // as in forward, if the layer reads its input
+  types::tensors<const T> outputs{};          // as in forward, if the layer reads its output
+  types::tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
+  types::tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
+  types::tensors<const T> constants{};
+  types::tensors<const T> parameters{};
+  types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
+  types::tensors<const accumulated<T>> buffers{}; // as the step's forward left them
+  types::tensors<const T> tape{};
+  types::tensors<T> workspace{};
+  types::random_key random{};
+  ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
   // The same for other tensors; set only for the layers of a DenseBlock. 0: output_gradients[0] has the stride of outputs[0],
   // the others have no gap.
   std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
-  const T* tied = nullptr;                 // as in forward
-  accumulated<T>* tied_gradient = nullptr; // of that parameter, to be overwritten
-  const layer_sums* over_ranks = nullptr;  // as in forward
+  const T* tied = nullptr;                        // as in forward
+  accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
+  const detail::layer_sums* over_ranks = nullptr; // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };

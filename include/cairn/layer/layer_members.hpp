@@ -9,9 +9,7 @@
 
 // The members of a layer, each with the form that it must have. A member of another form is an error, not a member that is
 // left out: otherwise a layer with a misspelt signature would be trained without its parameters.
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // All names that a layer may have. In a class derived from a layer and from these, a name that both have is ambiguous: so it
 // is known whether the layer has it, in whatever form.
@@ -104,6 +102,4 @@ concept right_layer =
     right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> && right_strided<L> && right_skips_gradients<L> &&
     right_sums_over_ranks<L> && right_as_activation<L>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

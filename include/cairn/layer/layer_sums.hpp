@@ -4,8 +4,9 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The number of values that a layer sums over the ranks in its forward, and in a backward that makes an input gradient.
 struct summed_numbers {
@@ -14,6 +15,10 @@ struct summed_numbers {
 
   constexpr bool operator==(const summed_numbers&) const = default;
 };
+
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The numbers that a layer sums over all ranks, passed in forward_call and backward_call: BatchNorm's statistics under
 // sync_batch_norm. Otherwise, and in an evaluation, the pointer there is null and the layer works with its own rows.
@@ -36,4 +41,4 @@ struct layer_sums {
   void sum(std::size_t count) const { all_reduce(self, layer, count); }
 };
 
-} // namespace cairn
+} // namespace cairn::detail

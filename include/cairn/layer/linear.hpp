@@ -49,38 +49,38 @@ struct Linear {
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<T> output{call.outputs[0], rows, Out, stride};
-    epilogue<T> then{};
+    const ops::matrix<T> output{call.outputs[0], rows, Out, stride};
+    ops::epilogue<T> then{};
     then.then = call.then;
     if constexpr (Bias) then.bias = call.parameters[1];
     if (call.addend != nullptr) then.addend = {call.addend, rows, Out};
-    const matrix<const T> input{call.inputs[0], rows, In};
-    const matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, output, input, weight, transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
+    const ops::matrix<const T> input{call.inputs[0], rows, In};
+    const ops::matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, output, input, weight, ops::transpose::second, then); // (rows, Out) = (rows, In) x (Out, In)^T
   }
 
   template <class T, detail::matmul_runs_on<T> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const std::size_t stride = call.output_stride == 0 ? Out : call.output_stride;
-    const matrix<const T> input{call.inputs[0], rows, In};
-    const matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
+    const ops::matrix<const T> input{call.inputs[0], rows, In};
+    const ops::matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
     if (call.gradients) {
-      epilogue<T> sums{};
+      ops::epilogue<T> sums{};
       if constexpr (Bias) sums.row_sums = call.gradients[1];
-      const matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
+      const ops::matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
       matmul(queue, weight_gradient, output_gradient, input,
-             transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
+             ops::transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);
     }
     if (!call.input_gradients) return;
 
-    epilogue<T> then{};
+    ops::epilogue<T> then{};
     if (call.addend != nullptr) then.addend = {call.addend, rows, In};
-    if (call.before == activation::relu) then.mask = input;
-    const matrix<T> input_gradient{call.input_gradients[0], rows, In};
-    const matrix<const T> weight{call.parameters[0], Out, In};
-    matmul(queue, input_gradient, output_gradient, weight, transpose::none,
+    if (call.before == ops::activation::relu) then.mask = input;
+    const ops::matrix<T> input_gradient{call.input_gradients[0], rows, In};
+    const ops::matrix<const T> weight{call.parameters[0], Out, In};
+    matmul(queue, input_gradient, output_gradient, weight, ops::transpose::none,
            then); // (rows, In) = (rows, Out) x (Out, In)
   }
 

@@ -7,9 +7,7 @@
 #include <cairn/layer/window_options.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct max_pool2d_message {
   template <class Layer>
@@ -26,7 +24,9 @@ struct max_pool2d_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The greatest element of every window of an image, channel by channel, as torch.nn.MaxPool2d(Kernel). Windows lie side by side
 // if no stride<> is given. Further options, in any order: padding<>, dilation<>, kernel_width<>, ceil_mode.
@@ -46,7 +46,7 @@ struct MaxPool2d : detail::max_pool2d_message {
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]); }
   static constexpr tensor outputs(const arguments& in) {
-    const window over = options.on(in[0]);
+    const ops::window over = options.on(in[0]);
     return {over.y.out, over.x.out, in[0].last()};
   }
   // Every tap is compared, in both passes, and once more for the gradient.

@@ -35,7 +35,7 @@ namespace cairn {
 
 // y = max(x, 0), as torch.nn.ReLU. Its backward needs only whether y > 0, not the input, which the output may overwrite.
 struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
-  static constexpr activation as_activation = activation::relu;
+  static constexpr ops::activation as_activation = ops::activation::relu;
 };
 
 } // namespace cairn

@@ -28,7 +28,9 @@ struct no_bias {};              // bias=False
 struct ceil_mode {};            // ceil_mode=True
 struct no_count_include_pad {}; // count_include_pad=False
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The options, as bits of a set.
 inline constexpr unsigned stride_option = 1, padding_option = 2, dilation_option = 4, kernel_width_option = 8;
@@ -115,6 +117,4 @@ constexpr window_options options_of(std::size_t kernel, [[maybe_unused]] unsigne
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

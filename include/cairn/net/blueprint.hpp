@@ -30,9 +30,7 @@
 #include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/plan_of.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, class T, class Around, class Update,
           class Elements, class Indices>
@@ -377,7 +375,9 @@ struct whole_blueprint {
 template <class Model, std::size_t Batch, class T, class Update>
 struct whole_blueprint<Model, Batch, T, Update, false> : whole_blueprint<Sequential<stand_in_layer>, Batch, T, Update, true> {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The blueprint of a whole network: of a Sequential, of a checkpoint<Policy, Sequential<...>>, or of a fused_update,
 // with_input_gradient or with_all_outputs of one of these. Update matters for a fused_update only; its default is one rank,

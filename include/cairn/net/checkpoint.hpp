@@ -20,7 +20,9 @@ namespace cairn {
 template <class Policy, class Net>
 struct checkpoint {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Has a policy a number of 0 where that is not allowed, as every<0>? Then the policy is itself the diagnostic of the error.
 template <class Policy>
@@ -42,6 +44,4 @@ struct made_of<checkpoint<Policy, Net>> : one_chain<Net> {
   using with = checkpoint<Policy, Parts...>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

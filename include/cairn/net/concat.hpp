@@ -21,7 +21,9 @@ namespace cairn {
 template <class... Branches>
 struct Concat {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct concat_message {
   template <class Wrong>
@@ -138,6 +140,4 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

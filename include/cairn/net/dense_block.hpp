@@ -44,7 +44,9 @@ namespace cairn {
 template <std::size_t Layers, std::size_t Growth, class Policy = store_all>
 struct DenseBlock {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct dense_block_message {
   template <class Wrong>
@@ -227,6 +229,4 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -12,7 +12,9 @@ namespace cairn {
 template <std::size_t Layers>
 struct store_last {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // The number of bottlenecks that a policy stores, counted from the last layer.
 inline constexpr std::size_t no_bottlenecks = static_cast<std::size_t>(-1), every_bottleneck = no_bottlenecks / 2;
@@ -34,6 +36,4 @@ struct recompute_bottleneck {
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

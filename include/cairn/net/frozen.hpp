@@ -19,7 +19,9 @@ namespace cairn {
 template <class Block>
 struct frozen {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct unfreezable_message {
   template <class Wrong>
@@ -67,6 +69,4 @@ struct made_of<frozen<Block>> : one_chain<Block> {
 template <class Block>
 inline constexpr bool freezes<frozen<Block>> = true;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -23,7 +23,9 @@ namespace cairn {
 template <class Model>
 struct fused_update {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A wrapper of a whole network that says how it is trained.
 template <template <class> class Way, class Model>
@@ -67,6 +69,4 @@ struct without_ways {
 template <class Model>
 struct without_ways<fused_update<Model>> : without_ways<Model> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -17,7 +17,9 @@ namespace cairn {
 template <class F, class G>
 struct Gated {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct gated_message {
   template <class Wrong>
@@ -95,6 +97,4 @@ struct made_of<Gated<F, G>> {
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

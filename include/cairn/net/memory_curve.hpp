@@ -36,7 +36,8 @@ public:
   // Costs are in FLOPs, unless `costs` has one for each stage: see measured_costs. progress(share) is called now and then with
   // the share that is solved, from 0 to 1.
   template <class Progress = detail::no_progress>
-  explicit memory_curve(std::span<const stage_cost> costs = {}, const curve_limits& limits = {}, Progress&& progress = {})
+  explicit memory_curve(std::span<const cairn::plan::stage_cost> costs = {}, const cairn::plan::curve_limits& limits = {},
+                        Progress&& progress = {})
       : costs_(costs.begin(), costs.end()), solved_(plan::whole, costs, limits, progress) {
     // An arena may be a little larger than what lives at once, so that the dearer of two schedules may need more. Such points
     // are left out.
@@ -54,7 +55,7 @@ public:
   // The points from the least memory to the least cost: the bytes of an arena, as within() takes them, and the most that a step
   // costs in it.
   std::size_t size() const { return points_.size(); }
-  solver::point operator[](std::size_t i) const { return points_[i]; }
+  cairn::plan::solver::point operator[](std::size_t i) const { return points_[i]; }
 
   // Returns the cheapest schedule whose arena is at most `bytes`. Throws an error if there is none, which says how many bytes
   // are needed.
@@ -66,7 +67,7 @@ public:
     std::uint64_t sum = 0;
     for (const detail::op& o : ops) {
       if (o.kind != detail::op_kind::forward && o.kind != detail::op_kind::backward) continue;
-      const stage_cost& c = costs_[o.position];
+      const cairn::plan::stage_cost& c = costs_[o.position];
       if (o.kind == detail::op_kind::backward) sum += c.backward;
       else sum += o.wants_output || !plan::whole[o.position].tape_without_output ? c.forward : c.tape;
     }
@@ -74,9 +75,9 @@ public:
   }
 
 private:
-  std::vector<stage_cost> costs_; // none: FLOPs
-  solver solved_;
-  std::vector<solver::point> points_;
+  std::vector<cairn::plan::stage_cost> costs_; // none: FLOPs
+  cairn::plan::solver solved_;
+  std::vector<cairn::plan::solver::point> points_;
 };
 
 } // namespace cairn

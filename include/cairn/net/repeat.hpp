@@ -14,7 +14,9 @@ namespace cairn {
 template <std::size_t N, class Block>
 struct Repeat {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <std::size_t N, class Block>
 struct made_of<Repeat<N, Block>> {
@@ -28,6 +30,4 @@ struct made_of<Repeat<N, Block>> {
   using with = Repeat<N, Parts...>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -29,7 +29,9 @@ struct Residual {};
 template <class... Layers>
 struct shortcut {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class T>
 inline constexpr bool is_shortcut = false;
@@ -173,6 +175,4 @@ private:
   }
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -12,7 +12,9 @@ namespace cairn {
 template <class... Layers>
 struct Sequential {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class... Layers>
 struct made_of<Sequential<Layers...>> {
@@ -29,6 +31,4 @@ inline constexpr bool is_sequential = false;
 template <class... Layers>
 inline constexpr bool is_sequential<Sequential<Layers...>> = true;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -14,9 +14,7 @@
 #include <cairn/plan/gradient_windows.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A model without the policy around all of it.
 template <class Model>
@@ -72,7 +70,9 @@ template <class Model, std::size_t Batch, class T = float, class Update = used_i
 using solved_step_of = solved_step<typename unplanned<Model>::type, Batch, T,
                                    typename blueprint_of<typename unplanned<Model>::type, Batch, T, Update>::update>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Solves steps (net/memory_curve.hpp, which includes the solver).
 template <class Model, std::size_t Batch, class T = float, class Update = detail::used_in_backward<1, 1>>

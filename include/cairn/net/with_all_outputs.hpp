@@ -18,7 +18,9 @@ namespace cairn {
 template <class Model>
 struct with_all_outputs {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Model>
 struct made_of<with_all_outputs<Model>> : way_to_train<with_all_outputs, Model> {};
@@ -32,6 +34,4 @@ struct without_ways<with_all_outputs<Model>> : without_ways<Model> {};
 template <class Model, class Body, tensor_set Used>
 struct network_diagnostic<with_all_outputs<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

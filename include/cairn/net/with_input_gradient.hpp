@@ -19,7 +19,9 @@ namespace cairn {
 template <class Model>
 struct with_input_gradient {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Model>
 struct made_of<with_input_gradient<Model>> : way_to_train<with_input_gradient, Model> {};
@@ -33,6 +35,4 @@ struct without_ways<with_input_gradient<Model>> : without_ways<Model> {};
 template <class Model, class Body, tensor_set Used>
 struct network_diagnostic<with_input_gradient<Model>, Body, Used> : network_diagnostic<Model, Body, Used> {};
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

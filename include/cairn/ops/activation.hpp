@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // Activations that a product can apply to its result while it is still in registers, and whose derivative can be computed from
 // their output alone.
@@ -17,6 +18,6 @@ CAIRN_HOST_DEVICE constexpr T activated(activation which, T value) {
   return which == activation::relu && value < T{0} ? T{0} : value;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

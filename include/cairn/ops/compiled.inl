@@ -33,7 +33,7 @@
                                                  matrix<const T>, const T*);                                                     \
   EXTERN template void copy<T>(cpu::queue&, std::size_t, T*, const T*);                                                          \
   EXTERN template void copy_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>);                                                  \
-  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const random_key&, const dropout_rate&);               \
+  EXTERN template void dropout<T>(cpu::queue&, std::size_t, T*, const T*, const types::random_key&, const dropout_rate&);        \
   EXTERN template void embedding_forward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*,                    \
                                             const std::int32_t*);                                                                \
   EXTERN template void embedding_backward<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*,      \
@@ -71,7 +71,7 @@
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
   EXTERN template void sgd<T>(cpu::queue&, std::size_t, T*, T*, const T*, const sgd_coefficients<T>&);
 
-namespace cairn {
+namespace cairn::ops {
 
 #ifdef CAIRN_COMPILES
 CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
@@ -87,7 +87,7 @@ CAIRN_COMPILED_UPDATES(extern, float)
 CAIRN_COMPILED_UPDATES(extern, double)
 #endif
 
-} // namespace cairn
+} // namespace cairn::ops
 
 #undef CAIRN_COMPILED_UPDATES
 #undef CAIRN_COMPILED_OPS

@@ -5,6 +5,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/add/add.hpp>
 #include <cairn/ops/checksum/checksum.hpp>
@@ -16,8 +17,6 @@
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 
-namespace cairn {
-
 // The ops that a device must provide to run any network, on elements of type T: an overload of each whose first parameter is the
 // device's queue. The declaration of an op, in ops/OP/OP.hpp, says what it computes. The other ops are those of single layers,
 // losses and optimizers, which ask for them in the `requires` of their calls: so a device need not have the ops of layers that
@@ -27,7 +26,8 @@ namespace cairn {
 // compiler then names the call that is missing.
 //
 // An op need not be a template, and its bits need not be those of another device.
-namespace detail {
+
+namespace cairn::detail {
 
 template <class Queue, class T>
 concept moves_elements = requires(Queue& queue, std::size_t count, T* y, const T* x, matrix<T> to, matrix<const T> from) {
@@ -67,7 +67,9 @@ concept converts_elements = !is_narrow<T> || requires(Queue& queue, std::size_t 
   convert(queue, count, sum, x);
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Updates and sums of gradients have elements of type accumulated<T>.
 template <class Queue, class T>
@@ -75,4 +77,4 @@ concept ops_for =
     detail::moves_elements<Queue, T> && detail::converts_elements<Queue, T> && detail::applies_functions<Queue, T> &&
     detail::prepares_updates<Queue, accumulated<T>> && detail::moves_elements<Queue, accumulated<T>>;
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -4,8 +4,9 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // How a window moves along one axis of an image: tap k of output o reads input o * stride + k * dilation - padding, if there is
 // one. There is `padding` before the first input and after the last.
@@ -45,4 +46,4 @@ constexpr window_axis fitted(window_axis a, bool ceil = false) {
   return a;
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -16,7 +16,9 @@ struct bucket_bytes {
   static constexpr std::size_t value = Bytes;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A bucket is a span [begin, end) of the flat gradient buffer, in elements. It can leave as soon as the gradients
 // below `end` are complete; that is after the backward of leaf layer `leaves_after`, counted in the order in which
@@ -78,6 +80,4 @@ constexpr bucket_plan<Parameters> make_buckets(std::span<const gradient_end> end
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -6,11 +6,10 @@
 #include <span>
 
 #include <cairn/core/memory.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A size that grows with the batch.
 struct bytes {
@@ -21,7 +20,9 @@ struct bytes {
   constexpr std::size_t at(std::size_t batch) const { return align_up(counted(per_sample, batch) + per_batch); }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // One stage as the plan sees it: sizes and costs. The plan does not know what a stage computes; it keeps the name for errors
 // and for policies that choose stages by it.
@@ -67,7 +68,9 @@ struct stage {
   constexpr bool keeps_tape() const { return tape.per_sample + tape.per_batch != 0; }
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // Memory for gradients inside the arena, if training uses them up during the backward pass. It lives from the backward of stage
 // `from`, which writes the first of them, to that of stage `to`, in which the last of them are used.
@@ -79,7 +82,9 @@ struct gradient_window {
   constexpr bool operator==(const gradient_window&) const = default;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // A chain of stages at one batch. The root owns everything but its input. A composite's chain borrows its ends from the
 // enclosing chain: always the input and the output's gradient, and the other two unless it has to add to them.
@@ -137,4 +142,4 @@ struct chain {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::plan

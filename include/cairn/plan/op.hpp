@@ -6,11 +6,10 @@
 #include <span>
 
 #include <cairn/core/plain_array.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/chain.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The kinds of ops in a schedule. There is one `loss`, between the forward pass and the backward pass: there the output is
 // handed out and its gradient comes in (at the root, the loss is computed). Discards do no work: they mark that something is
@@ -46,7 +45,9 @@ struct schedule {
   constexpr std::span<const op> ops() const { return {storage.data(), count}; }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Floating-point operations of some ops for one sample.
 constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
@@ -63,4 +64,4 @@ constexpr std::uint64_t flops(const chain& c, std::span<const detail::op> ops) {
   return sum;
 }
 
-} // namespace cairn
+} // namespace cairn::plan

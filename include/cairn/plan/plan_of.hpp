@@ -33,24 +33,54 @@ constexpr std::size_t goal() {
   return Which == part::whole && bound < Plan::enough ? Plan::enough : bound;
 }
 
+// The rounds of attempts may take that many looks at a buffer in all.
+template <class Plan>
+inline constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
+
 template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
-  constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
   auto out = chosen<Plan, Which>;
-  out.extent = arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort);
+  out.extent =
+      arrange_by<decltype(out)::capacity>(How, out.buffers.data(), out.count, goal<Plan, Which>(), out.fence, effort<Plan>);
   return out;
 }();
 
 // The best of this attempt and of those after it, which are made only when it does not reach the goal.
-template <class Plan, part Which, attempt How = attempt::slots>
-constexpr const auto& best_arranged() {
+template <class Plan, part Which, attempt How>
+constexpr const auto& best_from() {
   constexpr const auto& one = arranged<Plan, Which, How>;
   if constexpr (How == last_attempt || one.extent <= goal<Plan, Which>()) {
     return one;
   } else {
-    constexpr const auto& other = best_arranged<Plan, Which, next(How)>();
+    constexpr const auto& other = best_from<Plan, Which, next(How)>();
     if constexpr (other.extent < one.extent) return other;
     else return one;
+  }
+}
+
+// So few buffers are arranged by all attempts of one pass in one constant expression, which costs a compiler less than one for
+// each: what is evaluated is copied into a constant and out of it.
+inline constexpr std::size_t few_buffers = 64;
+template <class Plan, part Which>
+inline constexpr auto arranged_in_one_pass = [] {
+  auto out = chosen<Plan, Which>;
+  out.extent = arrange<decltype(out)::capacity>({out.buffers.data(), out.count}, goal<Plan, Which>(), out.fence, 0);
+  return out;
+}();
+
+template <class Plan, part Which>
+constexpr const auto& best_arranged() {
+  if constexpr (chosen<Plan, Which>.count > few_buffers) {
+    return best_from<Plan, Which, attempt::slots>();
+  } else {
+    constexpr const auto& one = arranged_in_one_pass<Plan, Which>;
+    if constexpr (one.extent <= goal<Plan, Which>()) {
+      return one;
+    } else {
+      constexpr const auto& other = best_from<Plan, Which, first_of_rounds>();
+      if constexpr (other.extent < one.extent) return other;
+      else return one;
+    }
   }
 }
 

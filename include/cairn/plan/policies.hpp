@@ -8,9 +8,7 @@
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/route.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
 // segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
@@ -34,11 +32,13 @@ constexpr std::size_t ceil_sqrt(std::size_t n) {
   return k;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores everything that the backward pass reads: the most memory, and no forward runs twice. Other libraries always do this.
 struct store_all {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     out.backward(0, c.size());
   }
@@ -47,7 +47,7 @@ struct store_all {
 // Stores only the input: the least memory, which does not grow with the length of the chain, for about n^2 / 2 forwards. For
 // short chains.
 struct recompute_all {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t i = c.size(); i-- > 0;) {
       if (i + 1 != c.size()) out.forward(0, i + 1);
@@ -56,7 +56,9 @@ struct recompute_all {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct every_message {
   template <class Policy>
@@ -66,7 +68,9 @@ struct every_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores the input of every K-th stage, and recomputes the K stages after it when backward gets there.
 template <std::size_t K>
@@ -74,7 +78,7 @@ struct every : detail::every_message {
   static constexpr std::size_t asked = K;
   static constexpr std::size_t length = every::template right<every>() ? K : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     detail::walk_segments(c, out, (c.size() + length - 1) / length, [](std::size_t j) { return j * length; });
   }
 };
@@ -83,7 +87,7 @@ struct every : detail::every_message {
 // (Chen, Xu, Zhang, Guestrin: Training deep nets with sublinear memory cost, 2016). The lengths differ by at most one; the
 // longer segments come first, because fewer inputs are stored by the time that the backward pass reaches them.
 struct sqrt_n {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     const std::size_t n = c.size();
     std::size_t count = detail::ceil_sqrt(n);
     if (count * (count - 1) >= n && count > 1) --count; // round(sqrt n)
@@ -99,9 +103,9 @@ struct sqrt_n {
 // eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
 // hundred.
 struct recompute_cheap {
-  static constexpr bool is_cheap(const stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
+  static constexpr bool is_cheap(const plan::stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
 
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t last = c.size(); last > 0;) {
       std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
@@ -115,7 +119,9 @@ struct recompute_cheap {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Represents a type by an object, whose name in an error shows the type. (Template arguments of class type crash g++ 12.)
 struct type_mark {
@@ -151,7 +157,9 @@ struct outside_message {
 template <class Policy, std::size_t Count>
 struct outside_network : outside_message {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Names every stage of a type in at<...>: at<named<Linear<512, 10>>>.
 template <class Stage>
@@ -161,7 +169,7 @@ inline constexpr const detail::type_mark* named = &detail::mark<Stage>;
 // stages of a type at once: at<3, named<Residual<Linear<64, 64>, ReLU>>>.
 template <auto... Stages>
 struct at {
-  static constexpr void plan(const chain& c, route& out) {
+  static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     std::size_t last = c.size();
     for (std::size_t first = last; first-- > 0;) {
@@ -172,7 +180,7 @@ struct at {
     }
   }
   // Returns whether every position is in the chain and every type occurs in it.
-  static constexpr bool accepts(const chain& c) {
+  static constexpr bool accepts(const plan::chain& c) {
     for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...}) {
       bool found = false;
       for (std::size_t i = 0; i < c.size() && !found; ++i) found = which.is(c[i], i);
@@ -185,7 +193,7 @@ struct at {
   using refusal = detail::outside_network<at, Source::value.size()>;
 
 private:
-  static constexpr bool is_meant(const chain& c, std::size_t position) {
+  static constexpr bool is_meant(const plan::chain& c, std::size_t position) {
     for (const detail::chosen_stage which : {detail::chosen_stage{0}, detail::chosen_stage{Stages}...})
       if (which.is(c[position], position)) return true;
     return false;

@@ -5,9 +5,7 @@
 
 #include <cairn/plan/route.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The most forwards of any stage in a chain of `length`, before the one for its own backward, if `inputs` are stored: the least
 // r with C(inputs + r, inputs) >= length. `reach` is that binomial coefficient.
@@ -41,7 +39,9 @@ struct revolve_message {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stores the inputs of at most S stages at a time, that of the chain included, and runs as few forwards as that allows when all
 // stages cost the same. With r more forwards of each stage it handles about C(S + r, S) stages, so if the length of a chain is
@@ -57,11 +57,11 @@ struct revolve : detail::revolve_message {
   static constexpr std::size_t asked = S;
   static constexpr std::size_t most = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const chain& c, route& out) { walk(out, 0, c.size(), most); }
+  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(out, 0, c.size(), most); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.
-  static constexpr void walk(route& out, std::size_t first, std::size_t last, std::size_t inputs) {
+  static constexpr void walk(plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
     while (last - first > 1) {
       const std::size_t length = last - first;
       if (inputs == 1) { // from the beginning for every stage

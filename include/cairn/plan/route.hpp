@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/chain.hpp>
 
-namespace cairn {
+namespace cairn::plan {
 
 // One step along the chain: the forward or the backward of the stage at a position.
 struct route_step {
@@ -67,7 +68,9 @@ private:
   std::size_t size_ = 0;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 template <class Policy>
 concept plans_a_chain = requires(const chain& c, route& r) {
@@ -81,7 +84,11 @@ struct no_chain {
 template <class Policy>
 concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain, 0>; };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {} // namespace cairn::plan
+
+namespace cairn::plan {
 
 // A checkpoint policy turns a chain into a route, in a constant expression. It decides what is stored and what is recomputed.
 // It cannot change a computed value, as it has no access to any. A type P is a policy if
@@ -101,4 +108,4 @@ concept keeps_a_budget = requires { typename Policy::template cheapest<no_chain,
 template <class Policy>
 concept checkpoint_policy = detail::plans_a_chain<Policy> || detail::keeps_a_budget<Policy>;
 
-} // namespace cairn
+} // namespace cairn::plan

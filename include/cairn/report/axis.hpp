@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/svg.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // The kind of the numbers along an axis.
 enum class chart_unit : unsigned char { plain, bytes, seconds };
@@ -31,7 +32,9 @@ struct chart_axis {
   std::vector<double> ticks{}; // if the data has few places, these are the best ticks
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // Maps values to pixels: `least` is drawn at `from`, `most` at `to`. An axis may run either way.
 struct axis_scale {
@@ -134,6 +137,4 @@ inline std::string tick_text(double value, const chart_axis& axis, const axis_sc
   return whole ? format_count(static_cast<std::uint64_t>(std::round(value))) : svg_writer::number(value);
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

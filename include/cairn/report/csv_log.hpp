@@ -25,9 +25,7 @@
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One measured quantity: its name and its value.
 using named_value = std::pair<std::string, double>;
@@ -211,7 +209,9 @@ private:
   bool writes_ = false;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Metrics as a table in a CSV file, a row for each write(): the step, the epoch, and a column for each name.
 //

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/memory_curve.hpp>
@@ -19,7 +20,7 @@
 #include <cairn/report/line_chart.hpp>
 #include <cairn/report/names.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 struct curve_settings {
   std::string title = "Time of a training step against memory";
@@ -28,7 +29,9 @@ struct curve_settings {
   double height = 420;    // of the plotting area
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The curve, with policies and budgets beside it: bytes to the right, costs relative to store_all upwards.
 template <class Curve>
@@ -133,7 +136,9 @@ private:
                     {}};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   const memory_curve<Net, 64> curve;
 //   const std::vector<std::size_t> budgets{900_KiB, 2_MiB};
@@ -157,4 +162,4 @@ std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve, std::
       {&chart, 1}, {.title = settings.title, .subtitle = settings.subtitle, .width = settings.width, .height = settings.height});
 }
 
-} // namespace cairn
+} // namespace cairn::report

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/plan/step/step_op.hpp>
 #include <cairn/report/names.hpp>
@@ -16,7 +17,7 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/step/step_lists.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // The buckets of a step, each with the stage after whose backward it leaves, in that order; none without ddp<>.
 template <class Model, class Batch, class T = float>
@@ -24,8 +25,13 @@ std::vector<bucket_departure> departures() {
   using lists = detail::step_lists<Model, Batch::size, T>;
   if constexpr (!detail::distribution<Model>::distributed) return {};
   else
-    return detail::departures_of(lists::template list<step_kind::step>.ops(), lists::buckets.buckets(), sizeof(accumulated<T>));
+    return detail::departures_of(lists::template list<plan::step_kind::step>.ops(), lists::buckets.buckets(),
+                                 sizeof(accumulated<T>));
 }
+
+} // namespace cairn::report
+
+namespace cairn {
 
 //   draw_schedule<checkpoint<sqrt_n, Net>, batch<64>>("step.svg");
 //
@@ -37,14 +43,14 @@ void draw_schedule(const std::string& file) {
   using model = typename distribution::model;
   using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  const std::vector<bucket_departure> leaving = departures<Model, Batch, T>();
-  const picture_panel panel{name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
-                            plan::trained::memory.live, leaving};
-  write_svg(file,
-            draw_schedules(
+  const std::vector<report::bucket_departure> leaving = report::departures<Model, Batch, T>();
+  const report::picture_panel panel{report::name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
+                                    plan::trained::memory.live, leaving};
+  report::write_svg(
+      file, report::draw_schedules(
                 std::span(&panel, 1),
                 {.title = "One training step of " + std::to_string(Batch::size) + " samples",
-                 .stage_names = stage_names<plan>(),
+                 .stage_names = report::stage_names<plan>(),
                  .store_all_peak = blueprint_of<plain, Batch::size, T, typename distribution::update>::trained::memory.arena}));
 }
 

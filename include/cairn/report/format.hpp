@@ -13,8 +13,9 @@
 #include <system_error>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // Formats a number with a point and `decimals` digits after it, whatever the locale: std::snprintf would write a comma in
 // some.
@@ -26,7 +27,9 @@ inline std::string format_fixed(double value, int decimals) {
   return {text.data(), end};
 }
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // Three significant digits for a value of at least 1: 1.23, 12.3, 123. Smaller values have two decimals.
 inline std::string three_digits(double value) {
@@ -56,7 +59,9 @@ inline std::string in_unit(double value, std::span<const unit> units) {
   return three_digits(value / u.size) + u.name;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Bytes in the largest binary unit that they fill: "512 B", "12.5 KiB", "3.20 MiB", "1.50 GiB".
 inline std::string format_bytes(std::size_t bytes) {
@@ -133,4 +138,4 @@ inline std::string format_checksum(std::uint64_t bits) {
   return text;
 }
 
-} // namespace cairn
+} // namespace cairn::report

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/report/axis.hpp>
 #include <cairn/report/svg.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 struct chart_point {
   double x = 0;
@@ -48,7 +49,9 @@ struct chart_settings {
   std::size_t columns = 0; // charts side by side; 0: all
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // One chart in a frame of its own: first the plotting area is found, then everything is drawn into it. (Everything that draws
 // is a template of its writer, here as in the other pictures: cairn.hpp includes them all, and a program that draws nothing
@@ -259,7 +262,9 @@ private:
   axis_scale y_{}; // upwards: from is the bottom
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
 //   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
@@ -298,4 +303,4 @@ std::string draw_line_charts(std::span<const line_chart> charts, const chart_set
 CAIRN_COMPILED template std::string draw_line_charts<detail::svg_writer>(std::span<const line_chart>, const chart_settings&);
 #endif
 
-} // namespace cairn
+} // namespace cairn::report

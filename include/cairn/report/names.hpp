@@ -10,10 +10,9 @@
 
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
@@ -77,7 +76,9 @@ struct names_of<pack<Elements...>> {
   static constexpr std::array<std::string_view, sizeof...(Elements)> value{type_name<Elements>()...};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // The name of a type (a layer, a policy, a network) as its user typed it: name_of<every<2>>() is "every<2>".
 template <class T>
@@ -94,4 +95,4 @@ std::vector<std::string> stage_names() {
   return names;
 }
 
-} // namespace cairn
+} // namespace cairn::report

@@ -19,13 +19,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/svg.hpp>
 #include <cairn/train/step/step_loss.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // "loss=0.1234", with at most four digits.
 inline std::string named_number(std::string_view name, double value) {
@@ -34,7 +33,9 @@ inline std::string named_number(std::string_view name, double value) {
   return std::string(name).append("=").append(number.data(), end.ptr);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // A number that a progress bar shows: a value, or the loss of a step that may still be running, which is read only when a
 // line is drawn.
@@ -43,13 +44,13 @@ public:
   shown_number() = default;
   template <std::convertible_to<double> Number>
   shown_number(Number number) : number_(static_cast<double>(number)) {}
-  shown_number(const step_loss& loss) : loss_(loss) {}
+  shown_number(const types::step_loss& loss) : loss_(loss) {}
 
   operator double() const { return loss_ ? static_cast<double>(*loss_) : number_; }
 
 private:
   double number_ = 0;
-  std::optional<step_loss> loss_{};
+  std::optional<types::step_loss> loss_{};
 };
 
 // How a progress bar looks and where it goes. Options that are left empty are detected: whether `out` is a terminal, how wide
@@ -66,6 +67,10 @@ struct progress_settings {
   double line_seconds = 5;     // elsewhere the least time between two lines; one more at the end
 };
 
+} // namespace cairn::report
+
+namespace cairn {
+
 // Shows the progress of long work, in the layout that people know from tqdm:
 //
 //   epoch 3/5:  45%|#####9      | 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]
@@ -80,11 +85,11 @@ class progress {
 public:
   // A number to show after the rate. The name is not copied: it must live as long as the bar, as a literal does. So must the
   // trainer of a loss that is not known yet.
-  using postfix = std::pair<std::string_view, shown_number>;
+  using postfix = std::pair<std::string_view, report::shown_number>;
   static constexpr std::size_t max_postfixes = 4;
 
   // total 0: it is not known; shows count and rate only. The work may have begun before there is a bar.
-  explicit progress(std::size_t total, progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
+  explicit progress(std::size_t total, report::progress_settings settings = {}, typename Clock::time_point begun = Clock::now())
       : total_(total), settings_(std::move(settings)), start_(begun), drawn_at_(start_) {
     done_ = drawn_done_ = settings_.done;
     if (settings_.out == nullptr) return;
@@ -176,19 +181,20 @@ private:
 
   // " 4,050/9,000 [00:02<00:03, 1.52k samples/s, loss=0.123]"
   std::string tail(double elapsed) const {
-    const std::string done = format_count(done_);
+    const std::string done = report::format_count(done_);
     std::string out;
     // On a terminal it is as wide as at the end, so that the bar keeps its length.
-    if (total_ > 0) out = " " + padded(done, terminal_ ? format_count(total_).size() : 0) + "/" + format_count(total_);
+    if (total_ > 0)
+      out = " " + padded(done, terminal_ ? report::format_count(total_).size() : 0) + "/" + report::format_count(total_);
     else out = done + " " + settings_.unit;
-    out += " [" + format_clock(elapsed);
+    out += " [" + report::format_clock(elapsed);
     const double rate = finished_ ? static_cast<double>(done_ - settings_.done) / elapsed : recent_count_ / recent_seconds_;
     const bool known = std::isfinite(rate) && rate > 0;
     if (total_ > 0 && !finished_) {
       const double left = static_cast<double>(total_ - std::min(done_, total_));
-      out += "<" + (known ? format_clock(left / rate + 0.5) : "?");
+      out += "<" + (known ? report::format_clock(left / rate + 0.5) : "?");
     }
-    out += ", " + (known ? format_quantity(rate) : "?") + " " + settings_.unit + "/s";
+    out += ", " + (known ? report::format_quantity(rate) : "?") + " " + settings_.unit + "/s";
     for (std::size_t p = 0; p < postfixes_; ++p)
       out.append(", ").append(detail::named_number(postfix_[p].first, postfix_[p].second));
     return out + "]";
@@ -232,7 +238,7 @@ private:
   }
 
   std::size_t total_;
-  progress_settings settings_;
+  report::progress_settings settings_;
   moment start_;
   moment drawn_at_; // of the last line, and of the last observation
   std::size_t done_ = 0;

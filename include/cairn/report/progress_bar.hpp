@@ -24,7 +24,7 @@ namespace cairn {
 template <class Clock = std::chrono::steady_clock>
 class progress_bar {
 public:
-  explicit progress_bar(progress_settings settings = {}) : settings_(std::move(settings)) {}
+  explicit progress_bar(report::progress_settings settings = {}) : settings_(std::move(settings)) {}
 
   template <class Run>
   void on_begin(const Run&) {
@@ -37,7 +37,7 @@ public:
   void on_step(const Run& run) {
     if (run.rank() != 0 || settings_.out == nullptr) return;
     if (!bar_) {
-      progress_settings settings = settings_;
+      report::progress_settings settings = settings_;
       settings.label = label(run);
       if (run.last_step() > 0) {
         settings.unit = "steps";
@@ -83,7 +83,7 @@ private:
     return run.last_step() > 0 ? static_cast<std::size_t>(run.last_step()) : run.samples_of_epoch();
   }
 
-  progress_settings settings_;
+  report::progress_settings settings_;
   typename Clock::time_point begun_ = Clock::now();
   std::optional<progress<Clock>> bar_;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/report/axis.hpp>
@@ -18,13 +19,13 @@
 #include <cairn/report/svg.hpp>
 #include <cairn/report/timeline.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // One schedule to draw. The spans are read while drawing only. `live` is that of the memory plan: bytes alive
 // during each op. `leaving` (see departures()) may be empty: then no communication is drawn.
 struct picture_panel {
   std::string name; // the policy, as the user writes it
-  chain stages;
+  plan::chain stages;
   std::span<const detail::op> ops;
   std::span<const std::size_t> live;
   std::span<const bucket_departure> leaving{};
@@ -42,7 +43,9 @@ struct picture_settings {
   double width = 1200;                    // pixels
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The layout of a picture. All panels share the scales of time and of bytes, so that they can be compared by eye.
 template <class Writer>
@@ -255,7 +258,9 @@ private:
   bool shares_labels_ = true;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   const auto leaving = departures<Model, batch<64>>();
 //   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
@@ -270,14 +275,19 @@ std::string draw_schedules(std::span<const picture_panel> panels, const picture_
   return detail::schedule_picture<Writer>(panels, settings).draw();
 }
 
+} // namespace cairn::report
+
+namespace cairn {
+
 // The same for one schedule.
 template <class Writer = detail::svg_writer>
-std::string draw_schedule(const picture_panel& panel, const picture_settings& settings = {}) {
-  return draw_schedules<Writer>({&panel, 1}, settings);
+std::string draw_schedule(const report::picture_panel& panel, const report::picture_settings& settings = {}) {
+  return report::draw_schedules<Writer>({&panel, 1}, settings);
 }
 
 #if CAIRN_HAS_COMPILED
-CAIRN_COMPILED template std::string draw_schedules<detail::svg_writer>(std::span<const picture_panel>, const picture_settings&);
+CAIRN_COMPILED template std::string report::draw_schedules<detail::svg_writer>(std::span<const report::picture_panel>,
+                                                                               const report::picture_settings&);
 #endif
 
 } // namespace cairn

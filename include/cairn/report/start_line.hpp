@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/net/made_of.hpp>
@@ -18,9 +19,7 @@
 #include <cairn/train/replica.hpp>
 #include <cairn/train/trainer.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
@@ -40,7 +39,9 @@ inline std::string product_kernels(instruction_set isa) {
   return own;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Describes a run in two lines: what runs, and where. With them a log can be understood a year later.
 //
@@ -61,17 +62,18 @@ public:
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
     if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
-    out += " | " + name_of<Device>() + ", " + count(train.threads(), "thread");
+    out += " | " + report::name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");
     if constexpr (detail::distribution<Model>::distributed)
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
-    out += "\n" + (solved ? "a solved schedule" : name_of<policy>());
+    out += "\n" + (solved ? "a solved schedule" : report::name_of<policy>());
     if (plan::fused) out += ", fused update";
-    out += ", batch " + format_count(Batch::size) + " of " + name_of<T>() + " | " + count(plan::parameters, "parameter") + " | " +
-           format_bytes(train.arena_bytes()) + " of activations | " + name_of<Loss>() + ", " + name_of<Optimizer>();
+    out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
+           " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +
+           report::name_of<Optimizer>();
     return out;
   }
 
@@ -92,4 +94,4 @@ private:
   std::FILE* out_;
 };
 
-} // namespace cairn
+} // namespace cairn::report

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <cairn/comm/exchange.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
 #include <cairn/device/device.hpp>
@@ -24,9 +25,7 @@
 #include <cairn/train/samples.hpp>
 #include <cairn/train/step/judges.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The trace of a watched step. `live` are the bytes alive during each op, `names` the names of the stages; times count from
 // `origin`, and the step takes from `whole.begin` to `whole.end`. `predicted` are seconds of each op, or none.
@@ -118,7 +117,9 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
   return all;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Makes one step as train.step(inputs, targets) does, bit for bit, and returns when each of its ops ran. It has a slice for
 // each op of the schedule, named by its stage and pass, in the order of draw_schedule's picture, and inside the op of a block
@@ -133,7 +134,7 @@ std::string texts_of_ranks(Communicator& comm, Queue& queue, const std::string& 
 //
 // A program that traces nothing has no code for it: a watched step is another instance of the same function, run op by op.
 // Reading the clock twice, around each op and each layer in a block, takes some 50 ns.
-template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
 rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, std::span<const double> predicted = {}) {
   using plan = typename Trainer::plan;
   using queue = std::remove_cvref_t<decltype(train.device().compute())>;
@@ -171,7 +172,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the
 // step's loss. Throws what a step throws, and file_error if the file cannot be written; the step has been made then.
-template <class Trainer, step_inputs Inputs, numbers Targets>
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets>
 double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, const std::string& file,
                   std::span<const double> predicted = {}) {
   const rank_trace own = trace_step(train, inputs, targets, predicted);
@@ -179,9 +180,9 @@ double trace_step(Trainer& train, const Inputs& inputs, const Targets& targets, 
   const std::string events = detail::texts_of_ranks(comm, train.device().compute(), detail::chrome_events(own));
   if (comm.rank() == 0) {
     detail::make_folder_of(file);
-    write_file_atomically(file, detail::chrome_file(events));
+    files::write_file_atomically(file, detail::chrome_file(events));
   }
   return own.slices.front().facts.back().second;
 }
 
-} // namespace cairn
+} // namespace cairn::report

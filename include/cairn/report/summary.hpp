@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/summed_layers.hpp>
 #include <cairn/report/format.hpp>
@@ -17,7 +18,7 @@
 #include <cairn/report/table.hpp>
 #include <cairn/train/ddp.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // The costs of one training step of a whole network, for at most Batch samples.
 struct step_costs {
@@ -173,7 +174,9 @@ private:
   }
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The same network with every checkpoint<> taken away, at the root and inside: every block that adds only a schedule.
 template <class T, class Parts = typename made_of<T>::parts>
@@ -206,7 +209,9 @@ step_costs costs_of() {
   return out;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 //   std::fputs(summary<Model, 64>().text().c_str(), stdout);
 //
@@ -215,14 +220,14 @@ step_costs costs_of() {
 // the FLOPs of a step, recomputation included, and the bucket in which its gradients leave. Model is whatever a trainer
 // takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
 template <class Model, std::size_t Batch, class T = float>
-network_summary summary() {
+report::network_summary summary() {
   using distribution = detail::distribution<Model>;
   using model = typename distribution::model;
   using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
-  network_summary out;
+  report::network_summary out;
   using policy = typename detail::whole<model>::policy;
-  out.policy = name_of<policy>();
+  out.policy = report::name_of<policy>();
   if constexpr (requires { policy::remark; }) out.policy += std::string(" (") + policy::remark + ")";
   out.element = detail::type_name<T>();
   out.batch = Batch;
@@ -247,7 +252,7 @@ network_summary summary() {
 }
 
 template <class Model, class Batch, class T = float>
-network_summary summary()
+report::network_summary summary()
   requires(Batch::size > 0)
 {
   return summary<Model, Batch::size, T>();

@@ -6,12 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/file.hpp>
 #include <cairn/report/format.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The number of characters in a UTF-8 text: all its bytes except continuation bytes.
 inline std::size_t characters(std::string_view text) {
@@ -116,9 +115,11 @@ private:
   std::string out_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // Writes a drawing to a file, whole or not at all. Throws file_error.
-inline void write_svg(const std::string& path, std::string_view drawing) { write_file_atomically(path, drawing); }
+inline void write_svg(const std::string& path, std::string_view drawing) { files::write_file_atomically(path, drawing); }
 
-} // namespace cairn
+} // namespace cairn::report

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/report/svg.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // A table of results for people: a header, rows of the same length. Columns are as wide as their widest cell;
 // a column of numbers (with or without a unit) is aligned to the right, header included.
@@ -128,4 +129,4 @@ private:
   std::vector<std::size_t> rules_{};              // before which lines
 };
 
-} // namespace cairn
+} // namespace cairn::report

@@ -23,9 +23,7 @@
 #include <cairn/data/file.hpp>
 #include <cairn/data/make_folder.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Fields of Protocol Buffers, as far as an event needs them, one after another: a number and a kind, then the value,
 // little-endian on every machine.
@@ -161,7 +159,9 @@ private:
   std::unique_ptr<File> file_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Metrics for TensorBoard: `tensorboard --logdir runs` shows the folders in runs/ as curves side by side.
 //

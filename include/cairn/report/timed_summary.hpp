@@ -14,6 +14,7 @@
 #include <cairn/comm/exchange.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/layer_watch.hpp>
@@ -26,7 +27,7 @@
 #include <cairn/train/step/kept_training.hpp>
 #include <cairn/train/step/training_step.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // How much timed_summary measures.
 struct timing_options {
@@ -177,7 +178,9 @@ private:
   }
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 inline double median(std::vector<double>& of) {
   const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
@@ -226,7 +229,9 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
   if (given.steps == 0) throw input_error("timed_summary: expected at least 1 step to measure, found 0");
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 //   std::fputs(timed_summary(train, images, labels).text().c_str(), stdout);
 //
@@ -242,14 +247,15 @@ void check_timing(Communicator& comm, Queue& queue, const timing_options& given)
 // applies to its own result has no time of its own, and the product takes a little more; layers that sum statistics over the
 // ranks wait for the others. Throws what a step throws. Even then the trainer is as it was, except after a failure that needs
 // synchronize().
-template <class Trainer, step_inputs Inputs, numbers Targets, class Clock = std::chrono::steady_clock>
-step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets, const timing_options& options = {}) {
+template <class Trainer, detail::step_inputs Inputs, detail::numbers Targets, class Clock = std::chrono::steady_clock>
+report::step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& targets,
+                                 const report::timing_options& options = {}) {
   using T = typename Trainer::plan::element;
   using queue_type = std::remove_cvref_t<decltype(train.device().compute())>;
   static_assert(detail::tells_time<queue_type>,
                 "timed_summary: this device does not tell how long its work takes; give its queue "
                 "a stopwatch, as cairn/device/device.hpp says");
-  step_times out;
+  report::step_times out;
   if constexpr (detail::tells_time<queue_type>) {
     auto& comm = train.inside().comm();
     detail::check_timing(comm, train.device().compute(), options);
@@ -296,13 +302,13 @@ step_times timed_summary(Trainer& train, const Inputs& inputs, const Targets& ta
     before.give_back();
 
     out.layers = detail::untimed_layers(watch.layers(), out.samples);
-    for (layer_times& l : out.layers) {
+    for (report::layer_times& l : out.layers) {
       l.forward = passes.median_of(3 * l.index);
       l.recompute = passes.median_of(3 * l.index + 1);
       l.backward = passes.median_of(3 * l.index + 2);
       l.flops = watch.sums()[l.index].flops * out.samples;
     }
-    std::sort(out.layers.begin(), out.layers.end(), [](const layer_times& a, const layer_times& b) {
+    std::sort(out.layers.begin(), out.layers.end(), [](const report::layer_times& a, const report::layer_times& b) {
       return a.seconds() != b.seconds() ? a.seconds() > b.seconds() : a.index < b.index;
     });
     out.loss = others.median_of(0);

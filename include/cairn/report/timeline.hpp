@@ -8,12 +8,13 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/schedule.hpp>
 #include <cairn/plan/step/step_op.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // A bucket of gradients that leaves after the backward of the stage at `position`.
 struct bucket_departure {
@@ -21,7 +22,9 @@ struct bucket_departure {
   std::size_t bytes = 0;
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The buckets of a step, each with the stage after whose backward it leaves. `element` is the size of a gradient in bytes.
 inline std::vector<bucket_departure> departures_of(std::span<const step_op> step, std::span<const bucket> buckets,
@@ -105,6 +108,4 @@ inline timeline make_timeline(const chain& c, std::span<const op> ops, std::span
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // A span of time on one row of a rank. Times are nanoseconds from the same moment on all ranks.
 struct trace_slice {
@@ -40,7 +41,9 @@ struct rank_trace {
   std::vector<trace_count> counts{};
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 inline std::string json_text(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -118,6 +121,4 @@ inline std::string chrome_file(std::string events) {
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "]}\n";
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

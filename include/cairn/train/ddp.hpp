@@ -33,7 +33,9 @@ struct after_backward {};
 // trainer::forward() makes these calls too, so all ranks must call it.
 struct sync_batch_norm {};
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class T>
 struct is_bucket_bytes : std::false_type {
@@ -62,7 +64,9 @@ struct ddp_options {
   static constexpr bool sums_statistics = (std::is_same_v<Options, sync_batch_norm> || ...);
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A replica of Model in data-parallel training: every rank has one, each works on its own samples, and their gradients are
 // summed over Communicator in buckets before each update. It computes the same function as Model, except with sync_batch_norm.
@@ -77,7 +81,9 @@ struct ddp {
   using options = detail::ddp_options<Options...>;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // A trainer's view of its model. A plain model is the only rank of a job of its own.
 template <class Model>
@@ -112,6 +118,4 @@ struct distribution<ddp<Model, Communicator, Options...>> {
   static constexpr bool checkpointed_outside = false;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -18,9 +18,7 @@
 #include <cairn/train/samples.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct stand_in_layer; // net/checked_network.hpp
 
@@ -45,16 +43,20 @@ struct input_arrays {
   std::array<input_array, sizeof...(Elements)> arrays;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arrays of a step of a network that takes several tensors, in the order of its Inputs<...>, constants last:
 // step(inputs(hidden, mask), targets). They are read in place, and have to live as long as the step.
-template <numbers... Arrays>
+template <detail::numbers... Arrays>
 detail::input_arrays<detail::number_of<Arrays>...> inputs(const Arrays&... arrays) {
   return {{detail::input_array::of(arrays)...}};
 }
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Calls f with the inputs of a loader: one view, or several as inputs(...).
 template <class... Views, class F>
@@ -76,13 +78,9 @@ struct array_types<input_arrays<Elements...>> : type_of<pack<Elements...>> {};
 template <numbers... Arrays> // a loader's batch.inputs
 struct array_types<std::tuple<Arrays...>> : type_of<pack<number_of<Arrays>...>> {};
 
-} // namespace detail
-
 // The inputs of a step: one array of numbers, or several.
 template <class Inputs>
-concept step_inputs = (detail::array_types<Inputs>::type::size > 0);
-
-namespace detail {
+concept step_inputs = (array_types<Inputs>::type::size > 0);
 
 template <numbers Array>
 input_arrays<number_of<Array>> as_arrays(const Array& array) {
@@ -224,6 +222,4 @@ private:
   std::array<std::size_t, count> offsets_{};
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

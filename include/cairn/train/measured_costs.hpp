@@ -12,6 +12,7 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/device/cpu.hpp>
@@ -26,9 +27,7 @@
 #include <cairn/plan/step/step_walk.hpp>
 #include <cairn/train/replica.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Fills the tensors of T with normally distributed numbers. Integers stay zero, an index that every vocabulary has.
 template <class T, class List>
@@ -191,7 +190,9 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
   return costs;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Returns the cost of each stage of a network on this device, in nanoseconds for a step of Batch samples: the least of three
 // steps of store_all, each op timed by itself, on normally distributed numbers. Copies of a stage get the mean of their costs.
@@ -202,7 +203,7 @@ std::vector<stage_cost> costs_by_stopwatch(const device_options& options) {
 // An activation that a product applies to its own result costs nothing here, and the product costs a little more. A tape that
 // a block can make without its output is not timed. Its cost is the part of the forward time that corresponds to its FLOPs.
 template <class Model, std::size_t Batch, class T = float, class Device = cpu>
-std::vector<stage_cost> measured_costs(const device_options& options = {}) {
+std::vector<plan::stage_cost> measured_costs(const types::device_options& options = {}) {
   constexpr bool tells_time = detail::tells_time<typename Device::queue>, fused = memory_curve<Model, Batch, T>::plan::fused;
   static_assert(tells_time, "measured_costs: this device does not tell how long its work takes; give its queue a stopwatch, as "
                             "cairn/device/device.hpp says, or take the costs of another device");
@@ -211,4 +212,4 @@ std::vector<stage_cost> measured_costs(const device_options& options = {}) {
   else return {};
 }
 
-} // namespace cairn
+} // namespace cairn::plan

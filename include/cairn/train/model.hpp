@@ -8,6 +8,7 @@
 
 #include <cairn/core/batch.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cores.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/device.hpp>
@@ -18,7 +19,7 @@
 #include <cairn/train/shared_weights.hpp>
 #include <cairn/train/weights_interface.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a model, by name: model<Net, batch<64>> net{{.seed = 7, .threads = 2}}. A model does not know about ranks: if
 // each of several ranks has a model, it is better to set the number of threads.
@@ -28,7 +29,9 @@ struct model_options {
   int ordinal = 0;         // which device, where the machine has several
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The network alone: without ddp, policy and the ways to train it, but with all outputs if it is a with_all_outputs.
 template <class Net, class Model = typename distribution<Net>::model, class Body = typename whole<Model>::body>
@@ -37,7 +40,9 @@ using bare_network = std::conditional_t<whole<Model>::used_outputs == all_tensor
 template <class Net, class Batch, class T>
 using blueprint_of_model = blueprint_of<bare_network<Net>, Batch::size, T>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A network for evaluation: its parameters and buffers, and memory for an evaluation of at most Batch samples. It has no loss,
 // optimizer or gradients. Net is a network, with or without a checkpoint<> or fused_update<> around it, which change nothing.
@@ -62,13 +67,13 @@ class model : public detail::weights_interface<model<Net, Batch, T, Device>, det
   using weights_type = detail::shared_weights<detail::blueprint_of_model<Net, Batch, T>, detail::bare_network<Net>, T, Device>;
 
 public:
-  explicit model(const model_options& given = {})
+  explicit model(const types::model_options& given = {})
       : model(detail::held_device<Device>(
-                  device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
+                  types::device_options{.threads = detail::threads_for(given.threads, 1), .ordinal = given.ordinal}),
               given) {}
   // Uses a device that another model or a trainer uses too. All of them must be used by the same thread, because only the
   // calls of one model take turns. The device must outlive the model; `threads` and `ordinal` are those of the device.
-  explicit model(Device& shared, const model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
+  explicit model(Device& shared, const types::model_options& given = {}) : model(detail::held_device<Device>(shared), given) {}
 
   // The parts of the model, for code that reads or writes weights as a whole, such as files and sessions. They may change from
   // version to version.
@@ -76,7 +81,7 @@ public:
   const weights_type& inside() const { return weights_; }
 
 private:
-  model(detail::held_device<Device> device, const model_options& given)
+  model(detail::held_device<Device> device, const types::model_options& given)
       : weights_(std::move(device), seed{given.seed}, given.ordinal) {}
 
   weights_type weights_;

@@ -11,12 +11,13 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/tensor.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/plan/fingerprint.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // One parameter or buffer of a network: its name as in PyTorch ("2.weight"; in the Sequential or the block at place 2
 // "2.0.weight"), its metadata from the layer, the layer's index among all layers, and its elements.
@@ -31,7 +32,9 @@ struct named_parameter {
   std::size_t place = 0;  // of its first number in the flat buffer of the parameters, or of the buffers
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The same with read-only elements.
 template <class T>
@@ -225,6 +228,4 @@ CAIRN_COMPILED template class stage_names<float, cpu::queue>;
 CAIRN_COMPILED template class stage_names<double, cpu::queue>;
 #endif
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

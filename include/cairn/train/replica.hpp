@@ -30,9 +30,7 @@
 #include <cairn/train/working_copy.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether concurrent callers have a queue each. For this, ops on the queue of any device object must be able to access the
 // memory of any other object of the same type. A cpu promises this; on other devices the calls of a model take turns.
@@ -241,6 +239,4 @@ auto on_host(Owner& owner) {
   return weights.on_host();
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -10,7 +10,7 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A contiguous array of numbers with data() and size(): a std::span, a std::vector, a tensor_view, a std::array, an xtensor.
 // It is read in place.
@@ -21,8 +21,6 @@ concept numbers = requires(const Range& r) {
   requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*r.data())>> ||
                floating_element<std::remove_cvref_t<decltype(*r.data())>>;
 };
-
-namespace detail {
 
 template <numbers Range>
 using number_of = std::remove_cvref_t<decltype(*std::declval<const Range&>().data())>;
@@ -97,6 +95,4 @@ std::size_t count_rows(const Range& range, const shape& sample, std::size_t most
   return rows;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -7,20 +7,23 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cores.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/weights_interface.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of a session, by name: session own{net, {.threads = 2}}.
 struct session_options {
   std::size_t threads = 1; // inside one operation, on a device that has a choice; 0 is one for each core
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <class Model, class Plan, class T, class Device>
 std::true_type is_model(const weights_interface<Model, Plan, T, Device, false>*);
@@ -28,7 +31,9 @@ std::false_type is_model(const void*);
 template <class Model>
 inline constexpr bool can_have_sessions = decltype(is_model(static_cast<const Model*>(nullptr)))::value;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Evaluates a model on one thread. The weights are the model's. The arena, the queue and its threads are the session's, made
 // by the constructor. No call allocates or takes a lock, and only the weights are shared with other threads: the lowest
@@ -48,16 +53,16 @@ class session {
 public:
   using number = typename Model::number; // the type of inputs and of outputs
 
-  explicit session(const Model& net, const session_options& given = {})
+  explicit session(const Model& net, const types::session_options& given = {})
       : weights_(&net.inside()), context_(weights_->make_context(detail::threads_for(given.threads, 1))) {
     if constexpr (Model::is_apart)
       here_ = std::make_unique_for_overwrite<number[]>(Model::plan::batch * Model::output_shape.size());
   }
-  explicit session(const Model&&, const session_options& = {}) = delete; // a temporary would be gone
+  explicit session(const Model&&, const types::session_options& = {}) = delete; // a temporary would be gone
 
   // Returns the network's first output for these samples in evaluation mode: (rows, output_shape), in the session's memory and
   // valid until its next evaluation. The second overload writes it to the caller's memory.
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs) {
     [[maybe_unused]] const auto turn = weights_->turn();
     const tensor_view<const number> there = weights_->evaluate_in(*context_, inputs, its_inputs);
@@ -68,7 +73,7 @@ public:
       return there;
     }
   }
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   tensor_view<const number> evaluate(const Inputs& inputs, std::span<number> into) {
     [[maybe_unused]] const auto turn = weights_->turn();
     return weights_->evaluate_in(*context_, inputs, into, its_inputs);
@@ -93,11 +98,11 @@ class session<Model, false> {
       "to one thread: give a session a model that took its parameters, net.copy_parameters(train)");
 
 public:
-  explicit session(const Model&, const session_options& = {}) {}
+  explicit session(const Model&, const types::session_options& = {}) {}
   void evaluate(const auto&...) {} // so that there is only one error
 };
 
 template <class Model>
-session(const Model&, const session_options& = {}) -> session<Model>;
+session(const Model&, const types::session_options& = {}) -> session<Model>;
 
 } // namespace cairn

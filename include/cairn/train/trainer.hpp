@@ -82,7 +82,7 @@ public:
   //
   // As their last arguments, these calls and those below take hooks, callables at named moments of the step:
   // before_op<Kind>(f), after_op<Kind>(f); see step_hooks.hpp.
-  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
   loss_type step(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
     return make_step(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
@@ -90,7 +90,7 @@ public:
 
   // Adds a micro-batch to the gradients of the next step. Nothing is reduced or updated yet. The step then averages over its
   // micro-batches, as it does over ranks.
-  template <step_inputs Inputs, numbers Targets, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Targets, detail::step_hook... Hooks>
   loss_type accumulate(const Inputs& inputs, const Targets& targets, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
     return make_micro_batch(inputs, judged_by_loss<Targets>{{inside()}, targets}, hooks...);
@@ -116,7 +116,7 @@ public:
   // Dropout draws the same numbers, BatchNorm uses the batch's own statistics, and the running statistics do not change. With
   // step_from() it is for losses that can be computed only from the output. With a with_all_outputs<Net> it returns an array
   // of all outputs.
-  template <step_inputs Inputs>
+  template <detail::step_inputs Inputs>
   auto forward(const Inputs& inputs) {
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     detail::run_forward_alone(inside(), rows, inputs);
@@ -126,12 +126,12 @@ public:
   // Like step() and accumulate(), with the gradient of the network's first output in place of a loss: (rows, output_shape),
   // the derivatives of the number to be minimized, a mean over these samples. This is torch's output.backward(gradient): a
   // generator passes its discriminator's input_gradient(), several losses the sum of their gradients.
-  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(is_judged_by_first());
     make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
-  template <step_inputs Inputs, numbers Gradient, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
     static_assert(can_accumulate() && is_judged_by_first());
     make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
@@ -148,11 +148,11 @@ public:
   // f runs on the host, whatever the device. A step, an evaluation or a state of the trainer that f asks for is an
   // input_error. An exception from f comes out of the step, like any other failure in a step. The first call allocates the
   // gradients' memory.
-  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
-  template <step_inputs Inputs, class F, detail::step_hook... Hooks>
+  template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
     static_assert(can_accumulate());
     return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
@@ -177,7 +177,7 @@ public:
         if constexpr (!detail::is_narrow<T>) return waits.replica.fetched(there, waits.waiting());
         else {
           const auto own = waits.replica.fetched(there, waits.waiting());
-          owned_tensor<sum> wide(own.rows(), own.sample_shape());
+          cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
           for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
           return wide;
         }
@@ -201,11 +201,11 @@ public:
 
   // Returns the mean loss over these samples in evaluation mode. The second overload calls f(outputs, loss) before the memory
   // of the outputs is used again, so that metrics need no second evaluation.
-  template <step_inputs Inputs, numbers Targets>
+  template <detail::step_inputs Inputs, detail::numbers Targets>
   double evaluate_loss(const Inputs& inputs, const Targets& targets) {
     return evaluate_loss(inputs, targets, [](const tensor_view<const sum>&, double) {});
   }
-  template <step_inputs Inputs, numbers Targets, class F>
+  template <detail::step_inputs Inputs, detail::numbers Targets, class F>
   double evaluate_loss(const Inputs& inputs, const Targets& targets, F&& f) {
     constexpr const char* where = "trainer::evaluate_loss, inputs";
     training_type& parts = inside();
@@ -221,7 +221,7 @@ public:
       judge(rows, made.data(), nullptr, parts.judged());
       const double loss = parts.loss_now();
       if constexpr (is_apart) {
-        const owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
+        const cairn::types::owned_tensor<sum> own = parts.replica.fetched(outputs, parts.waiting());
         f(tensor_view<const sum>(own), loss);
       } else f(outputs, loss);
       return loss;
@@ -255,14 +255,15 @@ public:
   template <class F>
   void for_each_optimizer_state(F&& f) {
     auto all = inside().states_on_host();
-    for (std::size_t i = 0; i < all.states(); ++i) all.for_each_of_state(i, [&](const named_parameter<sum>& q) { f(i, q); });
+    for (std::size_t i = 0; i < all.states(); ++i)
+      all.for_each_of_state(i, [&](const cairn::types::named_parameter<sum>& q) { f(i, q); });
     all.give_back();
   }
 
   // The ops of this trainer's step, in order; or those of a micro-batch, a forward pass alone, an evaluation, or a step of
   // other ranks that it joins. The list is a constant, unless the schedule was solved at run time.
-  template <step_kind Kind = step_kind::step>
-  std::span<const step_op> step_ops() const {
+  template <cairn::plan::step_kind Kind = cairn::plan::step_kind::step>
+  std::span<const cairn::plan::step_op> step_ops() const {
     return inside().template list<Kind>();
   }
 
@@ -292,8 +293,8 @@ public:
   // The state of the trainer besides parameters, buffers and the optimizer's state. A trainer that is restored from all of
   // these makes the same steps; save_state() and load_state() (train/state/saved_state.hpp) do it through a file.
   // Micro-batches since the last step are dropped. restore() ignores `words`; compare them first if the trainers may differ.
-  training_state state() { return inside().state(); }
-  void restore(const training_state& s) { inside().restore(s); }
+  detail::training_state state() { return inside().state(); }
+  void restore(const detail::training_state& s) { inside().restore(s); }
 
   // Asks every rank to stop. The request is sent with the next step's gradients, or with join(). After that step
   // stop_requested() is true on all ranks, whichever asked, so that all leave their loops after the same step. The request is
@@ -337,12 +338,12 @@ private:
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_step(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::make_step<step_kind::step>(inside(), inputs, judge, watch);
+    return detail::make_step<cairn::plan::step_kind::step>(inside(), inputs, judge, watch);
   }
   template <class Inputs, class Judge, class... Hooks>
   loss_type make_micro_batch(const Inputs& inputs, const Judge& judge, const Hooks&... hooks) {
     const detail::watch_of<trainer, Hooks...> watch(*this, hooks...);
-    return detail::make_step<step_kind::micro_batch>(inside(), inputs, judge, watch);
+    return detail::make_step<cairn::plan::step_kind::micro_batch>(inside(), inputs, judge, watch);
   }
   // Micro-batches need all gradients at once.
   static constexpr bool can_accumulate() {

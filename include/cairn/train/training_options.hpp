@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <cairn/comm/communicator.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cores.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/device/wait_on_host.hpp>
@@ -15,7 +16,7 @@
 #include <cairn/train/optimizers/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The options of a trainer, besides its types and its optimizer, by name:
 //
@@ -57,4 +58,4 @@ struct training_options {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::types

@@ -19,7 +19,9 @@ namespace cairn {
 template <class Model, class Loss, class Optimizer, class Batch, class T = float, class Device = cpu>
 class trainer; // train/trainer.hpp
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Stand-ins for a loss and an optimizer after an error.
 struct stand_in_loss {
@@ -40,7 +42,9 @@ template <class T>
 using stand_in_trainer = trainer<Sequential<stand_in_layer>, stand_in_loss, stand_in_optimizer, batch<1>,
                                  std::conditional_t<floating_element<T>, T, float>, cpu>;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A trainer whose arguments do not fit together, after the error about them. It has all members of a trainer, so that no other
 // error follows.

@@ -29,7 +29,7 @@
 #error "cairn/data/safetensors.hpp needs nlohmann-json: install nlohmann-json3-dev (Debian), or nlohmann_json by conan or vcpkg"
 #endif
 
-namespace cairn {
+namespace cairn::files {
 
 // A file that is open for reading. Its whole header is checked before anything else is read. An unknown type, an overlap, a
 // hole, a shape that does not fit its bytes, or bytes after the end throw file_error, which names the file, the tensor and
@@ -329,4 +329,4 @@ inline void write_safetensors(const std::string& path, std::vector<safetensors_s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::files

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace cairn {
+namespace cairn::plan {
 
 // The algorithm by which machines sum their gradients, as far as its time is concerned.
 enum class all_reduce_algorithm : unsigned char {
@@ -33,7 +33,9 @@ struct cluster {
   double taken = 0;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // The seconds of one call: its bytes and messages fill the machine's link for `link`, and the last of them arrives
 // `latency` later.
@@ -81,7 +83,9 @@ struct planned_call {
   double used_for = 0;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // The times of a bucket, in seconds since the step began: when it is ready to leave, when the link begins with it, and when its
 // sum arrives.
@@ -93,7 +97,9 @@ struct bucket_times {
   constexpr bool operator==(const bucket_times&) const = default;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // The seconds of a step, divided into computation and communication.
 struct step_time {
@@ -192,6 +198,4 @@ constexpr step_time run_step(std::span<const double> ops, std::span<const planne
   return walk.out();
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

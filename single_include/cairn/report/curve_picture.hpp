@@ -15,7 +15,7 @@
 
 #include <cairn/report/line_chart.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 struct curve_settings {
   std::string title = "Time of a training step against memory";
@@ -24,7 +24,9 @@ struct curve_settings {
   double height = 420;    // of the plotting area
 };
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The curve, with policies and budgets beside it: bytes to the right, costs relative to store_all upwards.
 template <class Curve>
@@ -129,7 +131,9 @@ private:
                     {}};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   const memory_curve<Net, 64> curve;
 //   const std::vector<std::size_t> budgets{900_KiB, 2_MiB};
@@ -153,4 +157,4 @@ std::string draw_curve(const memory_curve<Model, Batch, T, Update>& curve, std::
       {&chart, 1}, {.title = settings.title, .subtitle = settings.subtitle, .width = settings.width, .height = settings.height});
 }
 
-} // namespace cairn
+} // namespace cairn::report

@@ -19,9 +19,7 @@
 
 #include <cairn/report/line_chart.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Metrics over the steps of a run, as draw_metrics draws them. Memory is bounded: in a long run neighbours are replaced by
 // their mean. Values that are not finite are counted and left out. (A template, so that a program that draws nothing does not
@@ -78,7 +76,9 @@ private:
   std::vector<line> lines_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 using recorded_metrics = detail::metrics_in_memory<512>;
 
@@ -117,7 +117,9 @@ Metrics read_metrics(const std::string& file) {
   return out;
 }
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // The quantity of a metric: "loss" for "train_loss" and "val_loss", which share a panel.
 inline std::string_view quantity_of(std::string_view name) {
@@ -175,7 +177,9 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
   return out;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 //   write_svg("curves.svg", draw_metrics(read_metrics("runs/a/metrics.csv"), "run a"));
 //
@@ -201,7 +205,9 @@ std::string draw_metrics(const Metrics& metrics, const std::string& title = {}) 
       {.title = title, .subtitle = without, .width = 60 + 400 * static_cast<double>(columns), .height = 220, .columns = columns});
 }
 
-namespace detail {
+} // namespace cairn::report
+
+namespace cairn::detail {
 
 // See metrics_picture.
 template <class Metrics>
@@ -231,7 +237,9 @@ private:
   Metrics seen_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::report {
 
 // A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
 //
@@ -241,4 +249,4 @@ private:
 // table. Throws file_error.
 using metrics_picture = detail::picture_of_metrics<recorded_metrics>;
 
-} // namespace cairn
+} // namespace cairn::report

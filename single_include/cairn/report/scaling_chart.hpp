@@ -13,12 +13,12 @@
 #include <cairn/report/line_chart.hpp>
 #include <cairn/train/predicted_step.hpp>
 
-namespace cairn {
+namespace cairn::report {
 
 // A network between machines, with the name of its line: "10 Gbit/s". The chart sets the number of machines.
 struct named_network {
   std::string name{};
-  cluster of{};
+  plan::cluster of{};
 };
 
 //   const std::array networks{named_network{"10 Gbit/s", {.latency = 20e-6, .bandwidth = 1.25e9}}};
@@ -29,7 +29,7 @@ struct named_network {
 // them the time that a machine alone would take. The end of a line shows the time with `most` machines, and the efficiency.
 // Throws what predicted_step throws, and input_error for less than two machines, for which there is nothing to draw.
 template <class Model, class Batch, class T>
-line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const named_network> networks, std::size_t most,
+line_chart scaling_chart(const plan::op_times<Model, Batch, T>& times, std::span<const named_network> networks, std::size_t most,
                          std::string title = {}) {
   if (most < 2)
     throw input_error("scaling_chart: expected at least 2 machines at the end of the axis, found " + std::to_string(most));
@@ -45,9 +45,9 @@ line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const
   for (std::size_t n = 0; n < networks.size(); ++n) {
     chart_line line{.name = networks[n].name, .colour = colours[n % colours.size()]};
     for (std::size_t machines = 1; machines <= most; machines *= 2) {
-      cluster on = networks[n].of;
+      plan::cluster on = networks[n].of;
       on.machines = machines;
-      const auto step = predicted_step(times, on);
+      const auto step = plan::predicted_step(times, on);
       alone = step.compute;
       last = static_cast<double>(machines);
       line.points.push_back({static_cast<double>(machines), step.seconds()});
@@ -64,4 +64,4 @@ line_chart scaling_chart(const op_times<Model, Batch, T>& times, std::span<const
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::report

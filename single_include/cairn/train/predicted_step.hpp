@@ -12,9 +12,7 @@
 
 #include <cairn/plan/exposed_time.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Checks a number of a time model. The text is made only for a wrong number, so that the rest is a constant expression.
 constexpr void check_time(const char* expected, double found, bool right) {
@@ -32,7 +30,9 @@ constexpr void check_cluster(const cluster& on) {
   check_time("predicted_step: expected that from 0 to 1 of the work is taken", on.taken, on.taken >= 0 && on.taken <= 1);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // The seconds that each op of a model's training step takes on one machine, and those of the update of all parameters. Model
 // is any model that a trainer takes; one without ddp<> is treated as ddp<Model, ...> with its default options.
@@ -117,7 +117,9 @@ struct step_prediction {
   constexpr double samples_per_second() const { return static_cast<double>(machines * samples) / seconds(); }
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // The calls of a step in the order in which they are sent, each with the ops between which it is in flight.
 template <std::size_t Most, std::size_t Buckets>
@@ -154,7 +156,7 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
     if (o.is_scheduled()) at = o.index;
     if constexpr (lists::summed > 0)
       if (o.kind == step_op_kind::statistics) {
-        const summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
+        const types::summed_numbers& numbers = summed_layers<plan>::of[o.index].numbers;
         const std::size_t first = o.index == 0 ? 1 : 0; // by which ranks report what they run
         out.add({(at < plan::training.loss ? numbers.forward + first : numbers.backward) * sizeof(double), at, at, 0});
       }
@@ -182,7 +184,9 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
   return out;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 //   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
 //   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
@@ -214,4 +218,4 @@ constexpr auto predicted_step(const op_times<Model, Batch, T>& times, const clus
   return out;
 }
 
-} // namespace cairn
+} // namespace cairn::plan

@@ -64,7 +64,7 @@ void add_elements(std::vector<measured_op>& all, std::size_t n) {
   of("sigmoid backward", 3,
      [n](auto& q, const arrays& a) { elementwise(q, n, detail::sigmoid_slope{}, a.x(0), a.x(1), a.x(2)); });
   of("dropout", 2, [n](auto& q, const arrays& a) {
-    dropout(q, n, a.x(0), a.x(1), random_key{.seed = 1}, dropout_rate{std::uint64_t{1} << 30, 4.0 / 3});
+    dropout(q, n, a.x(0), a.x(1), types::random_key{.seed = 1}, ops::dropout_rate{std::uint64_t{1} << 30, 4.0 / 3});
   });
   of("sgd", 3, [n](auto& q, const arrays& a) {
     sgd(q, n, a.x(0), a.x(3), a.x(1),
@@ -108,7 +108,7 @@ void add_rows(std::vector<measured_op>& all, std::size_t n) {
                      layer_norm_backward(q, rows, features, a.x(0), a.c(3), a.c(4), a.x(1), a.x(2), a.x(3), a.c(1));
                    }});
     all.push_back({"softmax cross entropy", by({rows, features}), 2 * whole, [=](auto& q, const arrays& a) {
-                     softmax_cross_entropy(q, a.sum(), a.x(0), matrix<const float>(a.x(1), rows, features), a.target());
+                     softmax_cross_entropy(q, a.sum(), a.x(0), ops::matrix<const float>(a.x(1), rows, features), a.target());
                    }});
   }
   for (const std::size_t features : {64U, 512U}) {
@@ -125,7 +125,7 @@ void add_rows(std::vector<measured_op>& all, std::size_t n) {
                    }});
   }
   const std::size_t samples = std::max<std::size_t>(1, n / (64 * 1024));
-  const channel_groups of{samples, 1024, 64, 8};
+  const ops::channel_groups of{samples, 1024, 64, 8};
   const double whole = 4 * 65536.0 * static_cast<double>(samples);
   all.push_back({"group_norm forward", by({samples, 1024, 64}) + " by 8", 2 * whole,
                  [=](auto& q, const arrays& a) { group_norm_forward(q, of, 1e-5, a.x(0), a.x(3), a.x(1), a.c(1), a.c(2)); }});
@@ -147,9 +147,9 @@ void add_others(std::vector<measured_op>& all, std::size_t n) {
   const std::size_t channels = 64, side = n < 112 * 112 * 64 ? 16 : 112;
   const std::size_t images = n / (side * side * channels);
   const auto axis = [=](std::size_t kernel, std::size_t stride, std::size_t padding) {
-    return fitted({.in = side, .kernel = kernel, .stride = stride, .padding = padding});
+    return ops::fitted({.in = side, .kernel = kernel, .stride = stride, .padding = padding});
   };
-  for (const window& over : {window{axis(2, 2, 0), axis(2, 2, 0)}, window{axis(3, 2, 1), axis(3, 2, 1)}}) {
+  for (const ops::window& over : {ops::window{axis(2, 2, 0), axis(2, 2, 0)}, ops::window{axis(3, 2, 1), axis(3, 2, 1)}}) {
     const double in = 4 * static_cast<double>(images * over.inputs() * channels), out = in / 4;
     const std::string shape = by({images, side, side, channels}) + " by " + std::to_string(over.y.kernel);
     all.push_back({"max_pool2d forward", shape, in + out,
@@ -157,10 +157,10 @@ void add_others(std::vector<measured_op>& all, std::size_t n) {
     all.push_back({"max_pool2d backward", shape, 2 * in + out,
                    [=](auto& q, const arrays& a) { max_pool2d_backward(q, over, images, channels, a.x(0), a.x(2), a.x(1)); }});
     all.push_back({"avg_pool2d forward", shape, in + out, [=](auto& q, const arrays& a) {
-                     avg_pool2d_forward(q, over, mean_of::window, images, channels, a.x(0), a.x(1));
+                     avg_pool2d_forward(q, over, ops::mean_of::window, images, channels, a.x(0), a.x(1));
                    }});
     all.push_back({"avg_pool2d backward", shape, in + out, [=](auto& q, const arrays& a) {
-                     avg_pool2d_backward(q, over, mean_of::window, images, channels, a.x(0), a.x(1));
+                     avg_pool2d_backward(q, over, ops::mean_of::window, images, channels, a.x(0), a.x(1));
                    }});
   }
 }
@@ -180,7 +180,7 @@ arrays made(cuda& device, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(((i * 0x9E3779B9U) >> 8) & 0xFFFFU) * 0x1p-14F - 2;
   std::vector<std::int32_t> indices(n / 2 + n / fewest_features);
   for (std::size_t i = 0; i < indices.size(); ++i)
-    indices[i] = static_cast<std::int32_t>(random_bits({.seed = 1}, i) % (i < n / 2 ? words_of(n) : fewest_features));
+    indices[i] = static_cast<std::int32_t>(ops::random_bits({.seed = 1}, i) % (i < n / 2 ? words_of(n) : fewest_features));
   for (cuda::memory& m : a.big) {
     m = device.allocate(n * sizeof(float));
     upload(device.compute(), n, reinterpret_cast<float*>(m.data()), static_cast<const float*>(numbers.data()));

@@ -16,21 +16,23 @@ namespace {
 using namespace cairn;
 
 struct product {
-  transpose form;
+  ops::transpose form;
   std::size_t m, n, k;
 
-  const char* name() const { return form == transpose::first ? "first" : form == transpose::second ? "second" : "none"; }
+  const char* name() const {
+    return form == ops::transpose::first ? "first" : form == ops::transpose::second ? "second" : "none";
+  }
   std::string shape() const { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }
 };
 
 // Cubes, and the products of a step of tests/bench: y = x W^T, dx = dy W and dW = dy^T x of the mlp and of the chain.
 std::vector<product> all_products(const request& asked) {
   std::vector<product> all;
-  for (std::size_t n = 256; n <= 8192; n *= 2) all.push_back({transpose::second, n, n, n});
+  for (std::size_t n = 256; n <= 8192; n *= 2) all.push_back({ops::transpose::second, n, n, n});
   for (const auto& [batch, out, in] : {std::array<std::size_t, 3>{128, 512, 784}, {128, 512, 512}, {1024, 256, 256}}) {
-    all.push_back({transpose::second, batch, out, in});
-    all.push_back({transpose::none, batch, in, out});
-    all.push_back({transpose::first, out, in, batch});
+    all.push_back({ops::transpose::second, batch, out, in});
+    all.push_back({ops::transpose::none, batch, in, out});
+    all.push_back({ops::transpose::first, out, in, batch});
   }
   for (product& p : all)
     for (std::size_t* n : {&p.m, &p.n, &p.k}) *n = std::max<std::size_t>(4, *n / asked.smaller);
@@ -57,15 +59,16 @@ void measure_products(cairn::cuda& device, const request& asked) {
   const auto at = [&](std::size_t i) { return reinterpret_cast<float*>(memory[i].data()); };
   table rows({"form", "m x n x k", "float ms", "GFLOP/s", "TF32 ms", "GFLOP/s"});
   for (const product& p : all_products(asked)) {
-    const bool first = p.form == transpose::first, second = p.form == transpose::second;
-    const matrix<const float> a(at(0), first ? p.k : p.m, first ? p.m : p.k), b(at(1), second ? p.n : p.k, second ? p.k : p.n);
+    const bool first = p.form == ops::transpose::first, second = p.form == ops::transpose::second;
+    const ops::matrix<const float> a(at(0), first ? p.k : p.m, first ? p.m : p.k),
+        b(at(1), second ? p.n : p.k, second ? p.k : p.n);
     const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     std::vector<std::string> cells{p.name(), p.shape()};
     for (const bool tf32 : {false, true}) {
       cuda::queue& queue = device.compute();
       queue.allow_tf32(tf32);
       const double ms =
-          milliseconds([&] { matmul(queue, matrix<float>(at(2), p.m, p.n), a, b, p.form); }, [&] { queue.finish(); }, 10, 5);
+          milliseconds([&] { matmul(queue, ops::matrix<float>(at(2), p.m, p.n), a, b, p.form); }, [&] { queue.finish(); }, 10, 5);
       queue.allow_tf32(false);
       cells.push_back(number(ms));
       cells.push_back(number(flops / ms / 1e6));

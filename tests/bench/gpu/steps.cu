@@ -33,8 +33,8 @@ step_figures run(const request& asked, const char* name, const char* policy) {
   type train{SGD{.learning_rate = 1e-4, .momentum = 0.9}};
   std::vector<float> x(Batch * type::input_shape.size());
   std::vector<int> y(Batch);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<float>({.seed = 1}, i) - 1;
-  for (std::size_t i = 0; i < Batch; ++i) y[i] = static_cast<int>(random_bits({.seed = 2}, i) % 10);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * ops::random_uniform<float>({.seed = 1}, i) - 1;
+  for (std::size_t i = 0; i < Batch; ++i) y[i] = static_cast<int>(ops::random_bits({.seed = 2}, i) % 10);
   const auto step = [&] {
     for (std::size_t i = 0; i + 1 < asked.steps; ++i) train.step(x, y);
     found.loss = train.step(x, y); // reading the loss waits

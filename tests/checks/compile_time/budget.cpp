@@ -9,10 +9,10 @@
 
 using namespace cairn;
 
-constexpr std::array<stage, STAGES> stages = [] {
-  std::array<stage, STAGES> list{};
+constexpr std::array<plan::stage, STAGES> stages = [] {
+  std::array<plan::stage, STAGES> list{};
   std::uint64_t number = 12345;
-  for (stage& s : list) {
+  for (plan::stage& s : list) {
     number = number * 6364136223846793005U + 1442695040888963407U;
     const std::size_t width = 64 + 16 * ((number >> SHIFT) % 80);
     const std::size_t values = 1 + (number >> 50) % 4;
@@ -29,6 +29,6 @@ constexpr std::array<stage, STAGES> stages = [] {
   return list;
 }();
 struct source {
-  static constexpr chain value{.stages = stages, .batch = 64, .input = {256, 0}};
+  static constexpr plan::chain value{.stages = stages, .batch = 64, .input = {256, 0}};
 };
 static_assert(detail::plan_of<source, budget_fraction<50>>::arena > 0);

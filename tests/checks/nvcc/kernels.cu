@@ -13,10 +13,10 @@ struct silu {
 };
 
 template <class T>
-__global__ void draw(T* y, std::uint32_t* bits, cairn::random_key key) {
+__global__ void draw(T* y, std::uint32_t* bits, cairn::types::random_key key) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  y[i] = cairn::random_uniform<T>(key, i);
-  bits[i] = cairn::random_bits(key, i);
+  y[i] = cairn::ops::random_uniform<T>(key, i);
+  bits[i] = cairn::ops::random_bits(key, i);
 }
 template <class T, class F>
 __global__ void transform(T* y, F f) {
@@ -31,8 +31,8 @@ __global__ void functions(T* y) {
   y[threadIdx.x] = at.below * at.density + square_root(logarithm_of_one_plus(absolute(x)));
 }
 
-template __global__ void draw(float*, std::uint32_t*, cairn::random_key);
-template __global__ void draw(double*, std::uint32_t*, cairn::random_key);
+template __global__ void draw(float*, std::uint32_t*, cairn::types::random_key);
+template __global__ void draw(double*, std::uint32_t*, cairn::types::random_key);
 template __global__ void transform(float*, silu);
 template __global__ void transform(double*, silu);
 template __global__ void functions(float*);

@@ -17,7 +17,7 @@ using Model = checkpoint<sqrt_n, Net>;
 int main() {
   constexpr std::size_t rows = 12;
   std::vector<float> inputs(rows * 20);
-  fill_normal(std::span<float>(inputs), random_key{.seed = 3});
+  ops::fill_normal(std::span<float>(inputs), types::random_key{.seed = 3});
   std::vector<int> labels(rows);
   for (std::size_t i = 0; i < rows; ++i) labels[i] = static_cast<int>(i % 5);
   std::array<std::uint64_t, 2> weights{};
@@ -27,5 +27,5 @@ int main() {
     for (int step = 0; step < 5; ++step) static_cast<void>(train.step(inputs, labels));
     weights[static_cast<std::size_t>(rank.rank())] = train.checksum();
   });
-  std::printf("%s %s\n", format_checksum(weights[0]).c_str(), format_checksum(weights[1]).c_str());
+  std::printf("%s %s\n", report::format_checksum(weights[0]).c_str(), report::format_checksum(weights[1]).c_str());
 }

@@ -61,7 +61,7 @@ struct all_there : cairn::loopback::rank {
   void exchange(std::span<const std::byte>, std::span<std::byte> all) { all[0] = std::byte{9}; }
   void check() { ++checks; }
   void reserve(std::size_t bytes) { reserved = bytes; }
-  cairn::lent_memory allocate(std::size_t bytes) { return {nullptr, block.data(), bytes}; }
+  cairn::types::lent_memory allocate(std::size_t bytes) { return {nullptr, block.data(), bytes}; }
   void recover() { ++recoveries; }
   std::size_t checks = 0, reserved = 0, recoveries = 0;
   std::array<std::byte, 64> block{};
@@ -87,8 +87,8 @@ struct device_rank {
 };
 
 static_assert(cairn::communicator<any_rank, cpu_queue>);
-static_assert(cairn::pending<any_rank::ticket, cpu_queue>);
-static_assert(cairn::communicator<cairn::any_rank_for<device_queue>, device_queue>);
+static_assert(cairn::detail::pending<any_rank::ticket, cpu_queue>);
+static_assert(cairn::communicator<cairn::detail::any_rank_for<device_queue>, device_queue>);
 static_assert(!device_queue::shares_memory && !cairn::communicator<any_rank, device_queue>);
 static_assert(!std::is_constructible_v<any_rank, device_rank&>);
 static_assert(std::is_nothrow_move_constructible_v<any_rank::ticket> && !std::is_copy_constructible_v<any_rank::ticket>);
@@ -183,7 +183,7 @@ TEST_CASE("any_rank: what the communicator within has not got") {
 
 TEST_CASE("any_rank: the queue of another device reaches the communicator as it is") {
   device_rank inner;
-  cairn::any_rank_for<device_queue> rank(inner);
+  cairn::detail::any_rank_for<device_queue> rank(inner);
   device_queue q;
   auto pending = rank.all_reduce(q, std::span<float>{});
   CHECK(!pending.over()); // the inner pending has no over()

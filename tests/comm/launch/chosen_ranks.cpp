@@ -71,7 +71,7 @@ std::string choice(const launch& here, const std::string& word, int ranks = 0, i
   }
 }
 constexpr auto with_mpi = &choice<fake_processes>;
-constexpr auto without = &choice<cairn::no_processes>;
+constexpr auto without = &choice<cairn::types::no_processes>;
 
 bool has(const std::string& text, const std::string& part) {
   INFO("the text is: ", text);

@@ -11,7 +11,7 @@
 namespace launch_tests {
 
 using cairn::launch;
-using cairn::launcher;
+using cairn::types::launcher;
 
 namespace {
 

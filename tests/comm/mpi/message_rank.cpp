@@ -86,7 +86,7 @@ TEST_CASE("ranks of one machine sum where their spans lie, and notice spans at d
     near_queue queue;
     const auto me = static_cast<std::size_t>(rank.rank());
     for (int round = 0; round < 3; ++round) { // new memory each time
-      const lent_memory block = rank.allocate(3'000'000);
+      const types::lent_memory block = rank.allocate(3'000'000);
       lent[me] = block.size();
       const std::span numbers(reinterpret_cast<double*>(block.data()), block.size() / sizeof(double));
       CHECK(numbers[numbers.size() - 1] == 0);
@@ -96,7 +96,7 @@ TEST_CASE("ranks of one machine sum where their spans lie, and notice spans at d
       CHECK(numbers[5] == 6);
       CHECK(numbers[375'000 - 1] == 30);
     }
-    const lent_memory block = rank.allocate(1 << 20);
+    const types::lent_memory block = rank.allocate(1 << 20);
     const std::span numbers(reinterpret_cast<float*>(block.data()), 1 << 18);
     rank.all_reduce(queue, numbers.subspan(me == 1 ? 16 : 0, 9000)).wait(queue);
   });

@@ -34,7 +34,7 @@ std::vector<float> mixed_calls(Rank& rank) {
     // Two adjacent spans, in memory of the communicator if it provides some.
     constexpr std::size_t near = 12'345, far = 700'001;
     std::vector<float> spare(near + far);
-    const cairn::lent_memory lent = cairn::detail::ask_for_memory(rank, spare.size() * sizeof(float));
+    const cairn::types::lent_memory lent = cairn::detail::ask_for_memory(rank, spare.size() * sizeof(float));
     float* const flat = lent.data() == nullptr ? spare.data() : reinterpret_cast<float*>(lent.data());
     if (round % 4 == 0)
       for (std::size_t i = 0; i < spare.size(); ++i) flat[i] = number_of(rank.rank(), i, round);

@@ -87,7 +87,7 @@ TEST_CASE("mpi: sums in any order are sums, in small messages too") {
 TEST_CASE("mpi: processes of one machine reach each other's memory") {
   testing::start_mpi();
   mpi{}.run([](mpi::rank& rank) {
-    const lent_memory block = rank.allocate(100'000);
+    const types::lent_memory block = rank.allocate(100'000);
     CHECK(block.size() == (rank.size() == 1 ? 0 : 100'000));
   });
 }

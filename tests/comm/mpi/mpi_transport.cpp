@@ -25,7 +25,7 @@ namespace {
 launch told(int size) {
   launch here;
   here.size = size;
-  here.by = launcher::torchrun;
+  here.by = types::launcher::torchrun;
   return here;
 }
 int ranks_of_mpi() {

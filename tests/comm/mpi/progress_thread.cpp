@@ -197,7 +197,7 @@ TEST_CASE("where ranks have no core to spare, a sum in memory that all reach beg
     const detail::message_group<crowded> group({.deadline = 20s, .max_in_flight = 16}, [&, rank] { return crowded(all, rank); });
     auto body = [&](detail::message_rank<crowded>& self) {
       near_queue queue;
-      const lent_memory block = self.allocate(1000 * sizeof(float));
+      const types::lent_memory block = self.allocate(1000 * sizeof(float));
       const std::span numbers(reinterpret_cast<float*>(block.data()), 1000);
       numbers[7] = 1;
       auto sum = self.all_reduce(queue, numbers);

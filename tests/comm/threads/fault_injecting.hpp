@@ -113,9 +113,9 @@ public:
     detail::tell_check(inner_);
   }
   void reserve(std::size_t bytes) { detail::tell_reserve(inner_, bytes); }
-  lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
+  types::lent_memory allocate(std::size_t bytes) { return detail::ask_for_memory(inner_, bytes); }
 
-  call_purpose purpose(const call_purpose& next)
+  types::call_purpose purpose(const types::call_purpose& next)
     requires detail::learns_purposes<Inner>
   {
     return inner_.purpose(next);

@@ -56,8 +56,8 @@ std::vector<T> numbers_of(int rank, std::size_t count) {
   const auto seed = static_cast<std::uint64_t>(rank);
   std::vector<T> numbers(count);
   for (std::size_t i = 0; i < count; ++i)
-    numbers[i] = (cairn::random_uniform<T>({seed, 0, 0}, i) - T(0.5)) *
-                 (cairn::random_bits({seed, 1, 0}, i) % 2 == 0 ? T(1e4) / 3 : T(1) / 3);
+    numbers[i] = (cairn::ops::random_uniform<T>({seed, 0, 0}, i) - T(0.5)) *
+                 (cairn::ops::random_bits({seed, 1, 0}, i) % 2 == 0 ? T(1e4) / 3 : T(1) / 3);
   return numbers;
 }
 

@@ -15,12 +15,13 @@ using namespace cairn;
 namespace {
 
 template <class T>
-constexpr adam_coefficients<T> coefficients{T(0.5), T(0.9), T(0.1), T(0.99), T(0.01), T(1.5), T(1e-8), T(0.02), T(0.1), T(0.9)};
+constexpr ops::adam_coefficients<T> coefficients{T(0.5), T(0.9),  T(0.1),  T(0.99), T(0.01),
+                                                 T(1.5), T(1e-8), T(0.02), T(0.1),  T(0.9)};
 
 template <class T>
 void check(double tolerance) {
   cpu device;
-  const adam_coefficients<T> c = coefficients<T>;
+  const ops::adam_coefficients<T> c = coefficients<T>;
   const auto g = steps<T>(2, -3, 53);
   const auto p0 = steps<T>(-1, 1, 53), m0 = steps<T>(1, -1, 53), s0 = steps<T>(0, 1, 53);
   auto p = p0, m = m0, s = s0;
@@ -53,7 +54,7 @@ TEST_CASE("adam: bits do not depend on how the span is cut") {
 
 TEST_CASE("adam: the first step is the learning rate however small the gradient, if eps is smaller still") {
   cpu device;
-  adam_coefficients<float> c{1, 0.9F, 0.1F, 0.999F, 0.001F, 1 / std::sqrt(0.001F), 1e-30F, 0.01F / 0.1F, 0, 1};
+  ops::adam_coefficients<float> c{1, 0.9F, 0.1F, 0.999F, 0.001F, 1 / std::sqrt(0.001F), 1e-30F, 0.01F / 0.1F, 0, 1};
   for (const float gradient : {1e-10F, 1e-18F, 1e-19F, 3e-20F, 2e-20F}) { // from 1e-18 on the square is subnormal
     std::vector<float> p(5, 0.0F), m(5, 0.0F), s(5, 0.0F);
     const std::vector<float> g(5, gradient);
@@ -66,7 +67,7 @@ TEST_CASE("adam: the first step is the learning rate however small the gradient,
 
 TEST_CASE("adam: a gradient of zeros moves nothing") {
   cpu device;
-  adam_coefficients<float> c = coefficients<float>;
+  ops::adam_coefficients<float> c = coefficients<float>;
   c.weight_decay = 0;
   c.shrink = 1;
   std::vector<float> p(5, 2.0F), m(5, 0.0F), s(5, 0.0F);

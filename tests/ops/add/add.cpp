@@ -27,8 +27,8 @@ TEST_CASE("add_matrix: matrices with gaps, also on top of an operand, on several
     std::vector<float> a(rows * 90), b(rows * 100), sum(rows * 85, -1.0F);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 1009);
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 757);
-    const matrix<float> to{sum.data() + 1, rows, columns, 85}, first{a.data() + 3, rows, columns, 90};
-    const matrix<const float> second{b.data(), rows, columns, 100};
+    const ops::matrix<float> to{sum.data() + 1, rows, columns, 85}, first{a.data() + 3, rows, columns, 90};
+    const ops::matrix<const float> second{b.data(), rows, columns, 100};
     const std::vector<float> before = a;
     add_matrix(device.compute(), to, first, second);
     add_matrix(device.compute(), first, first, second);
@@ -47,10 +47,10 @@ TEST_CASE("add_matrix: matrices with gaps, also on top of an operand, on several
 TEST_CASE("add_matrix: without gaps, and of other extents") {
   cpu device;
   std::vector<double> a{1, 2, 3, 4}, b{5, 6, 7, 8}, sum(4);
-  const matrix<const double> left{a.data(), 2, 2}, right{b.data(), 2, 2}, narrow{b.data(), 2, 1};
-  add_matrix(device.compute(), matrix<double>{sum.data(), 2, 2}, left, right);
+  const ops::matrix<const double> left{a.data(), 2, 2}, right{b.data(), 2, 2}, narrow{b.data(), 2, 1};
+  add_matrix(device.compute(), ops::matrix<double>{sum.data(), 2, 2}, left, right);
   CHECK((sum == std::vector<double>{6, 8, 10, 12}));
-  CHECK_THROWS_AS(add_matrix(device.compute(), matrix<double>{sum.data(), 2, 2}, left, narrow), error);
+  CHECK_THROWS_AS(add_matrix(device.compute(), ops::matrix<double>{sum.data(), 2, 2}, left, narrow), error);
 }
 
 } // namespace add_add_tests

@@ -21,24 +21,25 @@ using namespace cairn;
 namespace {
 
 struct pool {
-  window over;
-  mean_of which;
+  ops::window over;
+  ops::mean_of which;
 };
-constexpr window_axis parts(std::size_t in, std::size_t out) { return {in, out}; }
+constexpr ops::window_axis parts(std::size_t in, std::size_t out) { return {in, out}; }
 constexpr pool several[] = {
-    {{fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})}, mean_of::window},                   // side by side, one column is not covered
-    {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::window},             // overlapping, with padding
-    {{fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})}, mean_of::pixels},             //
-    {{fitted({6, 0, 3, 2, 1}, true), fitted({5, 0, 2, 2, 1}, true)}, mean_of::window}, // windows beyond the padded input
-    {{fitted({5, 0, 2, 2, 0}, true), fitted({7, 0, 4, 3, 2}, true)}, mean_of::pixels}, //
-    {{parts(7, 3), parts(5, 2)}, mean_of::adaptive},                                   // parts that overlap
-    {{parts(3, 5), parts(6, 6)}, mean_of::adaptive},                                   // more parts than pixels
+    {{ops::fitted({4, 0, 2, 2}), ops::fitted({5, 0, 2, 2})}, ops::mean_of::window}, // side by side, one column is not covered
+    {{ops::fitted({6, 0, 3, 2, 1}), ops::fitted({7, 0, 3, 1, 1})}, ops::mean_of::window}, // overlapping, with padding
+    {{ops::fitted({6, 0, 3, 2, 1}), ops::fitted({7, 0, 3, 1, 1})}, ops::mean_of::pixels}, //
+    {{ops::fitted({6, 0, 3, 2, 1}, true), ops::fitted({5, 0, 2, 2, 1}, true)},
+     ops::mean_of::window}, // windows beyond the padded input
+    {{ops::fitted({5, 0, 2, 2, 0}, true), ops::fitted({7, 0, 4, 3, 2}, true)}, ops::mean_of::pixels}, //
+    {{parts(7, 3), parts(5, 2)}, ops::mean_of::adaptive},                                             // parts that overlap
+    {{parts(3, 5), parts(6, 6)}, ops::mean_of::adaptive},                                             // more parts than pixels
 };
 
 template <class T>
 std::vector<T> noise(std::size_t count, std::uint32_t stream) {
   std::vector<T> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
+  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * ops::random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
   return result;
 }
 
@@ -62,10 +63,10 @@ template <class T>
 passes<double> plain(const pool& how, std::size_t samples, std::size_t channels, const std::vector<T>& x,
                      const std::vector<T>& dy) {
   passes<double> r{{}, std::vector<double>(x.size())};
-  const window_axis &y = how.over.y, &w = how.over.x;
-  const auto places = [&](const window_axis& a, std::size_t o) {
+  const ops::window_axis &y = how.over.y, &w = how.over.x;
+  const auto places = [&](const ops::window_axis& a, std::size_t o) {
     std::vector<std::ptrdiff_t> found;
-    if (how.which == mean_of::adaptive) {
+    if (how.which == ops::mean_of::adaptive) {
       for (std::size_t i = 0; i < a.in; ++i) // part o is [o in / out, (o + 1) in / out), with every pixel that it touches
         if ((i + 1) * a.out > o * a.in && i * a.out < (o + 1) * a.in) found.push_back(std::ptrdiff_t(i));
       return found;
@@ -74,7 +75,7 @@ passes<double> plain(const pool& how, std::size_t samples, std::size_t channels,
       if (o * a.stride + k < a.in + 2 * a.padding) found.push_back(std::ptrdiff_t(o * a.stride + k) - std::ptrdiff_t(a.padding));
     return found;
   };
-  const auto there = [](const window_axis& a, std::ptrdiff_t i) { return i >= 0 && i < std::ptrdiff_t(a.in); };
+  const auto there = [](const ops::window_axis& a, std::ptrdiff_t i) { return i >= 0 && i < std::ptrdiff_t(a.in); };
   for (std::size_t n = 0; n < samples; ++n)
     for (std::size_t p = 0; p < y.out; ++p)
       for (std::size_t q = 0; q < w.out; ++q)
@@ -84,7 +85,7 @@ passes<double> plain(const pool& how, std::size_t samples, std::size_t channels,
           for (const std::ptrdiff_t i : places(y, p))
             for (const std::ptrdiff_t j : places(w, q)) {
               const bool is_there = there(y, i) && there(w, j);
-              divisor += is_there || how.which == mean_of::window ? 1 : 0;
+              divisor += is_there || how.which == ops::mean_of::window ? 1 : 0;
               if (is_there) pixels.push_back(((n * y.in + std::size_t(i)) * w.in + std::size_t(j)) * channels + c);
             }
           double sum = 0;
@@ -128,8 +129,8 @@ TEST_CASE("avg_pool2d: of 16-bit elements it is that of float, rounded once") {
 TEST_CASE_TEMPLATE("avg_pool2d: the mean of equal numbers is that number, of however many", T, float, double, bfloat16) {
   const double least = std::is_same_v<T, float> ? 3e-7 : std::is_same_v<T, double> ? 1e-15 : 1e-2;
   for (const std::size_t side : {56U, 224U, 1024U})
-    for (const pool& how : {pool{{parts(side, 1), parts(side, 1)}, mean_of::adaptive},
-                            pool{{fitted({side, 0, side, 1}), fitted({side, 0, side, 1})}, mean_of::window}}) {
+    for (const pool& how : {pool{{parts(side, 1), parts(side, 1)}, ops::mean_of::adaptive},
+                            pool{{ops::fitted({side, 0, side, 1}), ops::fitted({side, 0, side, 1})}, ops::mean_of::window}}) {
       const std::size_t channels = side == 56 ? 37 : 1;
       const std::vector<T> x(side * side * channels, static_cast<T>(0.1F));
       const std::vector<T> dy(channels, T(1.0F));
@@ -140,9 +141,9 @@ TEST_CASE_TEMPLATE("avg_pool2d: the mean of equal numbers is that number, of how
 
 // Maps with more channels than are added up at once, and more rows than a chain has.
 TEST_CASE_TEMPLATE("avg_pool2d: long sums have one order on any number of threads", T, float, double) {
-  for (const pool& how : {pool{{parts(9, 1), parts(5, 1)}, mean_of::adaptive},
-                          pool{{fitted({9, 0, 7, 1, 3}), fitted({8, 0, 7, 1, 3})}, mean_of::pixels},
-                          pool{{parts(2, 13), parts(3, 11)}, mean_of::adaptive}})
+  for (const pool& how : {pool{{parts(9, 1), parts(5, 1)}, ops::mean_of::adaptive},
+                          pool{{ops::fitted({9, 0, 7, 1, 3}), ops::fitted({8, 0, 7, 1, 3})}, ops::mean_of::pixels},
+                          pool{{parts(2, 13), parts(3, 11)}, ops::mean_of::adaptive}})
     for (const std::size_t channels : {1U, 23U, 32U, 71U, 1500U, 2065U}) {
       const std::size_t samples = 2;
       const auto x = noise<T>(samples * how.over.inputs() * channels, 3),
@@ -156,7 +157,7 @@ TEST_CASE_TEMPLATE("avg_pool2d: long sums have one order on any number of thread
 }
 
 TEST_CASE_TEMPLATE("avg_pool2d: a channel has the same bits whatever others there are", T, float, double) {
-  const pool how{{parts(11, 1), parts(7, 1)}, mean_of::adaptive};
+  const pool how{{parts(11, 1), parts(7, 1)}, ops::mean_of::adaptive};
   constexpr std::size_t all = 2065, few = 71;
   const std::size_t pixels = how.over.inputs();
   const auto x = noise<T>(pixels * all, 3), dy = noise<T>(all, 4);
@@ -173,7 +174,7 @@ TEST_CASE_TEMPLATE("avg_pool2d: a channel has the same bits whatever others ther
 }
 
 TEST_CASE("avg_pool2d: the gradient of an input that is in a thousand windows is their sum") {
-  const pool how{{fitted({1999, 0, 1000, 1}), fitted({1, 0, 1, 1})}, mean_of::window};
+  const pool how{{ops::fitted({1999, 0, 1000, 1}), ops::fitted({1, 0, 1, 1})}, ops::mean_of::window};
   const std::vector<float> x(1999, 0.1F), dy(1000, 1.0F);
   CHECK(static_cast<double>(run(how, 1, 1, x, dy, 1).dx[999]) == doctest::Approx(1).epsilon(3e-7));
 }

@@ -26,8 +26,8 @@ results<T> run(std::size_t rows, std::size_t channels, std::size_t threads, bool
   const std::size_t stride = channels + 5;
   const auto x = made_up<T>(rows * stride, 0.7, 30), dy = made_up<T>(rows * channels, 0.3), by = made_up<T>(2 * channels, 1.1);
   results<T> out{std::vector<T>(2 * channels), std::vector<T>(rows * stride, T{9})};
-  const matrix<const T> map{x.data(), rows, channels, stride}, of_y{dy.data(), rows, channels};
-  const matrix<T> dx{out.dx.data(), rows, channels, stride};
+  const ops::matrix<const T> map{x.data(), rows, channels, stride}, of_y{dy.data(), rows, channels};
+  const ops::matrix<T> dx{out.dx.data(), rows, channels, stride};
   if (plain) {
     detail::channel_statistics_reference(map, out.statistics.data());
     detail::channel_statistics_backward_reference(dx, of_y, map, out.statistics.data(), by.data());

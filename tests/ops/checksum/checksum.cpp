@@ -14,16 +14,16 @@ TEST_CASE_TEMPLATE("checksum: four whole numbers below 65,536, others for other 
   std::array<T, 100> x{};
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i) / 7;
   std::array<T, 4> before{}, after{};
-  cairn::checksum(device.compute(), before.data(), x.data(), x.size());
+  cairn::ops::checksum(device.compute(), before.data(), x.data(), x.size());
   for (const T part : before) {
     CHECK(part == std::floor(part));
     CHECK(part >= 0);
     CHECK(part < 65536);
   }
-  cairn::checksum(device.compute(), after.data(), x.data(), x.size());
+  cairn::ops::checksum(device.compute(), after.data(), x.data(), x.size());
   CHECK(before == after);
   x[99] = std::nextafter(x[99], T{0});
-  cairn::checksum(device.compute(), after.data(), x.data(), x.size());
+  cairn::ops::checksum(device.compute(), after.data(), x.data(), x.size());
   CHECK(before != after);
 }
 TEST_CASE("checksum: a word comes back from its four numbers") {

@@ -13,7 +13,7 @@ namespace {
 double factor_of(double squares, double scale, double max_norm, const double* mean = nullptr) {
   cairn::cpu device;
   double factor = -1;
-  cairn::clip(device.compute(), &factor, &squares, scale, max_norm, mean);
+  cairn::ops::clip(device.compute(), &factor, &squares, scale, max_norm, mean);
   return factor;
 }
 

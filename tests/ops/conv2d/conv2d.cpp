@@ -20,7 +20,7 @@ using namespace cairn;
 using namespace conv2d_case;
 
 TEST_CASE_TEMPLATE("conv2d: the formulas, whatever the options", T, float, double) {
-  for (const convolution& how : several) {
+  for (const ops::convolution& how : several) {
     CAPTURE(how.over.y.stride);
     CAPTURE(how.in_channels);
     for (const std::size_t samples : {1U, 3U}) run<T>(how, samples, 1);
@@ -28,7 +28,7 @@ TEST_CASE_TEMPLATE("conv2d: the formulas, whatever the options", T, float, doubl
 }
 
 TEST_CASE("conv2d: an activation, an addend, a mask and rows apart change nothing else") {
-  for (const convolution& how : several) {
+  for (const ops::convolution& how : several) {
     run<float>(how, 2, 1, 3, true);
     const auto plain = run<double>(how, 2, 1), apart = run<double>(how, 2, 1, 5);
     const std::size_t stride = how.out_channels + 5;
@@ -38,15 +38,15 @@ TEST_CASE("conv2d: an activation, an addend, a mask and rows apart change nothin
 }
 
 TEST_CASE("conv2d: the addend may be the result") {
-  for (const convolution& how : several) check_in_place<float>(how);
+  for (const ops::convolution& how : several) check_in_place<float>(how);
 }
 
 TEST_CASE_TEMPLATE("conv2d: the same bits on any number of threads, and of an image whatever others there are", T, float,
                    double) {
-  const convolution large[] = {made(17, 19, 20, 33, 1, axis(3, 1, 1), axis(3, 1, 1)),
-                               made(18, 15, 24, 36, 2, axis(3, 2, 1), axis(5, 1, 2)),
-                               made(17, 15, 130, 130, 130, axis(3, 1, 1), axis(5, 2, 2))};
-  for (const convolution& how : large) {
+  const ops::convolution large[] = {made(17, 19, 20, 33, 1, axis(3, 1, 1), axis(3, 1, 1)),
+                                    made(18, 15, 24, 36, 2, axis(3, 2, 1), axis(5, 1, 2)),
+                                    made(17, 15, 130, 130, 130, axis(3, 1, 1), axis(5, 2, 2))};
+  for (const ops::convolution& how : large) {
     const auto one = run<T>(how, 4, 1);
     CHECK((run<T>(how, 4, 2) == one));
     CHECK((run<T>(how, 4, 3) == one));
@@ -67,10 +67,10 @@ TEST_CASE("conv2d: images and weights that do not fit into the scratch at once")
 
 TEST_CASE("conv2d: of no samples the gradients of the parameters are zero") {
   cpu device;
-  const convolution how = several[0];
+  const ops::convolution how = several[0];
   std::vector<float> dw(4 * how.depth(), 5.0F), db(4, 5.0F);
   const float nothing = 0;
-  conv2d_weight_gradient(device.compute(), how, 0, dw.data(), db.data(), matrix<const float>{&nothing, 0, 4}, &nothing);
+  conv2d_weight_gradient(device.compute(), how, 0, dw.data(), db.data(), ops::matrix<const float>{&nothing, 0, 4}, &nothing);
   CHECK(std::count(dw.begin(), dw.end(), 0.0F) == std::ptrdiff_t(dw.size()));
   CHECK(std::count(db.begin(), db.end(), 0.0F) == 4);
 }
@@ -78,20 +78,20 @@ TEST_CASE("conv2d: of no samples the gradients of the parameters are zero") {
 TEST_CASE_TEMPLATE("conv2d: the kernels of every instruction set make the same, but for how they round", T, float, double) {
   cpu device({.threads = 2});
   auto& queue = device.compute();
-  for (const convolution& how : several) {
+  for (const ops::convolution& how : several) {
     const auto expected = run<T>(how, 2, 1);
     const std::size_t outputs = 2 * how.over.outputs(), inputs = 2 * how.over.inputs();
     const auto x = noise<T>(inputs * how.in_channels, 1), w = noise<T>(how.out_channels * how.depth(), 2);
     const auto dy = noise<T>(outputs * how.out_channels, 3), b = noise<T>(how.out_channels, 4);
-    const matrix<const T> gradient{dy.data(), outputs, how.out_channels};
-    epilogue<T> then{};
+    const ops::matrix<const T> gradient{dy.data(), outputs, how.out_channels};
+    ops::epilogue<T> then{};
     then.bias = b.data();
     for (const detail::instruction_set isa : matmul_case::sets()) {
       passes<T> found{std::vector<T>(expected.y.size(), T{-7}), std::vector<T>(expected.dx.size(), T{-7}),
                       std::vector<T>(w.size(), T{-7}), expected.db};
-      CHECK(detail::gather_outputs(queue, isa, how, 2, matrix<T>{found.y.data(), outputs, how.out_channels}, x.data(), w.data(),
-                                   then));
-      CHECK(detail::gather_input_gradient(queue, isa, how, 2, matrix<T>{found.dx.data(), inputs, how.in_channels}, gradient,
+      CHECK(detail::gather_outputs(queue, isa, how, 2, ops::matrix<T>{found.y.data(), outputs, how.out_channels}, x.data(),
+                                   w.data(), then));
+      CHECK(detail::gather_input_gradient(queue, isa, how, 2, ops::matrix<T>{found.dx.data(), inputs, how.in_channels}, gradient,
                                           w.data(), {}));
       CHECK(detail::sum_weights_on(queue, isa, how, 2, found.dw.data(), gradient, x.data()));
       double worst = 0;
@@ -115,18 +115,18 @@ namespace {
 struct by_instruction_set {
   detail::instruction_set isa;
   template <class T>
-  void forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y, const T* x, const T* w,
-               const epilogue<T>& then) const {
+  void forward(cpu::queue& queue, const ops::convolution& how, std::size_t samples, ops::matrix<T> y, const T* x, const T* w,
+               const ops::epilogue<T>& then) const {
     CHECK(detail::gather_outputs(queue, isa, how, samples, y, x, w, then));
   }
   template <class T>
-  void input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* dx, matrix<const T> dy, const T* w,
-                      const epilogue<T>& then) const {
-    const matrix<T> result{dx, samples * how.over.inputs(), how.in_channels};
+  void input_gradient(cpu::queue& queue, const ops::convolution& how, std::size_t samples, T* dx, ops::matrix<const T> dy,
+                      const T* w, const ops::epilogue<T>& then) const {
+    const ops::matrix<T> result{dx, samples * how.over.inputs(), how.in_channels};
     CHECK(detail::gather_input_gradient(queue, isa, how, samples, result, dy, w, then));
   }
   template <class T>
-  void weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, T* dw, T*, matrix<const T> dy,
+  void weight_gradient(cpu::queue& queue, const ops::convolution& how, std::size_t samples, T* dw, T*, ops::matrix<const T> dy,
                        const T* x) const {
     CHECK(detail::sum_weights_on(queue, isa, how, samples, dw, dy, x));
   }
@@ -135,25 +135,25 @@ struct by_instruction_set {
 } // namespace
 
 TEST_CASE_TEMPLATE("conv2d: a number that is not finite reaches what is made of it, and no more", T, float, double) {
-  const convolution more[] = {
+  const ops::convolution more[] = {
       made(7, 9, 4, 6, 2, axis(3, 1, 2, 2), axis(3, 1, 1)),    // a narrow image: the rows of a tile are one product
       made(5, 40, 3, 5, 1, axis(3, 1, 1), axis(3, 1, 1)),      // one product per row
       made(9, 50, 20, 33, 1, axis(3, 2, 1), axis(5, 2, 4, 2)), // taps apart: one product per tap
   };
-  const auto check = [](const convolution& how) {
+  const auto check = [](const ops::convolution& how) {
     check_spread<T>(how);
     for (const detail::instruction_set isa : matmul_case::sets()) check_spread<T>(how, by_instruction_set{isa});
   };
-  for (const convolution& how : several) check(how);
-  for (const convolution& how : more) check(how);
+  for (const ops::convolution& how : several) check(how);
+  for (const ops::convolution& how : more) check(how);
 }
 
 TEST_CASE("conv2d: sums that become too large stay what they are, where every number is finite") {
   cpu device;
-  const convolution how = made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1));
+  const ops::convolution how = made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1));
   const std::vector<float> x(how.over.inputs() * 3, 1e30F), dy(how.over.outputs() * 4, 1e30F);
   std::vector<float> dw(4 * how.depth());
-  conv2d_weight_gradient(device.compute(), how, 1, dw.data(), nullptr, matrix<const float>{dy.data(), how.over.outputs(), 4},
+  conv2d_weight_gradient(device.compute(), how, 1, dw.data(), nullptr, ops::matrix<const float>{dy.data(), how.over.outputs(), 4},
                          x.data());
   CHECK(std::count(dw.begin(), dw.end(), std::numeric_limits<float>::infinity()) == std::ptrdiff_t(dw.size()));
 }
@@ -161,18 +161,18 @@ TEST_CASE("conv2d: sums that become too large stay what they are, where every nu
 TEST_CASE("conv2d: a channel of its own is summed as closely by a wide kernel as by a narrow one, and over long rows") {
   cpu device;
   constexpr std::size_t side = 255, channels = 33;
-  const convolution wide{{fitted({side, 0, side, 1}), fitted({side, 0, side, 1})}, channels, channels, channels};
+  const ops::convolution wide{{ops::fitted({side, 0, side, 1}), ops::fitted({side, 0, side, 1})}, channels, channels, channels};
   const std::vector<float> x(side * side * channels, 0.1F), one(side * side * channels, 1.0F);
   std::vector<float> y(channels);
-  conv2d_forward(device.compute(), wide, 1, matrix<float>{y.data(), 1, channels}, x.data(), one.data(), {});
+  conv2d_forward(device.compute(), wide, 1, ops::matrix<float>{y.data(), 1, channels}, x.data(), one.data(), {});
   const double exact = static_cast<double>(x[0]) * side * side;
   for (const float sum : y) CHECK(static_cast<double>(sum) == doctest::Approx(exact).epsilon(4e-6));
 
   constexpr std::size_t length = 100'000;
-  const convolution row{{fitted({1, 0, 1, 1}), fitted({length, 0, 1, 1})}, 4, 4, 4};
+  const ops::convolution row{{ops::fitted({1, 0, 1, 1}), ops::fitted({length, 0, 1, 1})}, 4, 4, 4};
   const std::vector<float> pixels(4 * length, 0.1F), gradient(4 * length, 1.0F);
   std::vector<float> weight(4);
-  conv2d_weight_gradient(device.compute(), row, 1, weight.data(), nullptr, matrix<const float>{gradient.data(), length, 4},
+  conv2d_weight_gradient(device.compute(), row, 1, weight.data(), nullptr, ops::matrix<const float>{gradient.data(), length, 4},
                          pixels.data());
   for (const float sum : weight)
     CHECK(static_cast<double>(sum) == doctest::Approx(static_cast<double>(x[0]) * length).epsilon(4e-6));

@@ -19,19 +19,19 @@ namespace conv2d_case {
 
 using namespace cairn;
 
-constexpr convolution made(std::size_t height, std::size_t width, std::size_t in, std::size_t out, std::size_t groups,
-                           window_axis y, window_axis x) {
+constexpr ops::convolution made(std::size_t height, std::size_t width, std::size_t in, std::size_t out, std::size_t groups,
+                                ops::window_axis y, ops::window_axis x) {
   y.in = height, x.in = width;
-  return {{fitted(y), fitted(x)}, in, out, groups};
+  return {{ops::fitted(y), ops::fitted(x)}, in, out, groups};
 }
-constexpr window_axis axis(std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0, std::size_t dilation = 1) {
+constexpr ops::window_axis axis(std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0, std::size_t dilation = 1) {
   return {0, 0, kernel, stride, padding, dilation};
 }
 
 template <class T>
 std::vector<T> noise(std::size_t count, std::uint32_t stream) {
   std::vector<T> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
+  for (std::size_t i = 0; i < count; ++i) result[i] = 2 * ops::random_uniform<T>({.seed = 5, .position = stream}, i) - 1;
   return result;
 }
 
@@ -60,7 +60,7 @@ struct public_passes {
 
 // Runs all passes of some samples. The output and its gradient have `gap` elements between two rows.
 template <class T, class By = public_passes>
-passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, std::size_t gap = 0, bool fused = false,
+passes<T> run(const ops::convolution& how, std::size_t samples, std::size_t threads, std::size_t gap = 0, bool fused = false,
               const By& by = {}) {
   cpu device({.threads = threads});
   auto& queue = device.compute();
@@ -70,16 +70,16 @@ passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, 
   const auto b = noise<T>(how.out_channels, 4), addend = noise<T>(rows * how.out_channels, 5);
   passes<T> r{std::vector<T>(rows * stride, T{-7}), std::vector<T>(inputs, T{-7}), std::vector<T>(w.size(), T{-7}),
               std::vector<T>(how.out_channels, T{-7})};
-  epilogue<T> forward{}, backward{};
+  ops::epilogue<T> forward{}, backward{};
   forward.bias = b.data();
   if (fused) {
-    forward.then = activation::relu;
+    forward.then = ops::activation::relu;
     forward.addend = {addend.data(), rows, how.out_channels};
     backward.mask = {x.data(), samples * how.over.inputs(), how.in_channels};
     backward.addend = {x.data(), samples * how.over.inputs(), how.in_channels};
   }
-  const matrix<const T> gradient{dy.data(), rows, how.out_channels, stride};
-  by.forward(queue, how, samples, matrix<T>{r.y.data(), rows, how.out_channels, stride}, x.data(), w.data(), forward);
+  const ops::matrix<const T> gradient{dy.data(), rows, how.out_channels, stride};
+  by.forward(queue, how, samples, ops::matrix<T>{r.y.data(), rows, how.out_channels, stride}, x.data(), w.data(), forward);
   by.input_gradient(queue, how, samples, r.dx.data(), gradient, w.data(), backward);
   by.weight_gradient(queue, how, samples, r.dw.data(), r.db.data(), gradient, x.data());
 
@@ -118,7 +118,7 @@ passes<T> run(const convolution& how, std::size_t samples, std::size_t threads, 
 
 // Checks that the addend may be the result itself, in both passes that have an addend.
 template <class T, class By = public_passes>
-void check_in_place(const convolution& how, const By& by = {}) {
+void check_in_place(const ops::convolution& how, const By& by = {}) {
   cpu device;
   auto& queue = device.compute();
   const std::size_t rows = how.over.outputs(), inputs = how.over.inputs();
@@ -126,11 +126,11 @@ void check_in_place(const convolution& how, const By& by = {}) {
   const auto dy = noise<T>(rows * how.out_channels, 3);
   auto y = dy, dx = x;
   std::vector<T> y_apart(y.size()), dx_apart(dx.size());
-  epilogue<T> then{};
-  const matrix<const T> gradient{dy.data(), rows, how.out_channels};
+  ops::epilogue<T> then{};
+  const ops::matrix<const T> gradient{dy.data(), rows, how.out_channels};
   for (T* const to : {y_apart.data(), y.data()}) {
     then.addend = {to == y.data() ? to : dy.data(), rows, how.out_channels};
-    by.forward(queue, how, std::size_t{1}, matrix<T>{to, rows, how.out_channels}, x.data(), w.data(), then);
+    by.forward(queue, how, std::size_t{1}, ops::matrix<T>{to, rows, how.out_channels}, x.data(), w.data(), then);
   }
   for (T* const to : {dx_apart.data(), dx.data()}) {
     then.addend = {to == dx.data() ? to : x.data(), inputs, how.in_channels};
@@ -145,7 +145,7 @@ void check_in_place(const convolution& how, const By& by = {}) {
 // otherwise as close to it as usual. Returns how many are not finite. There may be none: a window may lie beside the image,
 // and an input may be in no window.
 template <class T, class By>
-std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, std::size_t at, T value) {
+std::size_t spread_of(const ops::convolution& how, const By& by, bool in_gradient, std::size_t at, T value) {
   constexpr std::size_t samples = 3, gap = 2; // the element is in the second image
   cpu device({.threads = 2});
   auto& queue = device.compute();
@@ -155,7 +155,7 @@ std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, st
   const auto w = noise<T>(how.out_channels * how.depth(), 2);
   if (in_gradient) dy[(how.over.outputs() + at) * stride + at % how.out_channels] = value;
   else x[(how.over.inputs() + at) * how.in_channels + at % how.in_channels] = value;
-  const matrix<const T> gradient{dy.data(), outputs, how.out_channels, stride};
+  const ops::matrix<const T> gradient{dy.data(), outputs, how.out_channels, stride};
 
   std::size_t wrong = 0, spread = 0;
   const auto compare = [&](T found, double expected) {
@@ -170,7 +170,7 @@ std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, st
   for (std::size_t i = 0; i < dw.size(); ++i)
     compare(dw[i], detail::conv2d_weight_derivative(how, samples, gradient, x.data(), i / how.depth(),
                                                     i % how.depth() / how.group_in(), i % how.group_in()));
-  const epilogue<T> then{};
+  const ops::epilogue<T> then{};
   if (in_gradient) {
     std::vector<T> dx(x.size(), T{-7});
     by.input_gradient(queue, how, samples, dx.data(), gradient, w.data(), then);
@@ -178,7 +178,7 @@ std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, st
       compare(dx[i], detail::conv2d_input_derivative(how, gradient, w.data(), i / how.in_channels, i % how.in_channels));
   } else {
     std::vector<T> y(outputs * how.out_channels, T{-7});
-    by.forward(queue, how, samples, matrix<T>{y.data(), outputs, how.out_channels}, x.data(), w.data(), then);
+    by.forward(queue, how, samples, ops::matrix<T>{y.data(), outputs, how.out_channels}, x.data(), w.data(), then);
     for (std::size_t i = 0; i < y.size(); ++i)
       compare(y[i], detail::conv2d_output(how, x.data(), w.data(), i / how.out_channels, i % how.out_channels));
   }
@@ -187,7 +187,7 @@ std::size_t spread_of(const convolution& how, const By& by, bool in_gradient, st
 }
 // Checks elements at the corners, at the edges and inside.
 template <class T, class By = public_passes>
-void check_spread(const convolution& how, const By& by = {}) {
+void check_spread(const ops::convolution& how, const By& by = {}) {
   CAPTURE(how.over.x.in);
   CAPTURE(how.in_channels);
   constexpr T infinity = std::numeric_limits<T>::infinity();
@@ -205,7 +205,7 @@ void check_spread(const convolution& how, const By& by = {}) {
   }
 }
 
-inline constexpr convolution several[] = {
+inline constexpr ops::convolution several[] = {
     made(5, 7, 3, 4, 1, axis(3, 1, 1), axis(3, 1, 1)),         // the usual convolution
     made(6, 5, 2, 50, 1, axis(1), axis(1)),                    // a product
     made(6, 5, 4, 6, 2, axis(1), axis(1)),                     // two products

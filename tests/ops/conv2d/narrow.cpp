@@ -18,7 +18,7 @@ using namespace cairn;
 namespace {
 
 template <class T>
-void check(const convolution& how, bool spoilt = false) {
+void check(const ops::convolution& how, bool spoilt = false) {
   constexpr std::size_t samples = 2;
   cpu device({.threads = 2});
   auto& queue = device.compute();
@@ -31,14 +31,15 @@ void check(const convolution& how, bool spoilt = false) {
     dy.wide.back() = static_cast<float>(dy.own.back());
   }
   const auto w = narrow::normal<T>(how.out_channels * how.depth(), 3), b = narrow::normal<T>(how.out_channels, 4);
-  epilogue<T> own_then{};
-  epilogue<float> wide_then{};
+  ops::epilogue<T> own_then{};
+  ops::epilogue<float> wide_then{};
   own_then.bias = b.own.data();
   wide_then.bias = b.wide.data();
   std::vector<T> own(dy.own.size());
   std::vector<float> wide(dy.own.size());
-  conv2d_forward(queue, how, samples, matrix<T>{own.data(), outputs, how.out_channels}, x.own.data(), w.own.data(), own_then);
-  conv2d_forward(queue, how, samples, matrix<float>{wide.data(), outputs, how.out_channels}, x.wide.data(), w.wide.data(),
+  conv2d_forward(queue, how, samples, ops::matrix<T>{own.data(), outputs, how.out_channels}, x.own.data(), w.own.data(),
+                 own_then);
+  conv2d_forward(queue, how, samples, ops::matrix<float>{wide.data(), outputs, how.out_channels}, x.wide.data(), w.wide.data(),
                  wide_then);
   CHECK(narrow::wrong(own, wide, 1e-5F) == 0);
 
@@ -46,8 +47,8 @@ void check(const convolution& how, bool spoilt = false) {
   wide.resize(x.own.size());
   own_then = {.addend = {x.own.data(), inputs, how.in_channels}, .mask = {x.own.data(), inputs, how.in_channels}};
   wide_then = {.addend = {x.wide.data(), inputs, how.in_channels}, .mask = {x.wide.data(), inputs, how.in_channels}};
-  const matrix<const T> own_gradient{dy.own.data(), outputs, how.out_channels};
-  const matrix<const float> wide_gradient{dy.wide.data(), outputs, how.out_channels};
+  const ops::matrix<const T> own_gradient{dy.own.data(), outputs, how.out_channels};
+  const ops::matrix<const float> wide_gradient{dy.wide.data(), outputs, how.out_channels};
   conv2d_input_gradient(queue, how, samples, own.data(), own_gradient, w.own.data(), own_then);
   conv2d_input_gradient(queue, how, samples, wide.data(), wide_gradient, w.wide.data(), wide_then);
   CHECK(narrow::wrong(own, wide, 1e-5F) == 0);
@@ -59,21 +60,21 @@ void check(const convolution& how, bool spoilt = false) {
   CHECK(narrow::wrong(own_b, wide_b, 1e-5F) == 0);
 }
 
-constexpr convolution usual{{fitted({5, 0, 3, 1, 1}), fitted({6, 0, 3, 1, 1})}, 4, 6, 1};
-constexpr convolution other{{fitted({7, 0, 3, 2, 2, 2}), fitted({5, 0, 2, 1, 0})}, 4, 6, 2};
-constexpr convolution product{{fitted({3, 0, 1}), fitted({4, 0, 1})}, 5, 7, 1};
+constexpr ops::convolution usual{{ops::fitted({5, 0, 3, 1, 1}), ops::fitted({6, 0, 3, 1, 1})}, 4, 6, 1};
+constexpr ops::convolution other{{ops::fitted({7, 0, 3, 2, 2, 2}), ops::fitted({5, 0, 2, 1, 0})}, 4, 6, 2};
+constexpr ops::convolution product{{ops::fitted({3, 0, 1}), ops::fitted({4, 0, 1})}, 5, 7, 1};
 
 } // namespace
 
 TEST_CASE("conv2d: of 16-bit elements it is that of float, rounded once, and gradients of parameters are float") {
-  for (const convolution& how : {usual, other, product}) {
+  for (const ops::convolution& how : {usual, other, product}) {
     check<bfloat16>(how);
     check<float16>(how);
   }
 }
 
 TEST_CASE("conv2d: of 16-bit elements that are not finite it is that of float") {
-  for (const convolution& how : {usual, other, product}) {
+  for (const ops::convolution& how : {usual, other, product}) {
     check<bfloat16>(how, true);
     check<float16>(how, true);
   }

@@ -26,13 +26,13 @@ using detail::quicker_by_onednn;
 
 namespace {
 
-constexpr convolution square(std::size_t extent, std::size_t in, std::size_t out, std::size_t kernel = 3, std::size_t stride = 1,
-                             std::size_t groups = 1) {
+constexpr ops::convolution square(std::size_t extent, std::size_t in, std::size_t out, std::size_t kernel = 3,
+                                  std::size_t stride = 1, std::size_t groups = 1) {
   return made(extent, extent, in, out, groups, axis(kernel, stride, kernel / 2), axis(kernel, stride, kernel / 2));
 }
 
 // Whether oneDNN is chosen for exactly these passes. The layers below were measured.
-constexpr bool chosen(const convolution& how, bool forward, bool input_gradient, bool weight_gradient) {
+constexpr bool chosen(const ops::convolution& how, bool forward, bool input_gradient, bool weight_gradient) {
   return quicker_by_onednn(how, conv2d_pass::forward) == forward &&
          quicker_by_onednn(how, conv2d_pass::input_gradient) == input_gradient &&
          quicker_by_onednn(how, conv2d_pass::weight_gradient) == weight_gradient;
@@ -56,20 +56,20 @@ struct by_onednn {
   std::size_t* made;
   static double error(double terms) { return 1 + std::sqrt(terms) + terms / 8; } // it adds one term after another
 
-  void forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<float> y, const float* x, const float* w,
-               const epilogue<float>& then) const {
-    const matrix<const float> input{x, samples * how.over.inputs(), how.in_channels};
+  void forward(cpu::queue& queue, const ops::convolution& how, std::size_t samples, ops::matrix<float> y, const float* x,
+               const float* w, const ops::epilogue<float>& then) const {
+    const ops::matrix<const float> input{x, samples * how.over.inputs(), how.in_channels};
     if (detail::onednn_images(queue, how, conv2d_pass::forward, samples, y, input, w, then)) ++*made;
     else conv2d_forward(queue, how, samples, y, x, w, then);
   }
-  void input_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, float* dx, matrix<const float> dy,
-                      const float* w, const epilogue<float>& then) const {
-    const matrix<float> result{dx, samples * how.over.inputs(), how.in_channels};
+  void input_gradient(cpu::queue& queue, const ops::convolution& how, std::size_t samples, float* dx, ops::matrix<const float> dy,
+                      const float* w, const ops::epilogue<float>& then) const {
+    const ops::matrix<float> result{dx, samples * how.over.inputs(), how.in_channels};
     if (detail::onednn_images(queue, how, conv2d_pass::input_gradient, samples, result, dy, w, then)) ++*made;
     else conv2d_input_gradient(queue, how, samples, dx, dy, w, then);
   }
-  void weight_gradient(cpu::queue& queue, const convolution& how, std::size_t samples, float* dw, float* db,
-                       matrix<const float> dy, const float* x) const {
+  void weight_gradient(cpu::queue& queue, const ops::convolution& how, std::size_t samples, float* dw, float* db,
+                       ops::matrix<const float> dy, const float* x) const {
     detail::sum_pixels(queue, db, dy);
     if (detail::onednn_weight_gradient(queue, how, samples, dw, dy, x)) ++*made;
     else conv2d_weight_gradient(queue, how, samples, dw, nullptr, dy, x);
@@ -77,7 +77,7 @@ struct by_onednn {
 };
 
 // Small images of every kind of convolution for which oneDNN is chosen.
-constexpr convolution quick_ones[] = {
+constexpr ops::convolution quick_ones[] = {
     square(9, 3, 16),           // few input channels
     square(8, 16, 32, 3, 2),    // a stride
     square(7, 20, 16),          // channels that do not fill a register
@@ -88,7 +88,7 @@ constexpr convolution quick_ones[] = {
     square(7, 20, 20, 3, 2, 20) // depthwise
 };
 
-void check_all(const convolution& how, std::size_t samples, std::size_t least) {
+void check_all(const ops::convolution& how, std::size_t samples, std::size_t least) {
   CAPTURE(how.over.y.in);
   CAPTURE(how.in_channels);
   CAPTURE(how.groups);
@@ -102,20 +102,20 @@ void check_all(const convolution& how, std::size_t samples, std::size_t least) {
 } // namespace
 
 TEST_CASE("onednn: the formulas, whatever the options") {
-  for (const convolution& how : several) check_all(how, 3, 0);
-  for (const convolution& how : quick_ones) check_all(how, 3, 3); // each pass has a kernel
-  check_all(square(4, 128, 256), 9, 3);                           // a gradient in two pieces, from 8 images and one
+  for (const ops::convolution& how : several) check_all(how, 3, 0);
+  for (const ops::convolution& how : quick_ones) check_all(how, 3, 3); // each pass has a kernel
+  check_all(square(4, 128, 256), 9, 3);                                // a gradient in two pieces, from 8 images and one
 }
 
 TEST_CASE("onednn: a number that is not finite reaches what is made of it, and no more") {
   std::size_t made = 0;
-  for (const convolution& how : several) check_spread<float>(how, by_onednn{&made});
-  for (const convolution& how : quick_ones) check_spread<float>(how, by_onednn{&made});
+  for (const ops::convolution& how : several) check_spread<float>(how, by_onednn{&made});
+  for (const ops::convolution& how : quick_ones) check_spread<float>(how, by_onednn{&made});
 }
 
 TEST_CASE("onednn: the same bits on any number of threads, and of an image whatever others there are") {
-  for (const convolution& how : {square(11, 12, 32), square(16, 16, 32, 3, 2), square(9, 48, 48, 3, 1, 3),
-                                 square(14, 130, 130, 3, 1, 130), square(2, 128, 256)}) {
+  for (const ops::convolution& how : {square(11, 12, 32), square(16, 16, 32, 3, 2), square(9, 48, 48, 3, 1, 3),
+                                      square(14, 130, 130, 3, 1, 130), square(2, 128, 256)}) {
     CAPTURE(how.in_channels);
     std::size_t made = 0;
     const by_onednn by{&made};
@@ -130,20 +130,20 @@ TEST_CASE("onednn: the same bits on any number of threads, and of an image whate
 
 TEST_CASE("onednn: a program gets it where it is quicker, and Cairn's own kernels elsewhere") {
   if (detail::widest_instruction_set() == detail::instruction_set::plain) return; // oneDNN is never chosen
-  for (const convolution& how : {square(9, 3, 16), square(9, 32, 20), square(4, 32, 32)}) {
+  for (const ops::convolution& how : {square(9, 3, 16), square(9, 32, 20), square(4, 32, 32)}) {
     CAPTURE(how.in_channels);
     cpu device;
     auto& queue = device.compute();
     const std::size_t rows = 2 * how.over.outputs(), inputs = 2 * how.over.inputs();
     const auto x = noise<float>(inputs * how.in_channels, 1), w = noise<float>(how.out_channels * how.depth(), 2);
     const auto dy = noise<float>(rows * how.out_channels, 3);
-    const matrix<const float> gradient{dy.data(), rows, how.out_channels}, input{x.data(), inputs, how.in_channels};
+    const ops::matrix<const float> gradient{dy.data(), rows, how.out_channels}, input{x.data(), inputs, how.in_channels};
     std::vector<float> y(dy.size()), y_expected(y), dx(x.size()), dx_expected(x.size()), dw(w.size()), dw_expected(w.size());
-    const matrix<float> result{y_expected.data(), rows, how.out_channels};
-    const matrix<float> input_gradient{dx_expected.data(), inputs, how.in_channels};
+    const ops::matrix<float> result{y_expected.data(), rows, how.out_channels};
+    const ops::matrix<float> input_gradient{dx_expected.data(), inputs, how.in_channels};
     const auto set = detail::widest_instruction_set();
 
-    conv2d_forward(queue, how, 2, matrix<float>{y.data(), rows, how.out_channels}, x.data(), w.data(), {});
+    conv2d_forward(queue, how, 2, ops::matrix<float>{y.data(), rows, how.out_channels}, x.data(), w.data(), {});
     CHECK((quicker_by_onednn(how, conv2d_pass::forward)
                ? detail::onednn_images(queue, how, conv2d_pass::forward, 2, result, input, w.data(), {})
                : detail::gather_outputs(queue, set, how, 2, result, x.data(), w.data(), {})));
@@ -163,7 +163,7 @@ TEST_CASE("onednn: a program gets it where it is quicker, and Cairn's own kernel
 
 TEST_CASE("onednn: the addend may be the result") {
   std::size_t made = 0;
-  for (const convolution& how : {square(8, 8, 16, 3, 2), square(6, 20, 20, 3, 1, 20)})
+  for (const ops::convolution& how : {square(8, 8, 16, 3, 2), square(6, 20, 20, 3, 1, 20)})
     check_in_place<float>(how, by_onednn{&made});
   CHECK((made == 8 || detail::widest_instruction_set() == detail::instruction_set::plain));
 }
@@ -172,12 +172,12 @@ TEST_CASE("onednn: the addend may be the result") {
 TEST_CASE("onednn: after the first time a pass allocates a few KiB, whatever its size") {
   cpu device({.threads = 2});
   auto& queue = device.compute();
-  for (const convolution& how : {square(8, 128, 256), square(32, 16, 32, 3, 2)}) {
+  for (const ops::convolution& how : {square(8, 128, 256), square(32, 16, 32, 3, 2)}) {
     CAPTURE(how.in_channels);
     const std::size_t samples = 16, rows = samples * how.over.outputs(), inputs = samples * how.over.inputs();
     const auto w = noise<float>(how.out_channels * how.depth(), 2);
     std::vector<float> x(inputs * how.in_channels, 1.0F), y(rows * how.out_channels, 1.0F), dw(w);
-    const matrix<float> image{x.data(), inputs, how.in_channels}, result{y.data(), rows, how.out_channels};
+    const ops::matrix<float> image{x.data(), inputs, how.in_channels}, result{y.data(), rows, how.out_channels};
     std::size_t bytes = 0;
     for (int turn = 0; turn < 2; ++turn) {
       const std::size_t before = testing::allocated_bytes;
@@ -193,11 +193,11 @@ TEST_CASE("onednn: after the first time a pass allocates a few KiB, whatever its
 TEST_CASE("onednn: what does not fit into the scratch, and no images, are left to Cairn's own kernels") {
   cpu device;
   auto& queue = device.compute();
-  const convolution large = square(300, 1, 16);
+  const ops::convolution large = square(300, 1, 16);
   const auto w = noise<float>(16 * large.depth(), 2), x = noise<float>(large.over.inputs(), 1);
   std::vector<float> y(large.over.outputs() * 18, -7.0F);
-  const matrix<float> apart{y.data(), large.over.outputs(), 16, 18};
-  const matrix<const float> input{x.data(), large.over.inputs(), 1};
+  const ops::matrix<float> apart{y.data(), large.over.outputs(), 16, 18};
+  const ops::matrix<const float> input{x.data(), large.over.inputs(), 1};
   CHECK_FALSE(detail::onednn_images(queue, large, conv2d_pass::forward, 1, apart, input, w.data(), {}));
   CHECK_FALSE(detail::onednn_weight_gradient(queue, large, 1, y.data(), apart, x.data()));
   CHECK_FALSE(detail::onednn_images(queue, large, conv2d_pass::forward, 0, apart, input, w.data(), {}));
@@ -206,7 +206,7 @@ TEST_CASE("onednn: what does not fit into the scratch, and no images, are left t
 }
 
 TEST_CASE("onednn: several threads that train at once get the same bits") {
-  const convolution how = square(14, 16, 32, 3, 2);
+  const ops::convolution how = square(14, 16, 32, 3, 2);
   std::size_t made = 0;
   const auto expected = run<float>(how, 4, 1, 0, false, by_onednn{&made});
   std::vector<passes<float>> found(3);
@@ -230,7 +230,7 @@ TEST_CASE("onednn: oneDNN starts no threads of its own") {
   std::jthread([&threads] {
     std::size_t made = 0;
     const auto before = threads();
-    for (const convolution& how : {square(30, 16, 32, 3, 2), square(14, 32, 48)})
+    for (const ops::convolution& how : {square(30, 16, 32, 3, 2), square(14, 32, 48)})
       run<float>(how, 2, 1, 0, false, by_onednn{&made});
     CHECK(threads() <= before);
   }).join();

@@ -33,8 +33,8 @@ TEST_CASE("copy_matrix: strips of a matrix, on several threads, and nothing besi
     for (const std::size_t columns : {std::size_t{1}, std::size_t{37}, wide - 100}) {
       std::vector<float> from(rows * wide), to(rows * (columns + 2), -1.0F);
       for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-      copy_matrix(device.compute(), matrix<float>{to.data() + 1, rows, columns, columns + 2},
-                  matrix<const float>{from.data() + 100, rows, columns, wide});
+      copy_matrix(device.compute(), ops::matrix<float>{to.data() + 1, rows, columns, columns + 2},
+                  ops::matrix<const float>{from.data() + 100, rows, columns, wide});
       bool right = true;
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns + 2; ++c)
@@ -47,11 +47,12 @@ TEST_CASE("copy_matrix: strips of a matrix, on several threads, and nothing besi
 TEST_CASE("copy_matrix: without gaps, onto itself, and of other extents") {
   cpu device;
   std::vector<float> from{1, 2, 3, 4, 5, 6}, to(6);
-  copy_matrix(device.compute(), matrix<float>{to.data(), 2, 3}, matrix<const float>{from.data(), 2, 3});
+  copy_matrix(device.compute(), ops::matrix<float>{to.data(), 2, 3}, ops::matrix<const float>{from.data(), 2, 3});
   CHECK(to == from);
-  copy_matrix(device.compute(), matrix<float>{to.data(), 2, 2, 3}, matrix<const float>{to.data(), 2, 2, 3});
+  copy_matrix(device.compute(), ops::matrix<float>{to.data(), 2, 2, 3}, ops::matrix<const float>{to.data(), 2, 2, 3});
   CHECK(to == from);
-  CHECK_THROWS_AS(copy_matrix(device.compute(), matrix<float>{to.data(), 3, 2}, matrix<const float>{from.data(), 2, 3}), error);
+  CHECK_THROWS_AS(copy_matrix(device.compute(), ops::matrix<float>{to.data(), 3, 2}, ops::matrix<const float>{from.data(), 2, 3}),
+                  error);
 }
 
 } // namespace copy_copy_tests

@@ -75,21 +75,21 @@ TEST_CASE("cuda: in a large tensor a thread takes several times 16 bytes, to the
 }
 
 TEST_CASE("cuda: dropout draws the cpu's mask") {
-  const dropout_rate rate{.threshold = std::uint64_t{1} << 30, .scale = 4.0 / 3};
-  const random_key key{.seed = 3, .step = 7, .position = 2};
+  const ops::dropout_rate rate{.threshold = std::uint64_t{1} << 30, .scale = 4.0 / 3};
+  const types::random_key key{.seed = 3, .step = 7, .position = 2};
   CHECK(worst_of("dropout", 1, [&](auto& q, std::size_t n, const auto& g) { dropout(q, n, g.out[0], g.in[0], key, rate); }) <= 1);
 }
 
 TEST_CASE("cuda: matrices whose rows are apart are copied and added") {
   const auto op = [](auto& q, const auto& g) {
-    const matrix to(g.out[0] + 1, 3, 4, 6);
-    copy_matrix(q, to, matrix(g.in[0], 3, 4, 5));
-    add_matrix(q, matrix(g.out[1], 3, 4, 7), matrix(g.in[0], 3, 4, 5), matrix(g.in[1], 3, 4, 4));
+    const ops::matrix to(g.out[0] + 1, 3, 4, 6);
+    copy_matrix(q, to, ops::matrix(g.in[0], 3, 4, 5));
+    add_matrix(q, ops::matrix(g.out[1], 3, 4, 7), ops::matrix(g.in[0], 3, 4, 5), ops::matrix(g.in[1], 3, 4, 4));
   };
   CHECK(over("add", {.in = {normal(15, 1), normal(12, 2)}, .out = {normal(19, 3), normal(21, 4)}}, op) <= 1);
   const auto wide = [](auto& q, const auto& g) { // rows are aligned, but their lengths are no multiples of 4
-    copy_matrix(q, matrix(g.out[0], 3, 7, 12), matrix(g.in[0], 3, 7, 8));
-    add_matrix(q, matrix(g.out[0], 3, 6, 12), matrix(g.in[0], 3, 6, 8), matrix(g.in[1], 3, 6, 8));
+    copy_matrix(q, ops::matrix(g.out[0], 3, 7, 12), ops::matrix(g.in[0], 3, 7, 8));
+    add_matrix(q, ops::matrix(g.out[0], 3, 6, 12), ops::matrix(g.in[0], 3, 6, 8), ops::matrix(g.in[1], 3, 6, 8));
   };
   CHECK(over("add", {.in = {normal(24, 1), normal(24, 2)}, .out = {normal(36, 3)}}, wide) <= 1);
 }
@@ -100,13 +100,13 @@ TEST_CASE("cuda: optimizers agree with the cpu's, with a scale that the GPU alon
   const auto with_sgd = [&](auto momentum, bool nesterov) {
     return over("sgd", all, [&](auto& q, const auto& g) {
       using T = std::remove_cvref_t<decltype(*g.in[0])>;
-      const sgd_coefficients<T> c{.scale = 0.5,
-                                  .learning_rate = T(0.1),
-                                  .momentum = T(momentum),
-                                  .fresh = T(1),
-                                  .weight_decay = T(0.01),
-                                  .nesterov = nesterov,
-                                  .factor = nesterov ? g.doubles[0] : nullptr};
+      const ops::sgd_coefficients<T> c{.scale = 0.5,
+                                       .learning_rate = T(0.1),
+                                       .momentum = T(momentum),
+                                       .fresh = T(1),
+                                       .weight_decay = T(0.01),
+                                       .nesterov = nesterov,
+                                       .factor = nesterov ? g.doubles[0] : nullptr};
       sgd(q, 1003, g.out[0], g.out[1], g.in[0], c);
     });
   };
@@ -115,17 +115,17 @@ TEST_CASE("cuda: optimizers agree with the cpu's, with a scale that the GPU alon
   CHECK(with_sgd(0.9, true) <= 1);
   CHECK(over("adam", all, [](auto& q, const auto& g) {
           using T = std::remove_cvref_t<decltype(*g.in[0])>;
-          const adam_coefficients<T> c{.scale = 0.5,
-                                       .keep_mean = T(0.9),
-                                       .fresh_mean = T(0.1),
-                                       .keep_square = T(0.999),
-                                       .fresh_square = T(0.001),
-                                       .correction = T(1.5),
-                                       .eps = T(1e-8),
-                                       .rate = T(0.01),
-                                       .weight_decay = T(0.02),
-                                       .shrink = T(0.99),
-                                       .factor = g.doubles[0]};
+          const ops::adam_coefficients<T> c{.scale = 0.5,
+                                            .keep_mean = T(0.9),
+                                            .fresh_mean = T(0.1),
+                                            .keep_square = T(0.999),
+                                            .fresh_square = T(0.001),
+                                            .correction = T(1.5),
+                                            .eps = T(1e-8),
+                                            .rate = T(0.01),
+                                            .weight_decay = T(0.02),
+                                            .shrink = T(0.99),
+                                            .factor = g.doubles[0]};
           adam(q, 1003, g.out[0], g.out[1], g.out[2], g.in[0], c);
         }) <= 1);
 }

@@ -67,18 +67,19 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
       for (std::size_t c = 0; c < classes; ++c) all.in[1][c] = 0.5 + static_cast<double>(c % 3);
       for (std::size_t row = 0; row < rows; ++row) all.integers.push_back(static_cast<std::int32_t>(row * 7 % classes));
       CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
-              softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers);
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers);
             }) <= 1);
       CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient overwrites the logits
               const auto* const logits = g.out[0];
-              softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.integers);
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(logits, rows, classes), g.integers);
             }) <= 1);
       if (rows > 2) all.integers[2] = -100;
       for (const bool weighted : {false, true})
         CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
                 using T = std::remove_cvref_t<decltype(*g.in[0])>;
-                const cross_entropy_options<T> options{.label_smoothing = 0.1, .class_weights = weighted ? g.in[1] : nullptr};
-                softmax_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.integers, options);
+                const ops::cross_entropy_options<T> options{.label_smoothing = 0.1,
+                                                            .class_weights = weighted ? g.in[1] : nullptr};
+                softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers, options);
               }) <= 1);
     }
 }
@@ -95,12 +96,12 @@ TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many clas
         for (std::size_t i = 0; i < rows * classes; ++i) all.in[1][i] = static_cast<double>(i % 7) / 8;
         for (std::size_t c = 0; c < classes; ++c) all.in[2][c] = 0.5 + static_cast<double>(c % 3);
         CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) {
-                soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(g.in[0], rows, classes), g.in[1],
+                soft_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.in[1],
                                    weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
               }) <= 1);
         CHECK(over("soft_cross_entropy", all, [&](auto& q, const auto& g) { // the gradient overwrites the logits
                 const auto* const logits = g.out[0];
-                soft_cross_entropy(q, g.doubles[0], g.out[0], matrix(logits, rows, classes), g.in[1],
+                soft_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(logits, rows, classes), g.in[1],
                                    weighted ? g.in[2] : nullptr, weighted ? 0.125 : 0.0);
               }) <= 1);
       }
@@ -110,7 +111,7 @@ TEST_CASE("cuda: a row whose target is no class counts for nothing, and nothing 
   const testing::on_gpu<float> logits({1, 2, 3, 4}, 0), gradient({9, 9, 9, 9}, 0);
   const testing::on_gpu<std::int32_t> targets({1, 7}, 0);
   const testing::on_gpu<double> loss({0}, 0);
-  softmax_cross_entropy(testing::gpu().compute(), loss.data(), gradient.data(), matrix<const float>(logits.data(), 2, 2),
+  softmax_cross_entropy(testing::gpu().compute(), loss.data(), gradient.data(), ops::matrix<const float>(logits.data(), 2, 2),
                         static_cast<const std::int32_t*>(targets.data()));
   CHECK(loss.back()[0] == doctest::Approx(0.313262).epsilon(1e-5));
   CHECK(gradient.back()[2] == 0);

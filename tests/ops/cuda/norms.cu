@@ -99,7 +99,8 @@ TEST_CASE("cuda: BatchNorm agrees with the cpu's, whole and in parts, far from 0
 }
 
 TEST_CASE("cuda: GroupNorm agrees with the cpu's") {
-  for (const channel_groups of : {channel_groups{3, 4, 6, 2}, channel_groups{2, 70, 8, 1}, channel_groups{2, 9, 24, 3}}) {
+  for (const ops::channel_groups of :
+       {ops::channel_groups{3, 4, 6, 2}, ops::channel_groups{2, 70, 8, 1}, ops::channel_groups{2, 9, 24, 3}}) {
     const std::size_t size = of.samples * of.pixels * of.channels;
     const testing::operands all{.in = {far_out(size / 6, 6, 1), normal(of.channels, 2), normal(of.channels, 3), normal(size, 4)},
                                 .out = {normal(size, 5), normal(2 * of.samples * of.groups, 6), normal(size, 7),
@@ -119,7 +120,7 @@ TEST_CASE("cuda: Embedding's gradient adds up places in their order, of more wor
     const std::size_t vocabulary = size.first, count = size.second;
     testing::operands all{.in = {normal(count, 2)}, .out = {normal(vocabulary, 4)}};
     for (std::uint32_t i = 0; i < count; ++i)
-      all.integers.push_back(static_cast<std::int32_t>(random_bits({.seed = 1}, i) % (i % 3 == 0 ? 2 : vocabulary)));
+      all.integers.push_back(static_cast<std::int32_t>(ops::random_bits({.seed = 1}, i) % (i % 3 == 0 ? 2 : vocabulary)));
     const auto op = [&](auto& q, const auto& g) { embedding_backward(q, count, vocabulary, 1, g.out[0], g.in[0], g.integers); };
     CHECK(testing::apart<float>(all, op) < 1e-4); // sums of 100 000 elements
     CHECK(testing::apart<double>(all, op) < 1e-12);

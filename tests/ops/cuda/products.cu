@@ -21,29 +21,29 @@ struct shape_of_product {
 };
 struct operands_of {
   std::size_t rows_a, columns_a, rows_b, columns_b;
-  operands_of(transpose form, const shape_of_product& s)
-      : rows_a(form == transpose::first ? s.k : s.m), columns_a(form == transpose::first ? s.m : s.k),
-        rows_b(form == transpose::second ? s.n : s.k), columns_b(form == transpose::second ? s.k : s.n) {}
+  operands_of(ops::transpose form, const shape_of_product& s)
+      : rows_a(form == ops::transpose::first ? s.k : s.m), columns_a(form == ops::transpose::first ? s.m : s.k),
+        rows_b(form == ops::transpose::second ? s.n : s.k), columns_b(form == ops::transpose::second ? s.k : s.n) {}
 };
-constexpr std::array forms{transpose::none, transpose::first, transpose::second};
+constexpr std::array forms{ops::transpose::none, ops::transpose::first, ops::transpose::second};
 // The parts of the epilogue, as bits: bias, ReLU, addend, mask, row sums, and an addend with another stride than c.
 enum { with_bias = 1, with_relu = 2, with_addend = 4, with_mask = 8, with_sums = 16, addend_apart = 32 };
 
 // Computes c and the row sums of one product.
 template <class Queue, class T>
-void multiply(Queue& q, const testing::given<T>& g, transpose form, const shape_of_product& s, int parts) {
+void multiply(Queue& q, const testing::given<T>& g, ops::transpose form, const shape_of_product& s, int parts) {
   const operands_of of(form, s);
   const std::size_t stride = s.n + s.gap;
-  epilogue<T> then;
+  ops::epilogue<T> then;
   if (parts & with_bias) then.bias = g.in[2];
-  if (parts & with_relu) then.then = activation::relu;
+  if (parts & with_relu) then.then = ops::activation::relu;
   if (parts & with_addend) then.addend = {g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
   if (parts & with_mask) then.mask = {g.in[4], s.m, s.n, s.n};
   if (parts & with_sums) then.row_sums = g.out[1];
-  matmul(q, matrix(g.out[0], s.m, s.n, stride), matrix(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
-         matrix(g.in[1], of.rows_b, of.columns_b, of.columns_b + s.gap), form, then);
+  matmul(q, ops::matrix(g.out[0], s.m, s.n, stride), ops::matrix(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
+         ops::matrix(g.in[1], of.rows_b, of.columns_b, of.columns_b + s.gap), form, then);
 }
-testing::operands numbers(transpose form, const shape_of_product& s) {
+testing::operands numbers(ops::transpose form, const shape_of_product& s) {
   const operands_of of(form, s);
   const std::size_t size = s.m * (s.n + s.gap);
   return {.in = {normal(of.rows_a * (of.columns_a + s.gap), 1), normal(of.rows_b * (of.columns_b + s.gap), 2), normal(s.n, 3),
@@ -51,10 +51,10 @@ testing::operands numbers(transpose form, const shape_of_product& s) {
           .out = {normal(size, 6), normal(s.m, 7)}};
 }
 // Rows or arrays that are not aligned may get another algorithm, and so other bits.
-double worst(transpose form, const shape_of_product& s, int parts) {
+double worst(ops::transpose form, const shape_of_product& s, int parts) {
   return testing::over("matmul", numbers(form, s), [&](auto& q, const auto& g) { multiply(q, g, form, s, parts); }, false);
 }
-double worst_apart(transpose form, const shape_of_product& s, int parts) {
+double worst_apart(ops::transpose form, const shape_of_product& s, int parts) {
   return testing::apart<float>(numbers(form, s), [&](auto& q, const auto& g) { multiply(q, g, form, s, parts); }, 1);
 }
 
@@ -85,15 +85,16 @@ TEST_CASE("column_major: the call is a constant, and its meaning is that of the 
     const std::array<double, 6> b{1, 0, 0, 1, 1, 1};
     const std::array<double, 3> bias{10, 20, -2};
     std::array<double, 6> c{};
-    epilogue<double> then{.bias = bias.data(), .then = activation::relu};
-    auto call = detail::column_major(matrix(c.data(), 2, 3), matrix(a.data(), 2, 2), matrix(b.data(), 3, 2), transpose::second);
-    detail::take_epilogue(call, transpose::second, then, true);
+    ops::epilogue<double> then{.bias = bias.data(), .then = ops::activation::relu};
+    auto call = detail::column_major(ops::matrix(c.data(), 2, 3), ops::matrix(a.data(), 2, 2), ops::matrix(b.data(), 3, 2),
+                                     ops::transpose::second);
+    detail::take_epilogue(call, ops::transpose::second, then, true);
     interpret(call);
     return c;
   }();
   static_assert(sum_of_second == std::array<double, 6>{11, 22, 1, 13, 16, 0});
 
-  for (const transpose form : forms)
+  for (const ops::transpose form : forms)
     for (const shape_of_product s : {shape_of_product{3, 5, 4, 0}, shape_of_product{4, 2, 7, 3}})
       for (const bool fuses : {false, true})
         for (int parts = 0; parts < 64; ++parts) {
@@ -105,19 +106,19 @@ TEST_CASE("column_major: the call is a constant, and its meaning is that of the 
           const operands_of of(form, s);
           const std::size_t stride = s.n + s.gap;
           const auto made_of = [&](const auto& to) {
-            epilogue<double> then;
+            ops::epilogue<double> then;
             if (parts & with_bias) then.bias = g.in[2];
-            if (parts & with_relu) then.then = activation::relu;
+            if (parts & with_relu) then.then = ops::activation::relu;
             if (parts & with_addend) then.addend = {g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
             if (parts & with_mask) then.mask = {g.in[4], s.m, s.n, s.n};
             if (parts & with_sums) then.row_sums = to.out[1];
             return then;
           };
-          const matrix a(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
+          const ops::matrix a(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
               b(g.in[1], of.rows_b, of.columns_b, of.columns_b + s.gap);
-          detail::matmul_reference(matrix(e.out[0], s.m, s.n, stride), a, b, form, made_of(e));
-          epilogue<double> rest = made_of(g);
-          const matrix c(g.out[0], s.m, s.n, stride);
+          detail::matmul_reference(ops::matrix(e.out[0], s.m, s.n, stride), a, b, form, made_of(e));
+          ops::epilogue<double> rest = made_of(g);
+          const ops::matrix c(g.out[0], s.m, s.n, stride);
           auto call = detail::column_major(c, a, b, form);
           detail::take_epilogue(call, form, rest, fuses);
           interpret(call);
@@ -131,7 +132,7 @@ TEST_CASE("column_major: the call is a constant, and its meaning is that of the 
 }
 
 TEST_CASE("cuda: products of every form, with everything that is done with the result, agree with the cpu's") {
-  for (const transpose form : forms)
+  for (const ops::transpose form : forms)
     for (const int parts : {0, with_bias | with_relu, with_bias | with_mask, int{with_addend},
                             with_addend | with_mask | with_sums, int{with_sums}, with_addend | addend_apart, 31}) {
       CAPTURE(static_cast<int>(form));
@@ -141,16 +142,17 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
       CHECK(worst(form, {9, 6, 17, 1}, parts) <= 1);
       CHECK(worst(form, {4, 3, 0, 0}, parts) <= 1); // no terms to add
     }
-  CHECK(worst(transpose::none, {0, 3, 2, 0}, 0) == 0);
-  CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), matrix<float>(nullptr, 2, 3), matrix<const float>(nullptr, 2, 4),
-                              matrix<const float>(nullptr, 5, 3), transpose::none),
+  CHECK(worst(ops::transpose::none, {0, 3, 2, 0}, 0) == 0);
+  CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), ops::matrix<float>(nullptr, 2, 3),
+                              ops::matrix<const float>(nullptr, 2, 4), ops::matrix<const float>(nullptr, 5, 3),
+                              ops::transpose::none),
                        doctest::Contains("the extents do not fit"), error);
 }
 
 TEST_CASE("cuda: a product has the same bits whatever is done with it") {
   // The second product has so few elements that a GPU splits the sum over k.
   for (const shape_of_product& s : {shape_of_product{33, 20, 65, 0}, shape_of_product{12, 8, 4100, 0}})
-    for (const transpose form : forms) {
+    for (const ops::transpose form : forms) {
       const auto product_of = [&](int parts) {
         testing::given<float> g;
         std::vector<testing::on_gpu<float>> in, out;
@@ -178,19 +180,19 @@ TEST_CASE("cuda: a product has the same bits whatever is done with it") {
 TEST_CASE("cuda: a product counts all of k, and what is not a number stays so") {
   cuda::queue& queue = testing::gpu().compute();
   for (const std::size_t k : {1U, 7U, 129U, 1000U, 4099U, 20001U})
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const std::size_t m : {4U, 40U}) {
         const operands_of of(form, {m, 12, k, 0});
         const testing::on_gpu<float> a(std::vector<float>(m * k, 1), 0), b(std::vector<float>(12 * k, 1), 0),
             c(std::vector<float>(m * 12), 0), sums(std::vector<float>(m), 0);
-        matmul(queue, matrix(c.data(), m, 12), matrix<const float>(a.data(), of.rows_a, of.columns_a),
-               matrix<const float>(b.data(), of.rows_b, of.columns_b), form, {.row_sums = sums.data()});
+        matmul(queue, ops::matrix(c.data(), m, 12), ops::matrix<const float>(a.data(), of.rows_a, of.columns_a),
+               ops::matrix<const float>(b.data(), of.rows_b, of.columns_b), form, {.row_sums = sums.data()});
         CHECK(c.back() == std::vector<float>(m * 12, static_cast<float>(k)));
         CHECK(sums.back() == std::vector<float>(m, static_cast<float>(k)));
       }
   const testing::on_gpu<float> one({NAN, 1}, 0), bias({0, 0}, 0), x({1, -1}, 0), y({0, 0, 0, 0}, 0);
-  matmul(queue, matrix(y.data(), 2, 2), matrix<const float>(x.data(), 2, 1), matrix<const float>(one.data(), 2, 1),
-         transpose::second, {.bias = bias.data(), .then = activation::relu}); // (NAN, 1) and (NAN, -1)
+  matmul(queue, ops::matrix(y.data(), 2, 2), ops::matrix<const float>(x.data(), 2, 1), ops::matrix<const float>(one.data(), 2, 1),
+         ops::transpose::second, {.bias = bias.data(), .then = ops::activation::relu}); // (NAN, 1) and (NAN, -1)
   const auto rectified = y.back();
   CHECK((std::isnan(rectified[0]) && rectified[1] == 1 && std::isnan(rectified[2]) && rectified[3] == 0));
 }
@@ -199,9 +201,10 @@ TEST_CASE("cuda: an addend and a bias need not be aligned as the rest is") {
   for (const std::size_t skipped : {1U, 4U}) { // aligned to 4 and to 16 bytes
     const testing::on_gpu<float> a(std::vector<float>(64, 1), 0), b(std::vector<float>(64, 2), 0), c(std::vector<float>(64), 0),
         less(std::vector<float>(64, 3), skipped);
-    for (const epilogue<float>& then : {epilogue<float>{.addend = {less.data(), 8, 8}}, epilogue<float>{.bias = less.data()}}) {
-      matmul(testing::gpu().compute(), matrix(c.data(), 8, 8), matrix<const float>(a.data(), 8, 8),
-             matrix<const float>(b.data(), 8, 8), transpose::second, then);
+    for (const ops::epilogue<float>& then :
+         {ops::epilogue<float>{.addend = {less.data(), 8, 8}}, ops::epilogue<float>{.bias = less.data()}}) {
+      matmul(testing::gpu().compute(), ops::matrix(c.data(), 8, 8), ops::matrix<const float>(a.data(), 8, 8),
+             ops::matrix<const float>(b.data(), 8, 8), ops::transpose::second, then);
       CHECK(c.back() == std::vector<float>(64, 19));
     }
   }

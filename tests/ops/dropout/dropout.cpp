@@ -14,8 +14,8 @@ using namespace cairn;
 namespace {
 
 // A key that uses all its parts, and both halves of the step and the seed.
-constexpr random_key key{.seed = 0x123456789ABCDEFU, .step = 0xABCD12345678U, .position = 77};
-constexpr dropout_rate third{0x55555555U, 1.5};
+constexpr types::random_key key{.seed = 0x123456789ABCDEFU, .step = 0xABCD12345678U, .position = 77};
+constexpr ops::dropout_rate third{0x55555555U, 1.5};
 
 template <class T>
 bool like_reference(std::size_t count, std::size_t threads) {
@@ -41,7 +41,7 @@ TEST_CASE("dropout: every instruction set draws the same, far along the stream t
   constexpr std::size_t begin = std::size_t{1} << 36;
   std::vector<float> expected(128), found(128);
   detail::write_factors_plain(expected.data(), 128, key, begin, third);
-  for (std::size_t i = 0; i < 128; ++i) CHECK(expected[i] == (random_bits(key, begin + i) < third.threshold ? 0.0F : 1.5F));
+  for (std::size_t i = 0; i < 128; ++i) CHECK(expected[i] == (ops::random_bits(key, begin + i) < third.threshold ? 0.0F : 1.5F));
   for (const auto set : instruction_sets()) {
     if (set == detail::instruction_set::avx2) detail::write_factors_avx2(found.data(), 128, key, begin, third);
     if (set == detail::instruction_set::avx512) detail::write_factors_avx512(found.data(), 128, key, begin, third);

@@ -21,8 +21,8 @@ void check() {
   constexpr std::size_t count = 5000;
   cpu device({.threads = 2});
   const auto x = narrow::normal<T>(count, 1);
-  const random_key key{.seed = 3, .step = 4, .position = 5};
-  const dropout_rate rate{0x55555555, 1.5};
+  const types::random_key key{.seed = 3, .step = 4, .position = 5};
+  const ops::dropout_rate rate{0x55555555, 1.5};
   std::vector<T> own(count);
   std::vector<float> wide(count);
   dropout(device.compute(), count, own.data(), x.own.data(), key, rate);

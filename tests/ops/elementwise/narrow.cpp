@@ -73,11 +73,11 @@ void check_activations() {
   add(queue, count, own.data(), own.data(), dy.own.data());
   CHECK(narrow::wrong(own, wide) == 0);
 
-  using wide_matrix = matrix<float>;
-  add_matrix(queue, matrix<T>(own.data(), 30, 20, 40), matrix<const T>(x.own.data(), 30, 20, 40),
-             matrix<const T>(dy.own.data(), 30, 20, 30));
-  add_matrix(queue, wide_matrix(wide.data(), 30, 20, 40), matrix<const float>(x.wide.data(), 30, 20, 40),
-             matrix<const float>(dy.wide.data(), 30, 20, 30));
+  using wide_matrix = ops::matrix<float>;
+  add_matrix(queue, ops::matrix<T>(own.data(), 30, 20, 40), ops::matrix<const T>(x.own.data(), 30, 20, 40),
+             ops::matrix<const T>(dy.own.data(), 30, 20, 30));
+  add_matrix(queue, wide_matrix(wide.data(), 30, 20, 40), ops::matrix<const float>(x.wide.data(), 30, 20, 40),
+             ops::matrix<const float>(dy.wide.data(), 30, 20, 30));
   CHECK(narrow::wrong(own, wide) == 0);
 }
 

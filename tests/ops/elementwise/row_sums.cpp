@@ -49,9 +49,9 @@ TEST_CASE_TEMPLATE("add_rows: every element of every row once, in the order of t
     for (const std::size_t columns : {std::size_t{1}, std::size_t{16}, std::size_t{47}, std::size_t{97}}) {
       std::vector<double> a(columns + 1, 2.0), b(columns + 1, 3.0);
       detail::add_rows(set, add_two{}, std::array{a.data(), b.data()},
-                       std::array{matrix<const T>{x.data(), rows, columns, stride},
-                                  matrix<const T>{y.data() + 3, rows, columns, stride},
-                                  matrix<const T>{same.data(), rows, columns, 0}});
+                       std::array{ops::matrix<const T>{x.data(), rows, columns, stride},
+                                  ops::matrix<const T>{y.data() + 3, rows, columns, stride},
+                                  ops::matrix<const T>{same.data(), rows, columns, 0}});
       bool right = a[columns] == 2 && b[columns] == 3;
       for (std::size_t j = 0; j < columns; ++j) {
         double first = 2, second = 3;

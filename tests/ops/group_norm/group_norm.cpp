@@ -35,11 +35,11 @@ struct given {
   std::vector<T> x, dy, w, b;
 };
 template <class T>
-given<T> some(const channel_groups& of, double center = 0) {
+given<T> some(const ops::channel_groups& of, double center = 0) {
   const auto noise = [](std::size_t count, std::uint32_t stream, double around) {
     std::vector<T> result(count);
     for (std::size_t i = 0; i < count; ++i)
-      result[i] = static_cast<T>(around + 2 * random_uniform<double>({.seed = 5, .position = stream}, i) - 1);
+      result[i] = static_cast<T>(around + 2 * ops::random_uniform<double>({.seed = 5, .position = stream}, i) - 1);
     return result;
   };
   const std::size_t count = of.samples * of.pixels * of.channels;
@@ -47,7 +47,7 @@ given<T> some(const channel_groups& of, double center = 0) {
 }
 
 template <class T>
-run<T> both_passes(const channel_groups& of, const given<T>& in, std::size_t threads, bool in_place = false) {
+run<T> both_passes(const ops::channel_groups& of, const given<T>& in, std::size_t threads, bool in_place = false) {
   cpu device({.threads = threads});
   auto& queue = device.compute();
   using sum = accumulated<T>;
@@ -62,7 +62,7 @@ run<T> both_passes(const channel_groups& of, const given<T>& in, std::size_t thr
 
 // The formulas, one group after another, in double.
 template <class T>
-run<double> plain(const channel_groups& of, const given<T>& in) {
+run<double> plain(const ops::channel_groups& of, const given<T>& in) {
   run<double> r{std::vector<double>(in.x.size()),
                 std::vector<double>(in.x.size()),
                 {},
@@ -104,21 +104,21 @@ double distance(const run<T>& found, const run<double>& expected) {
                    largest_difference(found.db, expected.db)});
 }
 
-constexpr channel_groups several[] = {
+constexpr ops::channel_groups several[] = {
     {3, 20, 6, 3}, {2, 7, 37, 1}, {4, 9, 5, 5}, {5, 1, 24, 2}, {2, 33, 1200, 4}, {2, 12, 700, 700}, {9, 130, 64, 8},
 };
 
 } // namespace
 
 TEST_CASE_TEMPLATE("group_norm: the formulas, also in place, and the same bits on any number of threads", T, float, double) {
-  for (const channel_groups& of : several) {
+  for (const ops::channel_groups& of : several) {
     CAPTURE(of.channels);
     const auto in = some<T>(of, 2);
     const auto one = both_passes(of, in, 1);
     CHECK(distance(one, plain(of, in)) < (sizeof(T) == 4 ? 1e-5 : 1e-12));
     CHECK((both_passes(of, in, 3) == one));
     CHECK((both_passes(of, in, 1, true) == one));
-    channel_groups alone = of; // a sample does not depend on the others
+    ops::channel_groups alone = of; // a sample does not depend on the others
     alone.samples = 1;
     given<T> one_sample = in;
     one_sample.x.resize(of.pixels * of.channels);
@@ -129,7 +129,7 @@ TEST_CASE_TEMPLATE("group_norm: the formulas, also in place, and the same bits o
 }
 
 TEST_CASE("group_norm: elements far from zero, and channels far from each other, lose nothing") {
-  const channel_groups of{1, 50, 4, 2};
+  const ops::channel_groups of{1, 50, 4, 2};
   auto in = some<float>(of, 3000);
   for (std::size_t i = 0; i < in.x.size(); i += 4) in.x[i] += 1000; // the first channel of the first group
   const auto found = both_passes(of, in, 1);
@@ -139,7 +139,7 @@ TEST_CASE("group_norm: elements far from zero, and channels far from each other,
 }
 
 TEST_CASE("group_norm: gradients that are not wanted, and a NaN that stays in its group") {
-  const channel_groups of{2, 3, 4, 2};
+  const ops::channel_groups of{2, 3, 4, 2};
   auto in = some<double>(of);
   in.x[0] = NAN;
   const auto all = both_passes(of, in, 1);
@@ -156,7 +156,7 @@ TEST_CASE("group_norm: gradients that are not wanted, and a NaN that stays in it
 }
 
 TEST_CASE("group_norm: of 16-bit elements it is that of float, rounded once, and statistics and sums are float") {
-  for (const channel_groups& of : {several[0], several[1], several[2]}) {
+  for (const ops::channel_groups& of : {several[0], several[1], several[2]}) {
     const std::size_t count = of.samples * of.pixels * of.channels;
     const auto x = narrow::normal<bfloat16>(count, 1), dy = narrow::normal<bfloat16>(count, 2);
     const auto w = narrow::normal<bfloat16>(of.channels, 3), b = narrow::normal<bfloat16>(of.channels, 4);

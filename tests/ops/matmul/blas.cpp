@@ -18,7 +18,7 @@ using namespace matmul_case;
 
 TEST_CASE_TEMPLATE("matmul with a BLAS: every form and epilogue, near the reference", T, float, double) {
   cpu device;
-  for (const transpose form : forms)
+  for (const ops::transpose form : forms)
     for (const auto& [m, n, k] : {detail::product_size{1, 1, 1}, {5, 7, 3}, {1, 40, 9}, {40, 1, 9}, {300, 270, 20}})
       for (unsigned which = 0; which < all_epilogues; which += m > 100 ? 13 : 1) {
         one_product<T> o(m, n, k, form);
@@ -31,7 +31,7 @@ TEST_CASE_TEMPLATE("matmul with a BLAS: every form and epilogue, near the refere
 }
 
 TEST_CASE_TEMPLATE("matmul with a BLAS: one, two and three threads give the same bits", T, float, double) {
-  for (const transpose form : forms) {
+  for (const ops::transpose form : forms) {
     cpu single;
     one_product<T> one(300, 530, 40, form);
     detail::multiply_with_blas(single.compute(), detail::product<T>(one.c.view(), one.a.view(), one.b.view(), form, one.then(0)));

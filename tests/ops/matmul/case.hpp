@@ -32,11 +32,11 @@ struct grid {
     for (std::size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = 2 * random_uniform<T>({.seed = 11, .step = 0, .position = which}, i) - 1;
   }
-  matrix<T> view() { return {numbers.data(), rows, columns, stride}; }
-  matrix<T> rows_of(std::size_t begin, std::size_t end) {
+  ops::matrix<T> view() { return {numbers.data(), rows, columns, stride}; }
+  ops::matrix<T> rows_of(std::size_t begin, std::size_t end) {
     return {numbers.data() + begin * stride, end - begin, columns, stride};
   }
-  matrix<T> columns_of(std::size_t begin, std::size_t end) { return {numbers.data() + begin, rows, end - begin, stride}; }
+  ops::matrix<T> columns_of(std::size_t begin, std::size_t end) { return {numbers.data() + begin, rows, end - begin, stride}; }
 };
 
 // The parts of the epilogue, as bits.
@@ -46,19 +46,19 @@ inline constexpr unsigned all_epilogues = 64;
 template <class T>
 struct one_product {
   std::size_t m, n, k;
-  transpose form;
+  ops::transpose form;
   grid<T> a, b, c, addend, mask, bias;
   std::vector<T> sums;
 
-  one_product(std::size_t m_, std::size_t n_, std::size_t k_, transpose form_, std::size_t gap = 3)
-      : m(m_), n(n_), k(k_), form(form_), a(form == transpose::first ? k : m, form == transpose::first ? m : k, gap, 1),
-        b(form == transpose::second ? n : k, form == transpose::second ? k : n, gap, 2), c(m, n, gap, 3), addend(m, n, gap, 4),
-        mask(m, n, gap, 5), bias(1, n, 0, 6), sums(m, T{-5}) {}
+  one_product(std::size_t m_, std::size_t n_, std::size_t k_, ops::transpose form_, std::size_t gap = 3)
+      : m(m_), n(n_), k(k_), form(form_), a(form == ops::transpose::first ? k : m, form == ops::transpose::first ? m : k, gap, 1),
+        b(form == ops::transpose::second ? n : k, form == ops::transpose::second ? k : n, gap, 2), c(m, n, gap, 3),
+        addend(m, n, gap, 4), mask(m, n, gap, 5), bias(1, n, 0, 6), sums(m, T{-5}) {}
 
-  epilogue<T> then(unsigned which) {
-    epilogue<T> e;
+  ops::epilogue<T> then(unsigned which) {
+    ops::epilogue<T> e;
     if (which & with_bias) e.bias = bias.numbers.data();
-    if (which & with_relu) e.then = activation::relu;
+    if (which & with_relu) e.then = ops::activation::relu;
     if (which & with_addend) e.addend = addend.view();
     if (which & addend_is_c) e.addend = c.view();
     if (which & with_mask) e.mask = mask.view();
@@ -105,7 +105,7 @@ std::string name(const one_product<T>& o, instruction_set isa, unsigned which) {
          std::to_string(which);
 }
 
-inline constexpr transpose forms[] = {transpose::none, transpose::first, transpose::second};
+inline constexpr ops::transpose forms[] = {ops::transpose::none, ops::transpose::first, ops::transpose::second};
 
 // Runs a product and the reference. Returns whether they agree as they should.
 template <class T>

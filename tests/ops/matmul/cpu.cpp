@@ -20,7 +20,7 @@ TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, 
   cpu device;
   unsigned which = 0;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const std::size_t m : {1U, 2U, 3U, 7U, 8U, 13U, 33U, 70U})
         for (const std::size_t n : {1U, 3U, 4U, 5U, 8U, 9U, 15U, 17U, 24U, 31U, 47U, 48U, 49U, 65U, 70U})
           for (const std::size_t k : {1U, 2U, 5U, 8U, 17U, 70U}) {
@@ -33,7 +33,7 @@ TEST_CASE_TEMPLATE("matmul: every form, odd extents, against the reference", T, 
 TEST_CASE_TEMPLATE("matmul: every epilogue, in full tiles and at the ends", T, float, double) {
   cpu device;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (unsigned which = 0; which < all_epilogues; ++which) {
         const one_product<T> o(15, 79, 9, form);
         CHECK_MESSAGE(agrees(o, device.compute(), isa, which), name(o, isa, which));
@@ -42,7 +42,7 @@ TEST_CASE_TEMPLATE("matmul: every epilogue, in full tiles and at the ends", T, f
 
 TEST_CASE_TEMPLATE("matmul: one, two and three threads give the same bits", T, float, double) {
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const auto& [m, n, k] : {detail::product_size{96, 300, 70}, {301, 20, 130}, {40, 130, 1100}}) {
         one_product<T> one(m, n, k, form);
         REQUIRE(2 * m * n * k > detail::operations_worth_threads / 2);
@@ -62,15 +62,15 @@ TEST_CASE_TEMPLATE("matmul: a row's bits do not depend on how many rows there ar
   cpu device;
   const std::size_t n = 75;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const std::size_t k : {40U, 1030U}) {
         one_product<T> whole(131, n, k, form);
         one_product<T> parts = whole;
         whole.multiply(device.compute(), isa, with_bias | with_relu);
         for (std::size_t begin = 0, rows = 1; begin < whole.m; begin += rows, rows = rows % 9 + 1) {
           const std::size_t end = std::min(whole.m, begin + rows);
-          const matrix<T> a = form == transpose::first ? parts.a.columns_of(begin, end) : parts.a.rows_of(begin, end);
-          const epilogue<T> then{.bias = parts.bias.numbers.data(), .then = activation::relu};
+          const ops::matrix<T> a = form == ops::transpose::first ? parts.a.columns_of(begin, end) : parts.a.rows_of(begin, end);
+          const ops::epilogue<T> then{.bias = parts.bias.numbers.data(), .then = ops::activation::relu};
           detail::multiply_on(device.compute(), isa,
                               detail::product<T>(parts.c.rows_of(begin, end), a, parts.b.view(), form, then));
         }
@@ -81,13 +81,13 @@ TEST_CASE_TEMPLATE("matmul: a row's bits do not depend on how many rows there ar
 TEST_CASE_TEMPLATE("matmul: a column's bits do not depend on the columns beside it", T, float, double) {
   cpu device;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms) {
+    for (const ops::transpose form : forms) {
       one_product<T> whole(12, 101, 33, form);
       one_product<T> parts = whole;
       whole.multiply(device.compute(), isa, 0);
       for (std::size_t begin = 0, columns = 1; begin < whole.n; begin += columns, columns = columns % 23 + 1) {
         const std::size_t end = std::min(whole.n, begin + columns);
-        const matrix<T> b = form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
+        const ops::matrix<T> b = form == ops::transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
         detail::multiply_on(device.compute(), isa,
                             detail::product<T>(parts.c.columns_of(begin, end), parts.a.view(), b, form, {}));
       }
@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("matmul: a column's bits do not depend on the columns beside 
 TEST_CASE_TEMPLATE("matmul: AVX2 and AVX-512 give the same bits", T, float, double) {
   if (sets().size() < 3) return;
   cpu device;
-  for (const transpose form : forms) {
+  for (const ops::transpose form : forms) {
     one_product<T> wide(37, 91, 1500, form);
     one_product<T> narrow = wide;
     wide.multiply(device.compute(), instruction_set::avx512, with_bias | with_sums);
@@ -112,9 +112,9 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
   cpu device;
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (const instruction_set isa : sets())
-    for (const transpose form : forms) {
+    for (const ops::transpose form : forms) {
       one_product<T> o(9, 21, 6, form, 0);
-      (form == transpose::first ? o.a.view()(2, 4) : o.a.view()(4, 2)) = nan; // row 4 of op(a)
+      (form == ops::transpose::first ? o.a.view()(2, 4) : o.a.view()(4, 2)) = nan; // row 4 of op(a)
       o.multiply(device.compute(), isa, with_relu);
       for (std::size_t i = 0; i < o.m; ++i)
         for (std::size_t j = 0; j < o.n; ++j) CHECK(std::isnan(o.c.view()(i, j)) == (i == 4));
@@ -131,7 +131,7 @@ TEST_CASE_TEMPLATE("matmul: what is not finite is neither lost nor spread", T, f
 TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of nothing writes nothing", T, float, double) {
   cpu device;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms) {
+    for (const ops::transpose form : forms) {
       one_product<T> o(5, 50, 0, form);
       o.multiply(device.compute(), isa, with_bias | with_sums);
       for (std::size_t i = 0; i < o.m; ++i) {
@@ -151,7 +151,7 @@ TEST_CASE_TEMPLATE("matmul: a product over nothing is zero, and a product of not
 TEST_CASE("matmul: a long reduction is as exact as a short one") {
   cpu device;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const std::size_t k : {1024U, 4096U}) {
         one_product<float> o(16, 50, k, form);
         o.multiply(device.compute(), isa, 0);
@@ -160,8 +160,8 @@ TEST_CASE("matmul: a long reduction is as exact as a short one") {
           for (std::size_t j = 0; j < o.n; ++j) {
             double exact = 0;
             for (std::size_t p = 0; p < k; ++p)
-              exact += static_cast<double>(form == transpose::first ? o.a.view()(p, i) : o.a.view()(i, p)) *
-                       static_cast<double>(form == transpose::second ? o.b.view()(j, p) : o.b.view()(p, j));
+              exact += static_cast<double>(form == ops::transpose::first ? o.a.view()(p, i) : o.a.view()(i, p)) *
+                       static_cast<double>(form == ops::transpose::second ? o.b.view()(j, p) : o.b.view()(p, j));
             const double distance = static_cast<double>(o.c.view()(i, j)) - exact;
             error += distance * distance;
             norm += exact * exact;
@@ -178,7 +178,7 @@ TEST_CASE("matmul: sums over a million equal rows are right") {
       std::vector<float> a(k * 3), b(k), c(3), sums(3);
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::array{0.1F, 1.0F / 3, 1e-3F}[i % 3];
       detail::multiply_on(device.compute(), isa,
-                          detail::product<float>({c.data(), 3, 1}, {a.data(), k, 3}, {b.data(), k, 1}, transpose::first,
+                          detail::product<float>({c.data(), 3, 1}, {a.data(), k, 3}, {b.data(), k, 1}, ops::transpose::first,
                                                  {.row_sums = sums.data()}));
       for (std::size_t i = 0; i < 3; ++i)
         CHECK(static_cast<double>(sums[i]) ==
@@ -188,9 +188,9 @@ TEST_CASE("matmul: sums over a million equal rows are right") {
 
 TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
   cpu device;
-  one_product<T> o(32, 10, 100, transpose::second);
+  one_product<T> o(32, 10, 100, ops::transpose::second);
   one_product<T> expected = o;
-  matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), transpose::second, {.bias = o.bias.numbers.data()});
+  matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), ops::transpose::second, {.bias = o.bias.numbers.data()});
   expected.multiply_plainly(with_bias);
   CHECK(nearly(o.c.numbers, expected.c.numbers, o.k));
 }

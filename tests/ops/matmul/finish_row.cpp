@@ -16,7 +16,7 @@ using namespace matmul_case;
 
 TEST_CASE_TEMPLATE("matmul: the epilogue of a row, number by number", T, float, double) {
   for (unsigned which = 0; which < with_sums; ++which) {
-    one_product<T> o(3, 11, 0, transpose::none);
+    one_product<T> o(3, 11, 0, ops::transpose::none);
     o.mask.view()(1, 4) = o.mask.view()(1, 10) = std::numeric_limits<T>::quiet_NaN(); // NaN does not mask
     const grid<T> sums(1, 11, 0, 9);
     const one_product<T> before = o;

@@ -23,7 +23,7 @@ TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks
   const detail::product_size sizes[] = {{3, 5, 1025},  {20, 50, 2049}, {400, 10, 1100}, {10, 210, 3000}, {300, 310, 60},
                                         {70, 40, 700}, {21, 55, 128},  {21, 55, 129},   {21, 55, 257}};
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const auto& [m, n, k] : sizes) {
         const one_product<T> o(m, n, k, form);
         for (const unsigned which : {with_bias | with_relu | with_sums, addend_is_c | with_mask})
@@ -36,7 +36,7 @@ TEST_CASE_TEMPLATE("matmul: reductions of several blocks, rows in several chunks
 TEST_CASE("matmul: packed rows and columns give the bits that they give in place") {
   cpu device;
   for (const instruction_set isa : sets())
-    for (const transpose form : forms)
+    for (const ops::transpose form : forms)
       for (const auto& [m, n, k] : {detail::product_size{259, 403, 330}, {525, 131, 1300}})
         for (const unsigned which : {0U, unsigned{with_addend}}) {
           one_product<float> whole(m, n, k, form);
@@ -44,8 +44,9 @@ TEST_CASE("matmul: packed rows and columns give the bits that they give in place
           whole.multiply(device.compute(), isa, which);
           for (std::size_t begin = 0; begin < n; begin += 20) {
             const std::size_t end = std::min(n, begin + 20);
-            const matrix<float> b = form == transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
-            epilogue<float> then;
+            const ops::matrix<float> b =
+                form == ops::transpose::second ? parts.b.rows_of(begin, end) : parts.b.columns_of(begin, end);
+            ops::epilogue<float> then;
             if (which != 0) then.addend = parts.addend.columns_of(begin, end);
             detail::multiply_on(device.compute(), isa,
                                 detail::product<float>(parts.c.columns_of(begin, end), parts.a.view(), b, form, then));
@@ -57,7 +58,7 @@ TEST_CASE("matmul: packed rows and columns give the bits that they give in place
 TEST_CASE("matmul: the pieces fit into the scratch") {
   const std::size_t room = cpu::queue::scratch_bytes / sizeof(double);
   std::size_t packed = 0;
-  for (const transpose form : forms)
+  for (const ops::transpose form : forms)
     for (const double* const addend : {static_cast<const double*>(nullptr), static_cast<const double*>(&nothing)})
       for (const std::size_t m : {1U, 64U, 1024U, 100000U})
         for (const std::size_t n : {1U, 100U, 5000U})
@@ -65,10 +66,10 @@ TEST_CASE("matmul: the pieces fit into the scratch") {
             detail::product<double> whole({}, {}, {}, form, {}); // only its extents are used
             whole.size = {m, n, k};
             whole.then.addend.data = addend;
-            whole.a_row = form == transpose::first ? 1 : k;
-            whole.a_step = form == transpose::first ? m : 1;
-            whole.b_step = form == transpose::second ? 1 : n;
-            whole.b_column = form == transpose::second ? k : 1;
+            whole.a_row = form == ops::transpose::first ? 1 : k;
+            whole.a_step = form == ops::transpose::first ? m : 1;
+            whole.b_step = form == ops::transpose::second ? 1 : n;
+            whole.b_column = form == ops::transpose::second ? k : 1;
             const auto by = detail::choose_blocking<detail::plain_kernels<double>>(whole, {0, m, 0, n}, room);
             REQUIRE(by.rows >= 1);
             REQUIRE(by.columns >= 1);

@@ -19,11 +19,11 @@ using namespace cairn;
 
 namespace {
 
-constexpr window several[] = {
-    {fitted({4, 0, 2, 2}), fitted({5, 0, 2, 2})},                         // side by side, one column is not covered
-    {fitted({6, 0, 3, 2, 1}), fitted({7, 0, 3, 1, 1})},                   // overlapping, with padding
-    {fitted({8, 0, 2, 3, 1, 3}), fitted({5, 0, 3, 1, 0, 2})},             // dilations
-    {fitted({6, 0, 3, 2, 0, 1}, true), fitted({5, 0, 2, 2, 1, 1}, true)}, // windows beyond the padded input
+constexpr ops::window several[] = {
+    {ops::fitted({4, 0, 2, 2}), ops::fitted({5, 0, 2, 2})},                         // side by side, one column is not covered
+    {ops::fitted({6, 0, 3, 2, 1}), ops::fitted({7, 0, 3, 1, 1})},                   // overlapping, with padding
+    {ops::fitted({8, 0, 2, 3, 1, 3}), ops::fitted({5, 0, 3, 1, 0, 2})},             // dilations
+    {ops::fitted({6, 0, 3, 2, 0, 1}, true), ops::fitted({5, 0, 2, 2, 1, 1}, true)}, // windows beyond the padded input
 };
 
 // Elements with few different values, so that there are ties.
@@ -40,8 +40,8 @@ struct passes {
   bool operator==(const passes&) const = default;
 };
 template <class T>
-passes<T> run(const window& over, std::size_t samples, std::size_t channels, const std::vector<T>& x, const std::vector<T>& dy,
-              std::size_t threads) {
+passes<T> run(const ops::window& over, std::size_t samples, std::size_t channels, const std::vector<T>& x,
+              const std::vector<T>& dy, std::size_t threads) {
   cpu device({.threads = threads});
   passes<T> r{std::vector<T>(samples * over.outputs() * channels, T(-7.0F)), std::vector<T>(x.size(), T(-7.0F))};
   max_pool2d_forward(device.compute(), over, samples, channels, r.y.data(), x.data());
@@ -50,7 +50,7 @@ passes<T> run(const window& over, std::size_t samples, std::size_t channels, con
 }
 
 template <class T>
-passes<T> plain(const window& over, std::size_t samples, std::size_t channels, const std::vector<T>& x,
+passes<T> plain(const ops::window& over, std::size_t samples, std::size_t channels, const std::vector<T>& x,
                 const std::vector<T>& dy) {
   passes<T> r{{}, std::vector<T>(x.size(), T{0})};
   for (std::size_t n = 0; n < samples; ++n)
@@ -75,7 +75,7 @@ passes<T> plain(const window& over, std::size_t samples, std::size_t channels, c
 } // namespace
 
 TEST_CASE_TEMPLATE("max_pool2d: the first of the greatest in every window, on any number of threads", T, float, double) {
-  for (const window& over : several)
+  for (const ops::window& over : several)
     for (const std::size_t channels : {1U, 16U, 37U, 300U})
       for (const std::size_t samples : {1U, 3U}) {
         const auto x = some<T>(samples * over.inputs() * channels, 7);
@@ -88,7 +88,7 @@ TEST_CASE_TEMPLATE("max_pool2d: the first of the greatest in every window, on an
 
 TEST_CASE("max_pool2d: a NaN is the greatest, a window of minus infinities has a first, and an empty one none") {
   cpu device;
-  const window all{fitted({2, 0, 2}), fitted({2, 0, 2})};
+  const ops::window all{ops::fitted({2, 0, 2}), ops::fitted({2, 0, 2})};
   const float nan = NAN, least = -std::numeric_limits<float>::infinity();
   const std::vector<float> x{1, least, nan, least, 5, least, 3, least}, dy{2, 3}; // two channels of 4 pixels
   std::vector<float> y(2), dx(8);
@@ -96,14 +96,14 @@ TEST_CASE("max_pool2d: a NaN is the greatest, a window of minus infinities has a
   max_pool2d_backward(device.compute(), all, 1, 2, dx.data(), dy.data(), x.data());
   CHECK((std::isnan(y[0]) && y[1] == least));
   CHECK(dx == std::vector<float>{0, 3, 2, 0, 0, 0, 0, 0});
-  const window beside{fitted({1, 0, 2, 1, 2, 4}), fitted({1, 0, 1})}; // taps before and after the image
+  const ops::window beside{ops::fitted({1, 0, 2, 1, 2, 4}), ops::fitted({1, 0, 1})}; // taps before and after the image
   max_pool2d_forward(device.compute(), beside, 1, 1, y.data(), x.data());
   max_pool2d_backward(device.compute(), beside, 1, 1, dx.data(), dy.data(), x.data());
   CHECK((y[0] == least && dx[0] == 0));
 }
 
 TEST_CASE("max_pool2d: of 16-bit elements it is that of float, rounded once") {
-  for (const window& over : several) {
+  for (const ops::window& over : several) {
     const std::size_t channels = 5, samples = 2;
     const auto x = narrow::normal<bfloat16>(samples * over.inputs() * channels, 1);
     const auto dy = narrow::normal<bfloat16>(samples * over.outputs() * channels, 2);

@@ -12,7 +12,7 @@ TEST_CASE_TEMPLATE("mean_factor: counts the words that are not 0, whichever of t
   std::array<T, 24> words{}; // four words, six elements apart
   const auto factor = [&](double times) {
     double found = 0;
-    cairn::mean_factor(device.compute(), &found, times, 4, words.data(), 6);
+    cairn::ops::mean_factor(device.compute(), &found, times, 4, words.data(), 6);
     return found;
   };
   words[4] = words[17] = 9; // between two words

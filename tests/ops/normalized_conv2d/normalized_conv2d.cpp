@@ -26,10 +26,10 @@ struct results {
   bool operator==(const results&) const = default;
 };
 
-constexpr window_axis three(std::size_t extent) { return {extent, extent, 3, 1, 1, 1}; }
+constexpr ops::window_axis three(std::size_t extent) { return {extent, extent, 3, 1, 1, 1}; }
 
 template <class T>
-results<T> run(std::size_t samples, const convolution& how, std::size_t threads, bool plain, bool spoilt = false) {
+results<T> run(std::size_t samples, const ops::convolution& how, std::size_t threads, bool plain, bool spoilt = false) {
   using A = accumulated<T>;
   cpu::queue queue(threads);
   const std::size_t in = how.in_channels, out = how.out_channels, rows = samples * how.over.inputs(), stride = out + 9;
@@ -38,8 +38,8 @@ results<T> run(std::size_t samples, const convolution& how, std::size_t threads,
   const auto x = made_up<T>(rows * in, 0.7, 0.5), w = made_up<T>(9 * in * out, 0.9), gamma = made_up<T>(in, 1.3),
              beta = made_up<T>(in, 0.4);
   std::vector<A> of_x(2 * in), partial(2 * (in + out) * samples);
-  detail::channel_statistics_reference(matrix<const T>{x.data(), rows, in}, of_x.data());
-  const auto norm = channel_norm<T>::of_batch(of_x.data(), 1e-5, gamma.data(), beta.data());
+  detail::channel_statistics_reference(ops::matrix<const T>{x.data(), rows, in}, of_x.data());
+  const auto norm = ops::channel_norm<T>::of_batch(of_x.data(), 1e-5, gamma.data(), beta.data());
   results<T> r{std::vector<T>(rows * stride, T{}),
                std::vector<T>(rows * in),
                std::vector<A>(2 * out),
@@ -48,10 +48,10 @@ results<T> run(std::size_t samples, const convolution& how, std::size_t threads,
                std::vector<A>(in),
                std::vector<A>(9 * in * out)};
   std::vector<T> scales(3 * in);
-  const matrix<T> y{r.y.data(), rows, out, stride};
-  const matrix<const T> y_gradient{dy.data(), rows, out, stride};
-  const normalized_conv2d_gradients<T> to{r.dx.data(), r.by_statistics.data(), r.norm_weight.data(), r.norm_bias.data(),
-                                          r.weight.data()};
+  const ops::matrix<T> y{r.y.data(), rows, out, stride};
+  const ops::matrix<const T> y_gradient{dy.data(), rows, out, stride};
+  const ops::normalized_conv2d_gradients<T> to{r.dx.data(), r.by_statistics.data(), r.norm_weight.data(), r.norm_bias.data(),
+                                               r.weight.data()};
   if (plain) {
     detail::normalized_conv2d_forward_reference<T>(how, samples, y, r.statistics.data(), x.data(), norm, w.data());
     detail::normalized_conv2d_backward_reference<T>(how, samples, to, y_gradient, x.data(), norm, w.data());
@@ -72,7 +72,7 @@ TEST_CASE_TEMPLATE("normalized_conv2d: the formulas, for any size, and any numbe
   };
   for (const extents& e : {extents{1, 1, 1, 1, 1}, {3, 5, 4, 16, 4}, {5, 30, 33, 20, 12}, {2, 3, 70, 5, 17}}) {
     CAPTURE(e.in);
-    const convolution how{{three(e.height), three(e.width)}, e.in, e.out, 1};
+    const ops::convolution how{{three(e.height), three(e.width)}, e.in, e.out, 1};
     const auto quick = run<T>(e.samples, how, 1, false), plain = run<T>(e.samples, how, 1, true);
     CHECK(relative_difference(quick.y, plain.y) < close);
     CHECK(relative_difference(quick.statistics, plain.statistics) < close);
@@ -86,7 +86,8 @@ TEST_CASE_TEMPLATE("normalized_conv2d: the formulas, for any size, and any numbe
 }
 
 TEST_CASE_TEMPLATE("normalized_conv2d: a gradient that is NaN reaches the weights that it is made of", T, float, double) {
-  for (const convolution& how : {convolution{{three(5), three(4)}, 16, 4, 1}, convolution{{three(5), three(40)}, 7, 5, 1}}) {
+  for (const ops::convolution& how :
+       {ops::convolution{{three(5), three(4)}, 16, 4, 1}, ops::convolution{{three(5), three(40)}, 7, 5, 1}}) {
     const auto quick = run<T>(3, how, 2, false, true), plain = run<T>(3, how, 1, true, true);
     std::size_t spread = 0;
     for (std::size_t i = 0; i < plain.weight.size(); ++i) {
@@ -100,7 +101,7 @@ TEST_CASE_TEMPLATE("normalized_conv2d: a gradient that is NaN reaches the weight
 }
 
 TEST_CASE("normalized_conv2d: elements whose sums are kept in another type are rounded once") {
-  const convolution how{{three(4), three(3)}, 3, 2, 1};
+  const ops::convolution how{{three(4), three(3)}, 3, 2, 1};
   const auto narrow = run<bfloat16>(2, how, 1, false);
   const auto wide = run<float>(2, how, 1, false);
   for (std::size_t i = 0; i < wide.y.size(); ++i)

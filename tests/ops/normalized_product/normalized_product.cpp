@@ -33,22 +33,22 @@ results<T> run(std::size_t rows, std::size_t in, std::size_t out, std::size_t th
              gamma = made_up<T>(in, 1.3), beta = made_up<T>(in, 0.4);
   const auto by_h = made_up<A>(2 * out, 1.1);
   std::vector<A> of_x(2 * in), partial(2 * out * detail::norm_tiles(rows));
-  const matrix<const T> map{x.data(), rows, in, stride};
+  const ops::matrix<const T> map{x.data(), rows, in, stride};
   detail::channel_statistics_reference(map, of_x.data());
-  const auto norm = channel_norm<T>::of_batch(of_x.data(), 1e-5, gamma.data(), beta.data());
+  const auto norm = ops::channel_norm<T>::of_batch(of_x.data(), 1e-5, gamma.data(), beta.data());
   results<T> r{std::vector<T>(rows * out), made_up<T>(rows * stride, 0.2),
                std::vector<A>(2 * out),    std::vector<A>(2 * in),
                std::vector<A>(in),         std::vector<A>(in),
                std::vector<A>(in * out)};
   std::vector<T> turned(in * out), scales(3 * (in + out));
-  const matrix<T> h{r.h.data(), rows, out};
-  const matrix<const T> h_gradient{dh.data(), rows, out};
-  const normalized_product_gradients<T> to{{r.dx.data(), rows, in, stride},
-                                           {r.dx.data(), rows, in, stride},
-                                           r.by_statistics.data(),
-                                           r.norm_weight.data(),
-                                           r.norm_bias.data(),
-                                           r.weight.data()};
+  const ops::matrix<T> h{r.h.data(), rows, out};
+  const ops::matrix<const T> h_gradient{dh.data(), rows, out};
+  const ops::normalized_product_gradients<T> to{{r.dx.data(), rows, in, stride},
+                                                {r.dx.data(), rows, in, stride},
+                                                r.by_statistics.data(),
+                                                r.norm_weight.data(),
+                                                r.norm_bias.data(),
+                                                r.weight.data()};
   if (plain) {
     detail::normalized_product_forward_reference<T>(h, r.statistics.data(), map, norm, w.data());
     detail::normalized_product_backward_reference<T>(to, h_gradient, h, r.statistics.data(), by_h.data(), map, norm, w.data());

@@ -13,7 +13,7 @@ using namespace cairn;
 namespace {
 
 // The formula, element by element.
-void plain(std::size_t count, double* p, double* v, const double* gradients, const sgd_coefficients<double>& c) {
+void plain(std::size_t count, double* p, double* v, const double* gradients, const ops::sgd_coefficients<double>& c) {
   for (std::size_t i = 0; i < count; ++i) {
     double g = c.scale * gradients[i] + c.weight_decay * p[i];
     if (c.momentum != 0) {
@@ -30,7 +30,7 @@ TEST_CASE("sgd: the formula") {
   cpu device;
   for (const double momentum : {0.0, 0.9})
     for (const bool nesterov : {false, true}) {
-      const sgd_coefficients<double> c{0.5, 0.1, momentum, 0.7, 0.01, nesterov};
+      const ops::sgd_coefficients<double> c{0.5, 0.1, momentum, 0.7, 0.01, nesterov};
       auto p = steps<double>(-1, 1, 53), v = steps<double>(3, -1, 53);
       auto expected_p = p, expected_v = v;
       const auto g = steps<double>(2, -3, 53);
@@ -45,7 +45,7 @@ TEST_CASE("sgd: the formula") {
 
 TEST_CASE("sgd: bits do not depend on how the span is cut") {
   const std::array<std::vector<float>, 3> all{steps<float>(-1, 1, 99), steps<float>(3, -1, 99), steps<float>(2, -3, 99)};
-  const sgd_coefficients<float> c{0.3F, 0.1F, 0.9F, 0.7F, 0.01F, false};
+  const ops::sgd_coefficients<float> c{0.3F, 0.1F, 0.9F, 0.7F, 0.01F, false};
   CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, false>{c, 0.3F}, all));
   CHECK(bits_ignore_cuts<2>(detail::sgd_momentum_element<float, true>{c, 0.3F}, all));
   CHECK(bits_ignore_cuts<1>(detail::sgd_element<float>{c, 0.3F}, std::array{all[0], all[2]}));

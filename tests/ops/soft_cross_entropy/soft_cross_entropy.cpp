@@ -61,7 +61,7 @@ void check(std::size_t rows, std::size_t classes, double tolerance) {
     for (const std::size_t threads : {1U, 2U}) {
       cpu device({.threads = threads});
       auto gradient = x; // in place
-      const matrix<const T> logits{gradient.data(), rows, classes};
+      const ops::matrix<const T> logits{gradient.data(), rows, classes};
       const auto* const w = weights.empty() ? nullptr : weights.data();
       soft_cross_entropy(device.compute(), &losses[2], static_cast<T*>(nullptr), logits, t.data(), w, smoothing);
       soft_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, t.data(), w, smoothing);

@@ -51,7 +51,7 @@ void check(std::size_t rows, std::size_t classes, double tolerance) {
   for (const std::size_t threads : {1U, 2U}) {
     cpu device({.threads = threads});
     auto gradient = x; // in place
-    const matrix<const T> logits{gradient.data(), rows, classes};
+    const ops::matrix<const T> logits{gradient.data(), rows, classes};
     T* const unwanted = nullptr;
     softmax_cross_entropy(device.compute(), &losses[2], unwanted, logits, targets.data());
     softmax_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, targets.data());
@@ -81,7 +81,7 @@ TEST_CASE("softmax_cross_entropy: large logits neither overflow nor lose the los
   std::vector<float> x{1000, 0, -1000, 3e38F, 0, 0};
   const std::vector<unsigned char> targets{1, 0};
   double loss = 0;
-  softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 3}, targets.data());
+  softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>{x.data(), 2, 3}, targets.data());
   CHECK(loss == 500); // 1000 for the first row, 0 for the second
   CHECK((x[0] == 0.5F && x[1] == -0.5F && x[2] == 0 && x[3] == 0));
 }
@@ -106,9 +106,9 @@ TEST_CASE("softmax_cross_entropy: NaN stays visible, and no rows are no error") 
   std::vector<float> x{1, NAN, 2};
   const long target = 0;
   double loss = 0;
-  softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 1, 3}, &target);
+  softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>{x.data(), 1, 3}, &target);
   CHECK(std::isnan(loss));
-  softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 0, 3}, &target);
+  softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>{x.data(), 0, 3}, &target);
   CHECK(loss == 0);
 }
 
@@ -131,7 +131,7 @@ namespace {
 // The formula with options in double, row by row.
 template <class T>
 outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::size_t classes,
-              const cross_entropy_options<T>& options) {
+              const ops::cross_entropy_options<T>& options) {
   const auto weight = [&](std::size_t c) {
     return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
   };
@@ -160,12 +160,12 @@ outcome plain(const std::vector<T>& x, const std::vector<int>& targets, std::siz
 }
 
 template <class T>
-double options_distance_from_torch(const std::string& name, const cross_entropy_options<T>& options) {
+double options_distance_from_torch(const std::string& name, const ops::cross_entropy_options<T>& options) {
   cpu device;
   auto x = reference_numbers<T>(name + "/output");
   const auto targets = reference_numbers<std::int64_t>(name + "/targets");
   double loss = 0;
-  const matrix<const T> logits{x.data(), targets.size(), x.size() / targets.size()};
+  const ops::matrix<const T> logits{x.data(), targets.size(), x.size() / targets.size()};
   softmax_cross_entropy(device.compute(), &loss, x.data(), logits, targets.data(), options);
   return std::max(largest_difference<double>({loss}, reference_values(name + "/loss")),
                   largest_difference(x, reference_values(name + "/output_gradient")));
@@ -177,7 +177,7 @@ void check_options_with_torch(double tolerance) {
   CHECK(options_distance_from_torch<T>("cross_entropy_ignore", {}) < tolerance);
   CHECK(options_distance_from_torch<T>("cross_entropy_smoothing", {.label_smoothing = 0.1}) < tolerance);
   CHECK(options_distance_from_torch<T>("cross_entropy_weights", {.class_weights = weights.data()}) < tolerance);
-  const cross_entropy_options<T> all{.ignore_index = 3, .label_smoothing = 0.25, .class_weights = weights.data()};
+  const ops::cross_entropy_options<T> all{.ignore_index = 3, .label_smoothing = 0.25, .class_weights = weights.data()};
   CHECK(options_distance_from_torch<T>("cross_entropy_all", all) < tolerance);
 }
 
@@ -188,13 +188,13 @@ void check_options(std::size_t rows, std::size_t classes, double tolerance) {
   const auto weights = steps<T>(0.5, 2, classes + 1);
   std::vector<int> targets(rows);
   for (std::size_t row = 0; row < rows; ++row) targets[row] = row % 5 == 2 ? -1 : static_cast<int>(row * 7 % classes);
-  const cross_entropy_options<T> options{.ignore_index = -1, .label_smoothing = 0.2, .class_weights = weights.data()};
+  const ops::cross_entropy_options<T> options{.ignore_index = -1, .label_smoothing = 0.2, .class_weights = weights.data()};
   const outcome expected = plain(x, targets, classes, options);
   double losses[3] = {};
   for (const std::size_t threads : {1U, 2U}) {
     cpu device({.threads = threads});
     auto gradient = x; // in place
-    const matrix<const T> logits{gradient.data(), rows, classes};
+    const ops::matrix<const T> logits{gradient.data(), rows, classes};
     T* const unwanted = nullptr;
     softmax_cross_entropy(device.compute(), &losses[2], unwanted, logits, targets.data(), options);
     softmax_cross_entropy(device.compute(), &losses[threads - 1], gradient.data(), logits, targets.data(), options);
@@ -229,8 +229,8 @@ TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or wei
   for (const bool all_ignored : {true, false}) {
     std::vector<float> x{1, 2, 3, 4};
     double loss = 7;
-    const cross_entropy_options<float> options{.class_weights = weights.data()};
-    softmax_cross_entropy(device.compute(), &loss, x.data(), matrix<const float>{x.data(), 2, 2},
+    const ops::cross_entropy_options<float> options{.class_weights = weights.data()};
+    softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>{x.data(), 2, 2},
                           all_ignored ? ignored.data() : chosen.data(), options);
     CHECK(loss == 0);
     CHECK((x == std::vector<float>{0, 0, 0, 0}));

@@ -14,8 +14,8 @@ TEST_CASE("transfer: elements go to the device and back as they are") {
   auto* const on_device = reinterpret_cast<std::int32_t*>(there.data());
   const std::array<std::int32_t, 5> sent{3, -1, 4, -1, 5};
   std::array<std::int32_t, 5> back{};
-  cairn::upload(device.transfers(), sent.size(), on_device, sent.data());
-  cairn::download(device.transfers(), 4, back.data(), on_device);
+  cairn::ops::upload(device.transfers(), sent.size(), on_device, sent.data());
+  cairn::ops::download(device.transfers(), 4, back.data(), on_device);
   CHECK(device.transfers().reached(device.transfers().record()));
   CHECK(back == std::array<std::int32_t, 5>{3, -1, 4, -1, 0});
 }

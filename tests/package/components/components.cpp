@@ -29,7 +29,7 @@ int main() {
 #endif
 #if HAS_onednn
   static_assert(CAIRN_WITH_ONEDNN);
-  const cairn::convolution how{{{8, 8, 3, 1, 1, 1}, {8, 8, 3, 1, 1, 1}}, 3, 16, 1};
+  const cairn::ops::convolution how{{{8, 8, 3, 1, 1, 1}, {8, 8, 3, 1, 1, 1}}, 3, 16, 1};
   if (!cairn::detail::kept_onednn_plan(how, cairn::detail::conv2d_pass::forward).usable) return 5;
 #else
   static_assert(!CAIRN_WITH_ONEDNN);
@@ -39,6 +39,6 @@ int main() {
   if (cairn::as_xtensor(cairn::tensor_view<float>(y, 2, cairn::shape{3}))(1, 2) != 6) return 2;
 #endif
 #if HAS_safetensors
-  if (!cairn::loaded_weights{}.is_all()) return 3;
+  if (!cairn::types::loaded_weights{}.is_all()) return 3;
 #endif
 }

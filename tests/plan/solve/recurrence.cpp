@@ -103,7 +103,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
     for (std::size_t k = 0; k < coarse.count; ++k, ++coarse_points) {
       const way w = coarse.ways[k];
       need own;
-      const outcome real = plan(c, write(ruled, c, w.bytes, own));
+      const outcome real = outcome_of(c, write(ruled, c, w.bytes, own));
       REQUIRE(real.fault == nullptr);
       REQUIRE(real.bytes <= w.bytes);
       REQUIRE(own.bytes <= w.bytes);
@@ -114,7 +114,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
     for (std::size_t k = 0; k < curve.count; ++k, ++points) {
       const way w = curve.ways[k];
       need own;
-      outcome real = plan(c, write(whole, c, w.bytes, own));
+      outcome real = outcome_of(c, write(whole, c, w.bytes, own));
       REQUIRE(real.fault == nullptr);
       REQUIRE(real.bytes <= w.bytes);
       REQUIRE(own.bytes <= w.bytes);
@@ -136,7 +136,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
           ++compared;
           equal += at.cost[64] == w.cost;
         }
-        real = plan(c, write(marked, c, w.bytes, own));
+        real = outcome_of(c, write(marked, c, w.bytes, own));
         REQUIRE(real.fault == nullptr);
         REQUIRE(real.bytes <= w.bytes);
         REQUIRE(own.bytes <= w.bytes);
@@ -162,7 +162,7 @@ need within_marks(const chain& c, const cost_table<at_run_time>& table, std::siz
   const fronts all(table, c.size(), units_for(c.size()), budget, marked_front<Marks>(scale), solves_beginnings(c.size()));
   need own = {all({0, c.size(), {}}).least.bytes, 0};
   if (own.bytes > budget) return own;
-  const outcome real = plan(c, write(all, c, budget, own));
+  const outcome real = outcome_of(c, write(all, c, budget, own));
   REQUIRE(real.fault == nullptr);
   REQUIRE(real.bytes <= budget);
   return {real.bytes, real.cost};

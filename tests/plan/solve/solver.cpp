@@ -36,7 +36,7 @@ struct counts {
 void compare_with_plans(const chain& c, counts& found) {
   const solver solved{c};
   for (std::size_t k = 0; k < solved.size(); ++k) {
-    const outcome real = plan(c, solved.route_of(k));
+    const outcome real = outcome_of(c, solved.route_of(k));
     ++found.points;
     found.wrong += real.fault != nullptr;
     found.above += real.bytes > solved[k].bytes;
@@ -73,13 +73,13 @@ struct comparison {
     exhaustive all{c};
     const solver solved{c};
     const std::size_t lowest = all.least_bytes();
-    const std::size_t highest = plan(c, moves_of<store_all>(c)).bytes;
+    const std::size_t highest = outcome_of(c, moves_of<store_all>(c)).bytes;
     ++chains;
     least += solved[0].bytes == lowest;
     for (std::size_t step = 0; step < steps; ++step) {
       const std::size_t budget = lowest + (highest - lowest) * step / (steps - 1);
       const auto best = all.cheapest(budget);
-      const outcome real = plan(c, best.moves);
+      const outcome real = outcome_of(c, best.moves);
       unconfirmed += !best.found || real.fault != nullptr || real.bytes > budget || real.cost != best.cost;
       ++budgets;
       const std::size_t k = solved.within(budget);
@@ -178,7 +178,7 @@ TEST_CASE("solver: the cheapest point is store_all's, and a budget finds the las
     dice d(seed);
     const auto stages = random_stages(d, 1 + d.below(9));
     const chain c = random_ends(d, stages, d.coin());
-    const outcome all = plan(c, moves_of<store_all>(c));
+    const outcome all = outcome_of(c, moves_of<store_all>(c));
     const solver solved{c};
     const std::size_t last = solved.size() - 1;
     CHECK(solved[last].cost == all.cost);
@@ -299,13 +299,13 @@ TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks co
                         }};
     CHECK(last == doctest::Approx(1));
     for (std::size_t k = 0; k < solved.size(); k += solved.size() / 8, ++points) {
-      const outcome real = plan(c, solved.route_of(k));
+      const outcome real = outcome_of(c, solved.route_of(k));
       CHECK(real.fault == nullptr);
       CHECK(real.bytes <= solved[k].bytes);
       CHECK(real.cost == solved[k].cost);
     }
     CHECK(points >= 8);
-    CHECK(solved[solved.size() - 1].cost == plan(c, moves_of<store_all>(c)).cost);
+    CHECK(solved[solved.size() - 1].cost == outcome_of(c, moves_of<store_all>(c)).cost);
   }
 }
 
@@ -392,12 +392,12 @@ TEST_CASE("solver: never worse than Rotor's recurrence on longer chains") {
     const auto stages = seed % 2 == 0 ? random_stages(d, count) : block_stages(d, count);
     const chain c{.stages = stages, .input = {alignment, 0}};
     const solver solved{c};
-    const std::size_t lines = plan(c, moves_of<store_all>(c)).bytes / alignment;
+    const std::size_t lines = outcome_of(c, moves_of<store_all>(c)).bytes / alignment;
     rotor other{c, lines};
     for (std::size_t k = 1; k <= 10; ++k) {
       const auto moves = other.route_within(lines * k / 10);
       if (moves.empty()) continue;
-      const outcome real = plan(c, moves);
+      const outcome real = outcome_of(c, moves);
       REQUIRE(real.fault == nullptr);
       const std::size_t point = solved.within(real.bytes);
       REQUIRE(point < solved.size());
@@ -490,7 +490,7 @@ TEST_CASE("solver: `most` leaves out what is above it, and nothing else") {
         for (std::size_t j = 0; j < part.size(); ++j) {
           CHECK(part[j].bytes == whole[j].bytes);
           CHECK(part[j].cost == whole[j].cost);
-          CHECK(plan(c, part.route_of(j)).bytes <= most);
+          CHECK(outcome_of(c, part.route_of(j)).bytes <= most);
         }
       }
   }

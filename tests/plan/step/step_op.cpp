@@ -12,6 +12,7 @@
 namespace step_op_tests {
 
 using namespace cairn;
+using namespace cairn::plan;
 
 TEST_CASE("step_op: every kind has a name of its own, and the schedule's come first") {
   std::set<std::string> names;

@@ -38,10 +38,10 @@ struct masked_features {
   std::vector<int> labels;
 
   explicit masked_features(std::size_t rows) : features(2 * rows), mask(2 * rows), labels(rows) {
-    const random_key key{.seed = 4};
+    const types::random_key key{.seed = 4};
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t open = random_bits(key, 3 * r) % 2;
-      for (std::size_t k = 0; k < 2; ++k) features[2 * r + k] = 2 * random_uniform<float>(key, 3 * r + 1 + k) - 1;
+      const std::size_t open = ops::random_bits(key, 3 * r) % 2;
+      for (std::size_t k = 0; k < 2; ++k) features[2 * r + k] = 2 * ops::random_uniform<float>(key, 3 * r + 1 + k) - 1;
       mask[2 * r + open] = 1;
       labels[r] = features[2 * r + open] > 0 ? 1 : 0;
     }

@@ -17,17 +17,17 @@ using namespace cairn;
 namespace {
 
 struct said_run {
-  std::vector<metric_value> values;
+  std::vector<types::metric_value> values;
   bool is_validated = true;
   bool has_validation = true;
   std::string reason{};
-  fit_options chosen{};
+  types::fit_options chosen{};
   std::vector<std::string> known{};
   std::string fault{};
-  const fit_options& options() const { return chosen; }
+  const types::fit_options& options() const { return chosen; }
   const std::vector<std::string>& validation_metrics() const { return known; }
   void fail_when_saved(std::string text) { fault = std::move(text); }
-  const std::vector<metric_value>& metrics() const { return values; }
+  const std::vector<types::metric_value>& metrics() const { return values; }
   bool validated() const { return is_validated; }
   bool validates() const { return has_validation; }
   void stop(std::string why) { reason = std::move(why); }
@@ -36,7 +36,7 @@ struct said_run {
 } // namespace
 
 TEST_CASE("early_stopping: stops when a metric no longer improves") {
-  const auto why = [&](std::vector<double> values, const early_stopping_options& chosen) {
+  const auto why = [&](std::vector<double> values, const types::early_stopping_options& chosen) {
     early_stopping stopping{chosen};
     for (std::size_t epoch = 0; epoch < values.size(); ++epoch) {
       said_run run{.values = {{"train_loss", 1.0}, {"val_loss", values[epoch]}}};
@@ -49,7 +49,7 @@ TEST_CASE("early_stopping: stops when a metric no longer improves") {
   CHECK(why({5, 4, 4, 5, 6, 3}, {}) == "5 early stopping: val_loss = 6 and no improvement of 4 in 3 epochs");
   CHECK(why({5, 4, 4, 5, 3, 3, 3, 3, 0}, {}) == "8 early stopping: val_loss = 3 and no improvement of 3 in 3 epochs");
   CHECK(why({5, 6, 4}, {.patience = 1}) == "2 early stopping: val_loss = 6 and no improvement of 5 in 1 epoch");
-  CHECK(why({1, 2, 3, 2.5, 2}, {.mode = best_is::largest, .patience = 2}) ==
+  CHECK(why({1, 2, 3, 2.5, 2}, {.mode = metrics::best_is::largest, .patience = 2}) ==
         "5 early stopping: val_loss = 2 and no improvement of 3 in 2 epochs");
   CHECK(why({5, 4.9, 4.8, 4.7}, {.min_delta = 0.15, .patience = 2}) == "4 max_epochs"); // 4.8 is 0.2 better than 5
   CHECK(why({5, NAN, 4}, {}) == "2 early stopping: val_loss = nan");
@@ -84,7 +84,7 @@ TEST_CASE("early_stopping: a monitor that never comes is found before the first 
 }
 
 TEST_CASE("early_stopping: says what it has counted") {
-  const auto why = [](const fit_options& chosen, const char* monitor, std::size_t patience) {
+  const auto why = [](const types::fit_options& chosen, const char* monitor, std::size_t patience) {
     early_stopping stopping{{.monitor = monitor, .patience = patience}};
     said_run run{.values = {{monitor, 1.0}}, .chosen = chosen};
     for (std::size_t i = 0; i <= patience; ++i) stopping.on_epoch(run);
@@ -109,7 +109,7 @@ TEST_CASE("early_stopping: an epoch without validation is none, and a run that h
   stopping.on_epoch(run);
   CHECK(run.reason == "early stopping: val_loss = 1 and no improvement of 1 in 1 epoch");
 
-  state_notes notes;
+  types::state_notes notes;
   stopping.write_notes(notes);
   early_stopping taken_up{{.patience = 1}}, more_patient{{.patience = 2}};
   said_run next;

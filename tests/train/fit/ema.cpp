@@ -60,12 +60,12 @@ std::vector<float> averages_of(Trainer& t) {
     model<Net, batch<3>, float, apart::device> there;
     copy_averages(t, there);
     std::vector<float> all;
-    there.for_each([&](const named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
+    there.for_each([&](const types::named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
     return all;
   } else {
     copy_averages(t, net);
     std::vector<float> all;
-    net.for_each([&](const named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
+    net.for_each([&](const types::named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
     return all;
   }
 }
@@ -101,7 +101,7 @@ TEST_CASE("ema: training has the bits of the optimizer alone, and the averages a
   training<AdamW> alone{average_of_adam.optimizer, {.seed = 3}};
   const auto of = [](auto& trained) {
     std::vector<float> all;
-    trained.for_each([&](const named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
+    trained.for_each([&](const types::named_parameter<float>& p) { all.insert(all.end(), p.numbers.begin(), p.numbers.end()); });
     return all;
   };
   CHECK(averages_of(t) == of(t)); // no step yet

@@ -38,9 +38,11 @@ using Net = Sequential<Linear<features, 8>, ReLU, Linear<8, classes>>;
 using plain = trainer<Net, CrossEntropyLoss, SGD, batch<8>>;
 using distributed = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>>;
 
-auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
+auto reading(const digits& d) { return loader{d.data, sampler{types::sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 
-auto reading_ahead(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}}; }
+auto reading_ahead(const digits& d) {
+  return loader{d.data, sampler{types::sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 2}};
+}
 
 // Records the calls of its members, and where the run was then.
 struct recorded {
@@ -63,7 +65,7 @@ struct recorded {
   }
   void on_log(auto& run) {
     note("log", run);
-    CHECK(run.metrics()[0] == metric_value{"train_loss_step", run.loss()});
+    CHECK(run.metrics()[0] == types::metric_value{"train_loss_step", run.loss()});
   }
   void on_validate(auto& run) { note("validate", run); }
   void on_epoch(auto& run) { note("epoch", run); }
@@ -91,8 +93,8 @@ struct checked_parts {
 };
 // Keeps the notes and the loader's place from one call of fit() to the next.
 struct noted {
-  state_notes* notes;
-  loader_place* next;
+  types::state_notes* notes;
+  types::loader_place* next;
   void on_resume(auto& run) {
     run.batches().go_to(*next);
     run.take_notes(*notes);
@@ -118,7 +120,7 @@ TEST_CASE("fit: makes the steps of a loop over the loader, and calls what a call
   plain train{testing::momentum, {.seed = 1}};
   auto b = reading(d);
   recorded seen;
-  const fit_result all = fit(train, b, {.max_epochs = 2, .check_val_every_n_epoch = 2, .log_every_n_steps = 4}, seen);
+  const types::fit_result all = fit(train, b, {.max_epochs = 2, .check_val_every_n_epoch = 2, .log_every_n_steps = 4}, seen);
   CHECK(numbers_of(train) == numbers_of(by_hand));
   CHECK(seen.losses == losses);
   CHECK(seen.calls == std::vector<std::string>{"resume 0.0 0", "begin 0.0 0", "epoch_begin 0.0 0", "step 0.1 1", "step 0.2 2",
@@ -135,8 +137,8 @@ TEST_CASE("fit: makes the steps of a loop over the loader, and calls what a call
   CHECK(all.metric("learning_rate") == 0.1);
   CHECK_THROWS_WITH_AS(all.metric("val_acc"), "fit_result: expected a metric 'val_acc', found train_loss, learning_rate",
                        input_error);
-  CHECK(std::isnan(fit_result{}.metric("train_loss")));
-  fit_result two;
+  CHECK(std::isnan(types::fit_result{}.metric("train_loss")));
+  types::fit_result two;
   two.history = {{{"val_loss", 2}}, {{"train_loss", 1}}};
   CHECK(two.metric("val_loss") == 2); // from the last epoch that has it
 }
@@ -147,7 +149,7 @@ TEST_CASE("fit: validation and records after every few steps, inside an epoch an
   auto batches = reading(d);
   recorded seen;
   checked_parts checked;
-  const fit_result all =
+  const types::fit_result all =
       fit(train, batches, {.max_steps = 9, .check_val_every_n_epoch = 100, .val_check_interval = 2}, seen, checked);
   CHECK(seen.calls == std::vector<std::string>{"resume 0.0 0",      "begin 0.0 0",    "epoch_begin 0.0 0", "step 0.1 1",
                                                "step 0.2 2",        "validate 0.2 2", "epoch 0.2 2",       "save 0.2 2",
@@ -182,11 +184,11 @@ TEST_CASE("fit: the metrics of a run that ends inside an epoch are those of its 
   plain train{testing::momentum, {.seed = 1}};
   auto batches = reading(d);
   recorded seen;
-  const fit_result first = fit(train, batches, {.max_steps = 2}, seen);
+  const types::fit_result first = fit(train, batches, {.max_steps = 2}, seen);
   CHECK(first.history.empty());
   CHECK(first.metric("train_loss") == doctest::Approx((seen.losses[0] + seen.losses[1]) / 2).epsilon(1e-12));
   CHECK(first.metric("learning_rate") == 0.1);
-  const fit_result none = fit(train, batches, {.max_steps = 2});
+  const types::fit_result none = fit(train, batches, {.max_steps = 2});
   CHECK(none.steps == 2);
 
   // With two ranks: the mean over the samples of both.
@@ -208,12 +210,12 @@ TEST_CASE("fit: a run that is stopped inside an interval goes on with the sums o
   const auto run_of = [&](std::vector<std::uint64_t> ends) {
     plain train{testing::momentum, {.seed = 1}};
     auto batches = reading(d);
-    state_notes notes;
-    loader_place next;
+    types::state_notes notes;
+    types::loader_place next;
     std::vector<double> found;
     for (const std::uint64_t end : ends) {
       noted state{&notes, &next};
-      const fit_result part = fit(train, batches, {.max_steps = end, .val_check_interval = 2}, state);
+      const types::fit_result part = fit(train, batches, {.max_steps = end, .val_check_interval = 2}, state);
       for (const auto& metrics : part.history) found.push_back(metrics[0].second);
     }
     return found;
@@ -248,7 +250,7 @@ TEST_CASE("fit: micro-batches, a limit of steps, and what makes no sense") {
 
   CHECK(fit(train, b, {.max_steps = 6}).why == "max_steps"); // goes on from the loader's place
   CHECK(train.steps() == 6);
-  CHECK(b.place() == loader_place{2, 1});
+  CHECK(b.place() == types::loader_place{2, 1});
   CHECK(fit(train, b, {.max_steps = 6}).steps == 6);
   CHECK(fit(train, b, {.max_epochs = 2}).why == "max_epochs"); // the loader is past both epochs
   CHECK(train.steps() == 6);
@@ -267,13 +269,13 @@ TEST_CASE("fit: micro-batches, a limit of steps, and what makes no sense") {
 TEST_CASE("fit: a signal ends the run of all ranks after the same step") {
   const digits d(16);
   const testing::default_signals defaults;
-  std::vector<fit_result> all(2);
+  std::vector<types::fit_result> all(2);
   threads{2}.run([&](threads::rank& rank) {
     distributed train{rank, testing::momentum};
     auto batches = loader{d.data, sampler{rank}, batch<8>{}};
     all[static_cast<std::size_t>(rank.rank())] = fit(train, batches, {.max_epochs = 50}, killed{1});
   });
-  for (const fit_result& one : all) {
+  for (const types::fit_result& one : all) {
     CHECK(one.why == "SIGTERM");
     CHECK(one.interrupted);
     CHECK(one.steps == all[0].steps);
@@ -306,20 +308,20 @@ struct own_samples {
 
 // The results of fit() on each rank, where rank r has samples[r] samples in batches of 8.
 struct seen_by_rank {
-  fit_result result;
+  types::fit_result result;
   std::vector<std::string> calls;
   std::vector<std::size_t> rows;
   std::uint64_t checksum = 0;
 };
 template <class... Callbacks>
-std::vector<seen_by_rank> fit_uneven(const std::vector<std::size_t>& samples, const fit_options& options,
+std::vector<seen_by_rank> fit_uneven(const std::vector<std::size_t>& samples, const types::fit_options& options,
                                      const Callbacks&... callbacks) {
   const digits d(64);
   std::vector<seen_by_rank> out(samples.size());
   threads{static_cast<int>(samples.size())}.run([&](threads::rank& rank) {
     const auto r = static_cast<std::size_t>(rank.rank());
     distributed train{rank, testing::momentum};
-    loader batches{d.data, own_samples{r * 20, samples[r]}, batch<8>{}, loader_options{.prefetch = 0}};
+    loader batches{d.data, own_samples{r * 20, samples[r]}, batch<8>{}, types::loader_options{.prefetch = 0}};
     recorded seen;
     out[r].result = fit(train, batches, options, seen, Callbacks(callbacks)...);
     out[r].calls = seen.calls;
@@ -339,7 +341,7 @@ TEST_CASE("fit: ranks with different numbers of batches make an epoch together, 
   threads{3}.run([&](threads::rank& rank) {
     distributed train{rank, testing::momentum};
     const auto r = static_cast<std::size_t>(rank.rank());
-    loader batches{d.data, own_samples{r * 20, counts[r]}, batch<8>{}, loader_options{.prefetch = 0}};
+    loader batches{d.data, own_samples{r * 20, counts[r]}, batch<8>{}, types::loader_options{.prefetch = 0}};
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (const auto& [x, y] : batches) train.step(x, y);
       train.join();
@@ -372,7 +374,7 @@ TEST_CASE("fit: ranks with different numbers of batches stop after the same step
   for (const seen_by_rank& one : fit_uneven({0, 8}, {.fast_dev_run = true})) CHECK(one.result.steps == 1);
 }
 TEST_CASE("fit: ranks with different numbers of batches need whole steps, and states of the end of epochs") {
-  const auto refused = [](const std::vector<std::size_t>& counts, const fit_options& options, const auto&... callbacks) {
+  const auto refused = [](const std::vector<std::size_t>& counts, const types::fit_options& options, const auto&... callbacks) {
     return text_of([&] { fit_uneven(counts, options, callbacks...); });
   };
   CHECK(testing::has(refused({8, 16}, {.max_epochs = 1, .accumulate_grad_batches = 2}),
@@ -413,7 +415,8 @@ TEST_CASE("fit: on a device whose work is done later, with a loader that fills i
     trainer<Net, CrossEntropyLoss, SGD, batch<8>, float, Device> t{SGD{.learning_rate = 0.1}, {.seed = 3}};
     auto batches = reading_ahead(d);
     recorded seen;
-    const fit_result all = fit(t, batches, {.max_epochs = 3, .accumulate_grad_batches = together, .handle_signals = false}, seen);
+    const types::fit_result all =
+        fit(t, batches, {.max_epochs = 3, .accumulate_grad_batches = together, .handle_signals = false}, seen);
     return std::pair{all.history, seen.losses};
   };
   for (const std::size_t together : {1U, 3U})

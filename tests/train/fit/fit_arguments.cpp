@@ -22,7 +22,7 @@ struct steps_only {
   void on_step(auto&) {}
 };
 struct notes_only {
-  void write_notes(state_notes&) const {}
+  void write_notes(types::state_notes&) const {}
 };
 struct by_another_name {
   void on_begin(auto&) {}
@@ -42,14 +42,14 @@ using reading = loader<tensor_dataset<float, int>, distributed_sampler, Rows>;
 // Programs that cause these errors are in tests/compile_fail/.
 TEST_CASE("fit_arguments: a callback has one of fit's members, and none by another name") {
   static_assert(detail::is_callback<steps_only, any_run> && detail::is_callback<notes_only, any_run>);
-  static_assert(!detail::is_callback<Accuracy, any_run>);
+  static_assert(!detail::is_callback<metrics::Accuracy, any_run>);
   static_assert(!detail::has_foreign_names<steps_only, any_run> && detail::has_foreign_names<by_another_name, any_run>);
 }
 
 TEST_CASE("fit_arguments: batches fit into a trainer that was planned for them") {
   static_assert(detail::fits_in<reading<32>, planned>() && detail::fits_in<reading<7>&, planned>());
-  static_assert(detail::fits_in<validation<reading<32>, Accuracy>, planned>());
-  static_assert(validation<reading<9>&, Accuracy>::most_rows == 9);
+  static_assert(detail::fits_in<validation<reading<32>, metrics::Accuracy>, planned>());
+  static_assert(validation<reading<9>&, metrics::Accuracy>::most_rows == 9);
 }
 
 } // namespace fit_arguments_tests

@@ -38,7 +38,7 @@ struct counted {
     rows.push_back(run.rows());
     rates.push_back(run.last_rate());
     // Notes have sums only in the middle of an epoch; they are the sums over all ranks.
-    const state_notes notes = run.notes();
+    const types::state_notes notes = run.notes();
     CHECK(notes.size() == (run.step_of_epoch() == 1 ? 2 : 0));
     if (run.step_of_epoch() == 1) CHECK(notes.at("fit.rows") == 32);
   }
@@ -66,7 +66,7 @@ TEST_CASE("fit_run: ranks that read the same samples are refused, unless it is m
   const testing::samples s(40, 3), t(40, 4);
   const tensor_dataset<float, int> first{shape{features}, s.x, 1, s.y}, second{shape{features}, t.x, 1, t.y};
   // The error text of rank 0 of three ranks, which read with these samplers; rank 2 reads `of_last`.
-  const auto fault = [&](const auto& sampler_of, const tensor_dataset<float, int>& of_last, const fit_options& options) {
+  const auto fault = [&](const auto& sampler_of, const tensor_dataset<float, int>& of_last, const types::fit_options& options) {
     std::vector<std::string> faults(3);
     threads{3}.run([&](threads::rank& rank) {
       trainer<ddp<Net, threads::rank>, CrossEntropyLoss, SGD, batch<8>> train{rank, SGD{}};

@@ -41,7 +41,7 @@ std::vector<float> numbers_of(const plain& train) { return {train.parameters().b
 template <class Trainer>
 struct run_of {
   Trainer& trained;
-  std::vector<metric_value> metrics;
+  std::vector<types::metric_value> metrics;
   Trainer& train() { return trained; }
   void add_metric(std::string name, double value) { metrics.emplace_back(std::move(name), value); }
 };
@@ -53,7 +53,7 @@ TEST_CASE("validation: over ranks is validation of one") {
   // The metrics of a validation in a run that only has a trainer and takes metrics.
   const auto metrics_of = [&](auto& train, auto& held_out) {
     run_of<std::remove_reference_t<decltype(train)>> run{train, {}};
-    validation{held_out, Accuracy{}, Perplexity{}}.on_validate(run);
+    validation{held_out, metrics::Accuracy{}, metrics::Perplexity{}}.on_validate(run);
     return run.metrics;
   };
   plain train{testing::momentum, {.seed = 1}};
@@ -61,7 +61,7 @@ TEST_CASE("validation: over ranks is validation of one") {
   const auto alone = metrics_of(train, held_out);
   REQUIRE(alone.size() == 3);
   CHECK(alone[0].first == "val_loss");
-  CHECK(alone[1] == metric_value{"val_accuracy", accuracy(train, held_out)});
+  CHECK(alone[1] == types::metric_value{"val_accuracy", accuracy(train, held_out)});
   CHECK(alone[2].first == "val_perplexity");
   CHECK(alone[2].second == doctest::Approx(std::exp(alone[0].second)).epsilon(1e-12));
   double sum = 0;

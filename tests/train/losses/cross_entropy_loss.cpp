@@ -31,7 +31,7 @@ TEST_CASE_TEMPLATE("CrossEntropyLoss: PyTorch's numbers with options", T, float,
   const auto distance = [](const char* name, const CrossEntropyLoss& loss) {
     return loss_distance_from_torch<CrossEntropyLoss, T, std::int64_t>(name, {5}, loss);
   };
-  const class_weights weights(std::span(reference_values("cross_entropy_options/class_weights")));
+  const types::class_weights weights(std::span(reference_values("cross_entropy_options/class_weights")));
   CHECK(distance("cross_entropy_ignore", {.ignore_index = -100}) < tolerance);
   CHECK(distance("cross_entropy_smoothing", {.ignore_index = -100, .label_smoothing = 0.1}) < tolerance);
   CHECK(distance("cross_entropy_weights", {.ignore_index = -100, .weight = weights}) < tolerance);

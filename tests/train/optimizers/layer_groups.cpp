@@ -32,7 +32,7 @@ std::vector<std::vector<float>> trained(const Optimizer& o, const rate_schedule&
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i % 3);
   for (int step = 0; step < steps; ++step) train.step(x, y);
   std::vector<std::vector<float>> all;
-  train.for_each([&](const named_parameter<float>& q) { all.emplace_back(q.numbers.begin(), q.numbers.end()); });
+  train.for_each([&](const types::named_parameter<float>& q) { all.emplace_back(q.numbers.begin(), q.numbers.end()); });
   return all;
 }
 SGD at(double rate, double momentum = 0) { return {.learning_rate = rate, .momentum = momentum}; }

@@ -48,7 +48,7 @@ TEST_CASE("buffers_of_others: ranks that join go on with the running statistics 
   const auto run = [&](bool is_resumed, std::vector<std::vector<float>>& out) {
     threads{2}.run([&](threads::rank& rank) {
       distributed train{rank, testing::momentum, {.seed = 3}};
-      loader batches{rank.rank() == 0 ? few : many, sequential_sampler{}, batch<4>{}, loader_options{.prefetch = 0}};
+      loader batches{rank.rank() == 0 ? few : many, sequential_sampler{}, batch<4>{}, types::loader_options{.prefetch = 0}};
       if (is_resumed) load_state(train, batches, path);
       CHECK(batches.place().batch == (is_resumed ? 2 : 0));
       for (const auto& [x, y] : batches) {
@@ -80,7 +80,7 @@ TEST_CASE("buffers_of_others: each rank takes its own again") {
     detail::buffers_of_others all(train);
     CHECK(all.rank_has_buffers);
     all.gather(train);
-    std::vector<safetensors_source> tensors;
+    std::vector<files::safetensors_source> tensors;
     all.add_to(tensors);
     CHECK(tensors.size() == (rank.rank() == 0 ? 2 : 0));
     if (rank.rank() == 0) {
@@ -103,7 +103,7 @@ TEST_CASE("buffers_of_others: a network without any has none") {
     CHECK_FALSE(all.rank_has_buffers);
     all.gather(train);
     all.scatter(train);
-    std::vector<safetensors_source> tensors;
+    std::vector<files::safetensors_source> tensors;
     all.add_to(tensors);
     CHECK(tensors.empty());
   });

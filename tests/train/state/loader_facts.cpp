@@ -40,9 +40,9 @@ struct told {
   std::size_t micro_batches = 1; // state_options
   std::size_t samples = 48;
   std::size_t rows = 4;
-  sampler_options order{.seed = 5};
+  types::sampler_options order{.seed = 5};
   int odd = -1; // the rank that reads something else
-  sampler_options odd_order{.seed = 6};
+  types::sampler_options odd_order{.seed = 6};
 };
 
 // The error text when the ranks load the state: that of rank 0, which the others repeat.
@@ -61,7 +61,7 @@ std::string taken_up(const std::string& path, const told& how) {
     if (!fault.empty()) {
       CHECK(train.checksum() == before);
       CHECK(train.steps() == 0);
-      CHECK(batches.place() == loader_place{});
+      CHECK(batches.place() == types::loader_place{});
     }
     faults[static_cast<std::size_t>(rank.rank())] = fault;
   });

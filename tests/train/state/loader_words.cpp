@@ -51,7 +51,7 @@ void save(const std::string& path, const streams& data, std::uint64_t steps) {
   });
 }
 // The error text of rank 0 when the ranks load the state. If one rank throws, all do, and nothing has changed.
-std::string taken_up(const std::string& path, const streams& data, const state_options& allowed = {}) {
+std::string taken_up(const std::string& path, const streams& data, const types::state_options& allowed = {}) {
   std::vector<std::string> faults(data.size());
   threads{static_cast<int>(data.size())}.run([&](threads::rank& rank) {
     const auto number = static_cast<std::size_t>(rank.rank());
@@ -61,21 +61,21 @@ std::string taken_up(const std::string& path, const streams& data, const state_o
     loader batches{d.data, sampler{rank, 0, {.seed = 5}}, batch<8>{}, {.rows = 4, .prefetch = 0}};
     faults[number] = text_of([&] { load_state(train, batches, path, allowed); });
     CHECK(faults[number].empty() == (train.checksum() != before));
-    CHECK(faults[number].empty() == (batches.place() != loader_place{}));
+    CHECK(faults[number].empty() == (batches.place() != types::loader_place{}));
   });
   for (const std::string& fault : faults) CHECK(fault.empty() == faults[0].empty());
   return faults[0];
 }
-std::map<std::string, std::string> words_in(const std::string& path) { return safetensors_file(path).metadata(); }
+std::map<std::string, std::string> words_in(const std::string& path) { return files::safetensors_file(path).metadata(); }
 
 // A user's own loader, which does not identify its dataset.
 template <class Loader>
 struct plain_loader {
   Loader& its;
-  loader_place place() const { return its.place(); }
+  types::loader_place place() const { return its.place(); }
   std::uint64_t fingerprint(std::uint64_t epoch) const { return its.fingerprint(epoch); }
   std::size_t size() const { return its.size(); }
-  void go_to(const loader_place& next) { its.go_to(next); }
+  void go_to(const types::loader_place& next) { its.go_to(next); }
 };
 template <class Loader>
 plain_loader(Loader&) -> plain_loader<Loader>;
@@ -148,7 +148,7 @@ TEST_CASE("loader_words: what cannot be told, or is not in a state, is not compa
 
 TEST_CASE("loader_words: fit refuses to go on with another dataset before its first step, unless it is meant") {
   const folder here;
-  const auto run = [&](std::uint32_t stream, std::size_t epochs, const state_options& allowed, std::uint64_t& steps) {
+  const auto run = [&](std::uint32_t stream, std::size_t epochs, const types::state_options& allowed, std::uint64_t& steps) {
     const testing::digits d(samples, stream);
     trainer<Net, CrossEntropyLoss, SGD, batch<8>> train{testing::momentum};
     loader batches{d.data, sampler{}, batch<8>{}, {.prefetch = 0}};

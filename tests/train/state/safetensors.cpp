@@ -75,7 +75,7 @@ TEST_CASE("safetensors: weights and buffers go through a file to any network of 
   const std::vector<double> wide = all_weights<double>(other);
   CHECK(std::vector<float>(wide.begin(), wide.end()) == all_weights<float>(train));
 
-  const safetensors_file file(path);
+  const files::safetensors_file file(path);
   CHECK(file.metadata().at("step") == "1");
   REQUIRE(file.find("0.weight") != nullptr);
   CHECK(file.find("0.weight")->extents == std::vector<std::uint64_t>{8, features}); // as torch's (out, in)
@@ -90,7 +90,7 @@ TEST_CASE("safetensors: a network of bfloat16 writes what is learnt in float, an
   const samples s(6, 1);
   train.step(s.x, s.y);
   save_weights(train, path);
-  CHECK(safetensors_file(path).find("0.weight")->type == "F32");
+  CHECK(files::safetensors_file(path).find("0.weight")->type == "F32");
   model<Net, batch<6>> wide{{.seed = 5}};
   CHECK(load_weights(wide, path).is_all());
   CHECK(all_weights<float>(wide) == all_weights<float>(train));
@@ -124,7 +124,7 @@ TEST_CASE("safetensors: from the same weights twenty steps have PyTorch's losses
   using Small = Sequential<Linear<9, 16>, BatchNorm1d<16>, ReLU, Linear<16, 5>>;
   // A state_dict, as PyTorch names it.
   std::vector<std::vector<float>> numbers;
-  std::vector<safetensors_source> all;
+  std::vector<files::safetensors_source> all;
   const auto add = [&](const char* name, std::vector<std::uint64_t> extents) {
     numbers.push_back(reference_numbers<float>("weights/" + std::string(name)));
     all.push_back({name, "F32", std::move(extents), std::as_bytes(std::span<const float>(numbers.back()))});
@@ -138,7 +138,7 @@ TEST_CASE("safetensors: from the same weights twenty steps have PyTorch's losses
   const std::vector<float> zeros(16), ones(16, 1.0F);
   all.push_back({"1.running_mean", "F32", {16}, std::as_bytes(std::span<const float>(zeros))});
   all.push_back({"1.running_var", "F32", {16}, std::as_bytes(std::span<const float>(ones))});
-  write_safetensors(path, all);
+  files::write_safetensors(path, all);
 
   trainer<checkpoint<sqrt_n, Small>, CrossEntropyLoss, SGD, batch<12>> train{testing::momentum};
   REQUIRE(load_weights(train, path).is_all());
@@ -165,7 +165,7 @@ TEST_CASE("safetensors: a network that does not fit takes nothing and says what 
                            "5.bias (7), found (4); see weights::partly, and weights_options for other names"));
   CHECK(all_weights<float>(other) == before);
 
-  const loaded_weights some = load_weights(other, path, weights::partly);
+  const types::loaded_weights some = load_weights(other, path, weights::partly);
   CHECK(some.missing == std::vector<std::string>{"7.weight"});
   CHECK(some.unexpected.empty());
   CHECK(some.of_another_shape.size() == 2);
@@ -197,11 +197,11 @@ TEST_CASE("safetensors: torch counts batches, which is no fault") {
   const std::vector<float> ones(8, 1.0F);
   const std::vector<std::byte> count(8);
   const auto bytes = std::as_bytes(std::span<const float>(ones));
-  write_safetensors(path, {{"0.weight", "F32", {8}, bytes},
-                           {"0.bias", "F32", {8}, bytes},
-                           {"0.running_mean", "F32", {8}, bytes},
-                           {"0.running_var", "F32", {8}, bytes},
-                           {"0.num_batches_tracked", "I64", {}, count}});
+  files::write_safetensors(path, {{"0.weight", "F32", {8}, bytes},
+                                  {"0.bias", "F32", {8}, bytes},
+                                  {"0.running_mean", "F32", {8}, bytes},
+                                  {"0.running_var", "F32", {8}, bytes},
+                                  {"0.num_batches_tracked", "I64", {}, count}});
   model<Sequential<BatchNorm1d<8>>, batch<6>> net{};
   CHECK(load_weights(net, path).is_all());
   CHECK(net.buffer("0.running_mean")[3] == 1);
@@ -214,9 +214,9 @@ TEST_CASE("safetensors: the weight of a convolution is in the file in torch's or
                             Linear<48, classes>>;
   model<Images, batch<6>> net{{.seed = 3}};
   save_weights(net, path);
-  safetensors_file file(path);
+  files::safetensors_file file(path);
   CHECK(file.find("2.weight")->extents == std::vector<std::uint64_t>{6, 1, 1, 1});
-  const safetensors_entry& entry = *file.find("0.weight");
+  const files::safetensors_entry& entry = *file.find("0.weight");
   REQUIRE(entry.extents == std::vector<std::uint64_t>{3, 2, 3, 2}); // (out, in, height, width)
   std::vector<float> found(36);
   file.read(entry, std::span<float>(found));
@@ -243,11 +243,12 @@ TEST_CASE("safetensors: a tensor of integers is found before anything is taken, 
   const std::vector<float> numbers(6, 0.5F);
   const std::vector<std::int32_t> integers(6, 7);
   const auto floats = std::as_bytes(std::span<const float>(numbers));
-  std::vector<safetensors_source> all{{"0.weight", "F32", {2, 3}, floats},
-                                      {"0.bias", "F32", {2}, floats.first(8)},
-                                      {"1.weight", "F32", {2, 2}, floats.first(16)},
-                                      {"1.bias", "I32", {2}, std::as_bytes(std::span<const std::int32_t>(integers)).first(8)}};
-  write_safetensors(path, all);
+  std::vector<files::safetensors_source> all{
+      {"0.weight", "F32", {2, 3}, floats},
+      {"0.bias", "F32", {2}, floats.first(8)},
+      {"1.weight", "F32", {2, 2}, floats.first(16)},
+      {"1.bias", "I32", {2}, std::as_bytes(std::span<const std::int32_t>(integers)).first(8)}};
+  files::write_safetensors(path, all);
   model<Small, batch<6>> net{{.seed = 3}};
   const std::vector<float> before = all_weights<float>(net);
   const std::string said = testing::text_of([&] { load_weights(net, path); });
@@ -255,13 +256,13 @@ TEST_CASE("safetensors: a tensor of integers is found before anything is taken, 
   CHECK(testing::has(said, "nothing was taken from it; of another type: 1.bias is of I32"));
   CHECK(all_weights<float>(net) == before);
 
-  const loaded_weights some = load_weights(net, path, weights::partly);
+  const types::loaded_weights some = load_weights(net, path, weights::partly);
   CHECK(some.of_another_type == std::vector<std::string>{"1.bias is of I32"});
   CHECK(some.taken == std::vector<std::string>{"0.weight", "0.bias", "1.weight"});
   CHECK(net.parameter("1.weight")[3] == 0.5F);
   CHECK(net.parameter("1.bias")[1] == before.back());
 
-  write_safetensors(path, {{"head.weight", "F32", {2, 3}, floats}});
+  files::write_safetensors(path, {{"head.weight", "F32", {2, 3}, floats}});
   const std::string none = testing::text_of([&] { load_weights(net, path, weights::partly); });
   CHECK(testing::has(none, "has nothing that fits this network; missing: 0.weight, 0.bias, 1.weight, 1.bias; unexpected: "
                            "head.weight; see weights_options for other names"));
@@ -272,7 +273,7 @@ namespace {
 // A state_dict of make.py, such as "flattened/before/": the tensors' names there, and their names in the file.
 struct torch_state {
   std::vector<std::vector<double>> numbers;
-  std::vector<safetensors_source> tensors;
+  std::vector<files::safetensors_source> tensors;
 
   void add(const std::string& name, const std::string& called, std::vector<std::uint64_t> extents) {
     numbers.push_back(reference_values(name));
@@ -280,7 +281,7 @@ struct torch_state {
   }
   void write(const std::string& path) {
     for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].bytes = std::as_bytes(std::span<const double>(numbers[i]));
-    write_safetensors(path, tensors);
+    files::write_safetensors(path, tensors);
   }
 };
 
@@ -327,12 +328,12 @@ TEST_CASE("safetensors: what stands behind a Flatten of images is PyTorch's, bot
   for (int step = 0; step < 2; ++step) train.step(x, y);
   CHECK(largest_difference(outputs(train), reference_values("flattened/after/output")) < 1e-13);
   save_weights(train, back);
-  safetensors_file file(back);
+  files::safetensors_file file(back);
   torch_state expected = flattened("after");
   CHECK(file.entries().size() == expected.tensors.size());
   for (std::size_t i = 0; i < expected.tensors.size(); ++i) {
     CAPTURE(expected.tensors[i].name);
-    const safetensors_entry* const e = file.find(expected.tensors[i].name);
+    const files::safetensors_entry* const e = file.find(expected.tensors[i].name);
     REQUIRE(e != nullptr);
     CHECK(e->extents == expected.tensors[i].extents);
     std::vector<double> found(expected.numbers[i].size());
@@ -381,9 +382,9 @@ TEST_CASE("safetensors: a file of an earlier version is taken by the names and i
   REQUIRE(next == old.tensors.size());
   old.numbers = numbers;
   old.write(path);
-  CHECK(safetensors_file(path).find("8.1.weight") != nullptr);
-  CHECK(safetensors_file(path).find("11.bias") != nullptr);
-  const loaded_weights found = load_weights(other, path);
+  CHECK(files::safetensors_file(path).find("8.1.weight") != nullptr);
+  CHECK(files::safetensors_file(path).find("11.bias") != nullptr);
+  const types::loaded_weights found = load_weights(other, path);
   CHECK(found.is_all());
   CHECK(found.has_old_names);
   CHECK(testing::has(found.text(), "its names are those of an earlier version"));
@@ -418,7 +419,7 @@ TEST_CASE("safetensors: a ResNet with torchvision's names is taken by a few pair
                              {"layer2.0.downsample.1", {6}},
                              {"fc", {5, 6}}});
   const std::vector<std::byte> bytes(4 * 4096);
-  std::vector<safetensors_source> all;
+  std::vector<files::safetensors_source> all;
   const auto add = [&](const std::string& name, const std::vector<std::uint64_t>& extents) {
     std::uint64_t size = 4;
     for (const std::uint64_t e : extents) size *= e;
@@ -430,32 +431,32 @@ TEST_CASE("safetensors: a ResNet with torchvision's names is taken by a few pair
       for (const char* part : {".bias", ".running_mean", ".running_var"}) add(name + part, extents);
   }
   add("fc.bias", {5});
-  write_safetensors(path, all);
+  files::write_safetensors(path, all);
   model<ResNet, batch<2>> net;
-  const weights_options torchvision{.from = "module.",
-                                    .rename = {{"conv1", "0.0"},
-                                               {"bn1", "0.1"},
-                                               {"fc", "5"},
-                                               {"layer1.*.conv1", "1.*.0.0"},
-                                               {"layer1.*.bn1", "1.*.0.1"},
-                                               {"layer1.*.conv2", "1.*.0.3"},
-                                               {"layer1.*.bn2", "1.*.0.4"},
-                                               {"layer*.0.downsample", "*.0.0.0"},
-                                               {"layer*.0.conv1", "*.0.0.1.0"},
-                                               {"layer*.0.bn1", "*.0.0.1.1"},
-                                               {"layer*.0.conv2", "*.0.0.1.3"},
-                                               {"layer*.0.bn2", "*.0.0.1.4"}}};
-  const loaded_weights found = load_weights(net, path, torchvision);
+  const types::weights_options torchvision{.from = "module.",
+                                           .rename = {{"conv1", "0.0"},
+                                                      {"bn1", "0.1"},
+                                                      {"fc", "5"},
+                                                      {"layer1.*.conv1", "1.*.0.0"},
+                                                      {"layer1.*.bn1", "1.*.0.1"},
+                                                      {"layer1.*.conv2", "1.*.0.3"},
+                                                      {"layer1.*.bn2", "1.*.0.4"},
+                                                      {"layer*.0.downsample", "*.0.0.0"},
+                                                      {"layer*.0.conv1", "*.0.0.1.0"},
+                                                      {"layer*.0.bn1", "*.0.0.1.1"},
+                                                      {"layer*.0.conv2", "*.0.0.1.3"},
+                                                      {"layer*.0.bn2", "*.0.0.1.4"}}};
+  const types::loaded_weights found = load_weights(net, path, torchvision);
   CHECK(found.is_all());
   CHECK(found.taken.size() == all.size());
   for (const float x : all_weights<float>(net)) CHECK(x == 0);
 
   // Errors name a missing parameter as the network does.
   all[0].name = "module.conv2.weight";
-  write_safetensors(path, all);
+  files::write_safetensors(path, all);
   CHECK(testing::has(testing::text_of([&] { load_weights(net, path, torchvision); }),
                      "missing: 0.0.weight; unexpected: conv2.weight; see weights::partly"));
-  weights_options twice = torchvision;
+  types::weights_options twice = torchvision;
   twice.rename[1].second = "5";
   CHECK(testing::has(testing::text_of([&] { load_weights(net, path, twice); }), "are both '5."));
 }
@@ -470,18 +471,19 @@ TEST_CASE("safetensors: both names of a tied weight, or either, and a matrix tha
   for (std::size_t r = 0; r < 5; ++r)
     for (std::size_t c = 0; c < 3; ++c) matrix[c * 5 + r] = numbers[r * 3 + c];
   const auto bytes = [](const std::vector<float>& of) { return std::as_bytes(std::span<const float>(of)); };
-  const auto holds = [&](const std::vector<safetensors_source>& all, const weights_options& options = {}) {
-    write_safetensors(path, all);
+  const auto holds = [&](const std::vector<files::safetensors_source>& all, const types::weights_options& options = {}) {
+    files::write_safetensors(path, all);
     model<Net2, batch<2>> net{{.seed = 3}};
     REQUIRE(load_weights(net, path, options).is_all());
     CHECK(all_weights<float>(net) == numbers);
   };
-  const safetensors_source first{"0.weight", "F32", {5, 3}, bytes(numbers)}, second{"1.weight", "F32", {5, 3}, bytes(numbers)};
+  const files::safetensors_source first{"0.weight", "F32", {5, 3}, bytes(numbers)},
+      second{"1.weight", "F32", {5, 3}, bytes(numbers)};
   holds({first});
   holds({second});
   holds({first, second});
   holds({{"0.weight", "F32", {3, 5}, bytes(matrix)}}, {.transposed = {"0.weight"}});
-  write_safetensors(path, {first, {"1.weight", "F32", {5, 3}, bytes(others)}});
+  files::write_safetensors(path, {first, {"1.weight", "F32", {5, 3}, bytes(others)}});
   model<Net2, batch<2>> net{};
   CHECK(testing::has(testing::text_of([&] { load_weights(net, path); }),
                      "unexpected: 1.weight (tied to 0.weight, and has other numbers)"));

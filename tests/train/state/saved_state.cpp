@@ -84,7 +84,7 @@ void go_on(Trainer& train, Loader& batches, std::uint64_t until) {
     }
 }
 auto reading(const digits& d, std::uint64_t seed = 5) {
-  return loader{d.data, sampler{sampler_options{.seed = seed}}, batch<8>{}, {.prefetch = 0}};
+  return loader{d.data, sampler{types::sampler_options{.seed = seed}}, batch<8>{}, {.prefetch = 0}};
 }
 
 } // namespace
@@ -100,7 +100,7 @@ TEST_CASE("saved_state: a run that stops after any step goes on with the same bi
   std::vector<std::vector<float>> after{everything(whole)};
   for (std::uint64_t step = 1; step <= 9; ++step) {
     // After a loop that was left early, a new loop would begin the next epoch: so the loader is sent back to its place.
-    const loader_place next = all.place();
+    const types::loader_place next = all.place();
     go_on(whole, all.go_to(next), step);
     after.push_back(everything(whole));
   }
@@ -113,9 +113,9 @@ TEST_CASE("saved_state: a run that stops after any step goes on with the same bi
 
     plain two{adamw, {.seed = 77, .learning_rate = falling}};
     auto rest = reading(d);
-    const saved_place found = load_state(two, rest, path);
-    CHECK(found.next == loader_place{stop / 4, stop % 4});
-    CHECK(found.notes == state_notes{{"best", 0.1 * static_cast<double>(stop)}, {"none", -1.0 / 0.0}});
+    const detail::saved_place found = load_state(two, rest, path);
+    CHECK(found.next == types::loader_place{stop / 4, stop % 4});
+    CHECK(found.notes == types::state_notes{{"best", 0.1 * static_cast<double>(stop)}, {"none", -1.0 / 0.0}});
     CHECK(two.steps() == stop);
     CHECK(everything(two) == after[stop]);
     go_on(two, rest, 9);
@@ -163,7 +163,7 @@ TEST_CASE("saved_state: ranks stop after any step and go on with the same bits")
     distributed train{rank, adamw, {.seed = 3, .learning_rate = falling}};
     auto batches = loader_of(rank);
     for (std::uint64_t step = 0; step < after.size(); ++step) {
-      const loader_place next = batches.place();
+      const types::loader_place next = batches.place();
       go_on(train, batches.go_to(next), step);
       save_state(train, batches, here.path / std::to_string(step));
       if (rank.rank() == 0) after[step] = everything(train);
@@ -173,7 +173,7 @@ TEST_CASE("saved_state: ranks stop after any step and go on with the same bits")
     threads{2}.run([&](threads::rank& rank) {
       distributed train{rank, adamw, {.seed = 4, .learning_rate = falling}};
       auto batches = loader_of(rank);
-      const saved_place found = load_state(train, batches, here.path / std::to_string(stop));
+      const detail::saved_place found = load_state(train, batches, here.path / std::to_string(stop));
       CHECK(found.trainer.ranks == 2);
       go_on(train, batches, 5);
       if (rank.rank() == 0) resumed = everything(train);
@@ -227,14 +227,14 @@ stairs stairs_behind(int byte, std::uint64_t height) {
 
 // Rewrites the file with another word of metadata, and with the checksum that matches it.
 void change_words(const std::string& path, const std::string& name, const std::string& text) {
-  std::vector<safetensors_source> sources;
+  std::vector<files::safetensors_source> sources;
   std::vector<std::vector<std::byte>> bytes;
   detail::state_words words;
   {
-    safetensors_file file(path);
+    files::safetensors_file file(path);
     words = detail::state_words(file.metadata());
     bytes.reserve(file.entries().size());
-    for (const safetensors_entry& e : file.entries()) {
+    for (const files::safetensors_entry& e : file.entries()) {
       bytes.emplace_back(static_cast<std::size_t>(e.end - e.begin));
       file.read_bytes(e, bytes.back());
       sources.push_back({e.name, e.type, e.extents, bytes.back()});
@@ -242,7 +242,7 @@ void change_words(const std::string& path, const std::string& name, const std::s
   }
   words.set(name, text);
   words.set(detail::checksum_mark, detail::state_words::hexadecimal(detail::checksum_of_header(words.all(), sources)));
-  write_safetensors(path, sources, words.all());
+  files::write_safetensors(path, sources, words.all());
 }
 
 } // namespace
@@ -257,7 +257,7 @@ TEST_CASE("saved_state: a schedule that is another in steps to come only is refu
     for (int step = 0; step < 6; ++step) train.step(s.x, s.y);
     save_state(train, path);
   };
-  const auto fault = [&](const rate_schedule& rates, const state_options& allowed = {}) {
+  const auto fault = [&](const rate_schedule& rates, const types::state_options& allowed = {}) {
     small train{SGD{}, {.learning_rate = rates}};
     const std::uint64_t before = train.checksum();
     const std::string text = text_of([&] { load_state(train, path, allowed); });
@@ -384,7 +384,7 @@ TEST_CASE("saved_state: what does not go on as it was is refused, and nothing ha
   CHECK(has(text_of([&] { load_state(same, other_order, path); }), "would read other samples in epoch 0"));
   const tensor_dataset<float, int> fewer{shape{features}, std::vector(d.s.x.begin(), d.s.x.begin() + 16 * features), 1,
                                          std::vector(d.s.y.begin(), d.s.y.begin() + 16)};
-  loader short_one{fewer, sampler{sampler_options{.seed = 5}}, batch<8>{}};
+  loader short_one{fewer, sampler{types::sampler_options{.seed = 5}}, batch<8>{}};
   CHECK(has(text_of([&] { load_state(same, short_one, path); }), "expected a loader of 4 batches an epoch, found 2"));
   CHECK(same.steps() == 0);
   save_state(saved, path);
@@ -540,7 +540,7 @@ TEST_CASE("saved_state: a job of bfloat16 goes on with the bits that it would ha
   const folder here;
   const std::string path = here.path / "state";
   const digits d;
-  auto batches = loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
+  auto batches = loader{d.data, sampler{types::sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}};
   trainer<Net, CrossEntropyLoss, AdamW, batch<8>, bfloat16> train{adamw, {.seed = 3}};
   go_on(train, batches, 4);
   save_state(train, path);

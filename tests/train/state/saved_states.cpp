@@ -60,7 +60,7 @@ constexpr AdamW adamw{.learning_rate = 0.01};
 struct digits : testing::digits {
   digits() : testing::digits(20) {}
 };
-auto reading(const digits& d) { return loader{d.data, sampler{sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
+auto reading(const digits& d) { return loader{d.data, sampler{types::sampler_options{.seed = 5}}, batch<8>{}, {.prefetch = 0}}; }
 std::vector<float> numbers_of(const plain& train) { return {train.parameters().begin(), train.parameters().end()}; }
 std::vector<std::string> names_in(const std::filesystem::path& where) {
   std::vector<std::string> out;
@@ -118,7 +118,7 @@ TEST_CASE("saved_states: a monitor that early_stopping does not find costs no ep
   // The metrics of a validation are known before.
   plain other{adamw, {.seed = 1}};
   auto unread = reading(d);
-  validation checked{d.data, sequential_sampler{}, batch<8>{}, Accuracy{}};
+  validation checked{d.data, sequential_sampler{}, batch<8>{}, metrics::Accuracy{}};
   CHECK(text_of([&] { fit(other, unread, {.max_epochs = 3}, checked, wrong, saved_states{here.path / "c"}); }) ==
         "early_stopping: expected a metric 'val_los', found val_loss, val_accuracy of the validation");
   CHECK(text_of([&] { fit(other, unread, {.max_epochs = 3}, checked, saved_states{here.path / "c", {.monitor = "val_acc"}}); }) ==
@@ -133,7 +133,7 @@ TEST_CASE("saved_states: the newest few are kept, and the newest that is whole i
   const std::string path = here.path / "runs" / "a";
   const digits d;
   std::vector<std::string> lines;
-  const saved_states_options chosen{.keep = 3, .say = [&](const std::string& line) { lines.push_back(line); }};
+  const types::saved_states_options chosen{.keep = 3, .say = [&](const std::string& line) { lines.push_back(line); }};
   plain train{adamw, {.seed = 1}};
   auto batches = reading(d);
   saved_states states{path, chosen};
@@ -158,7 +158,7 @@ TEST_CASE("saved_states: the newest few are kept, and the newest that is whole i
   std::fstream(states.all()[1], std::ios::in | std::ios::out | std::ios::binary).seekp(-3, std::ios::end).put('?');
   const auto found = states.load_latest(other, rest);
   CHECK(found->trainer.steps == 4);
-  CHECK(found->next == loader_place{1, 1});
+  CHECK(found->next == types::loader_place{1, 1});
   CHECK(numbers_of(other) == after[3]);
   REQUIRE(lines.size() == 2);
   CHECK(has(lines[0], "passed over: safetensors: '" + states.all()[0] + "': expected a header of "));
@@ -183,9 +183,9 @@ TEST_CASE("saved_states: the newest few are kept, and the newest that is whole i
 
 TEST_CASE("saved_states: a run of fit that is interrupted anywhere ends as one that is not") {
   const digits d;
-  const fit_options options{.max_epochs = 4, .log_every_n_steps = 1};
+  const types::fit_options options{.max_epochs = 4, .log_every_n_steps = 1};
   const std::vector<double> losses{3, 2, 5, 4};
-  const early_stopping_options patience{.patience = 2};
+  const types::early_stopping_options patience{.patience = 2};
   const folder whole;
   const auto quiet = [](const std::string&) {};
   plain uninterrupted{adamw, {.seed = 1}};
@@ -201,7 +201,7 @@ TEST_CASE("saved_states: a run of fit that is interrupted anywhere ends as one t
   for (std::uint64_t stop = 2; stop < 12; ++stop) {
     const folder here;
     std::vector<std::string> lines;
-    saved_states_options chosen{.monitor = "val_loss", .say = [&](const std::string& line) { lines.push_back(line); }};
+    types::saved_states_options chosen{.monitor = "val_loss", .say = [&](const std::string& line) { lines.push_back(line); }};
     plain first{adamw, {.seed = 1}};
     auto part = reading(d);
     const auto a =
@@ -262,7 +262,8 @@ TEST_CASE("saved_states: ranks with different numbers of batches go on from the 
     std::vector<std::string> lines;
     threads{2}.run([&](threads::rank& rank) {
       distributed train{rank, adamw, {.seed = 1}};
-      loader batches{rank.rank() == 0 ? few : many, sequential_sampler{}, batch<8>{}, loader_options{.prefetch = 0}}; // 1 and 3
+      loader batches{rank.rank() == 0 ? few : many, sequential_sampler{}, batch<8>{},
+                     types::loader_options{.prefetch = 0}}; // 1 and 3
       const auto say = [&](const std::string& line) { lines.push_back(line); };
       fit(train, batches, {.max_epochs = 2}, saved_states{where, {.say = say}}, ends_behind{rank.rank() == 0 ? stop : 0});
       if (rank.rank() == 0) out.assign(train.parameters().begin(), train.parameters().end());

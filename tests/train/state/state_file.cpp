@@ -53,7 +53,7 @@ TEST_CASE("state_file: words that were cut off on their way are refused, and wha
 
 TEST_CASE("state_file: the checksum of a header sees every word, name and shape, and not itself") {
   std::map<std::string, std::string> words{{"a", "1"}, {"b", "2"}};
-  std::vector<safetensors_source> tensors{{"t", "F32", {2, 3}, {}}, {"u", "F64", {4}, {}}};
+  std::vector<files::safetensors_source> tensors{{"t", "F32", {2, 3}, {}}, {"u", "F64", {4}, {}}};
   std::set<std::uint64_t> seen;
   const auto is_new = [&] { return seen.insert(detail::checksum_of_header(words, tensors)).second; };
   CHECK(is_new());

@@ -22,13 +22,13 @@ using namespace cairn;
 
 TEST_CASE("training_state: words of what decides the bits, and of nothing else") {
   struct unsolved {};
-  using options = training_options<CrossEntropyLoss, unsolved, false>;
+  using options = types::training_options<CrossEntropyLoss, unsolved, false>;
   using Net = Sequential<Linear<3, 4>, ReLU, Linear<4, 2>>;
   constexpr SGD sgd{.learning_rate = 0.5, .momentum = 0.9};
   const auto words = detail::words_of<Net, float>(options{}, sgd);
   const auto place = [](std::string_view name) {
     std::size_t i = 0;
-    while (training_state::compared[i].name != name) ++i;
+    while (detail::training_state::compared[i].name != name) ++i;
     return i;
   };
   CHECK(words.size() == 8);
@@ -41,7 +41,7 @@ TEST_CASE("training_state: words of what decides the bits, and of nothing else")
   CHECK(words[0].find("cairn::") == std::string::npos);
 
   using with_policy = fused_update<checkpoint<sqrt_n, Net>>;
-  CHECK(detail::words_of<with_policy, float>(training_options<CrossEntropyLoss, unsolved, true>{}, sgd) == words);
+  CHECK(detail::words_of<with_policy, float>(types::training_options<CrossEntropyLoss, unsolved, true>{}, sgd) == words);
   using with_block = Sequential<Linear<3, 4>, checkpoint<sqrt_n, Sequential<ReLU, Linear<4, 2>>>>;
   CHECK(detail::words_of<with_block, float>(options{}, sgd) == words);
   CHECK(detail::words_of<Sequential<Linear<3, 4>, Tanh, Linear<4, 2>>, float>(options{}, sgd)[0] != words[0]);

@@ -10,7 +10,7 @@ namespace weight_names_tests {
 using namespace cairn;
 
 TEST_CASE("weight_names: the first pair that fits counts, in whole words") {
-  const weights_options o{
+  const types::weights_options o{
       .rename = {{"conv1", "0"}, {"layer*.*.bn1", "*.*.0.1"}, {"layer1", "9"}, {"encoder.", ""}, {"drop", ""}, {"a*b*", "*x*"}}};
   const auto named = [&](const char* name) { return detail::renamed(name, o); };
   CHECK(named("conv1.weight") == "0.weight");
@@ -30,13 +30,13 @@ TEST_CASE("weight_names: what no pair can mean is an error, and patterns say wha
   CHECK_NOTHROW(check("a.*", "b"));
   CHECK_THROWS_WITH_AS(check("", "b"), doctest::Contains("found an empty text"), input_error);
   CHECK_THROWS_WITH_AS(check("a", "b.*"), doctest::Contains("'b.*' has more * than 'a'"), input_error);
-  const weights_options o{.transposed = {"h.*.attn"}};
+  const types::weights_options o{.transposed = {"h.*.attn"}};
   CHECK(detail::is_transposed("h.3.attn.weight", o));
   CHECK_FALSE(detail::is_transposed("h.3.mlp.weight", o));
 }
 
 TEST_CASE("weight_names: a report says everything that was not taken") {
-  loaded_weights found;
+  types::loaded_weights found;
   CHECK(found.is_all());
   CHECK(found.text() == "");
   found.has_old_names = true;

@@ -56,7 +56,7 @@ template <class T = float>
 std::vector<T> targets_for(std::size_t rows, std::uint32_t stream) {
   std::vector<T> all(rows * classes);
   for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = random_uniform<T>(random_key{.seed = 4, .step = 0, .position = stream}, i) - T{0.5};
+    all[i] = ops::random_uniform<T>(types::random_key{.seed = 4, .step = 0, .position = stream}, i) - T{0.5};
   return all;
 }
 

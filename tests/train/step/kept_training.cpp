@@ -33,7 +33,7 @@ apart::seen all_of(Trainer& t) {
   out.add(t.learning_rate());
   out.add(t.gradient_norm());
   out.add(std::uint64_t{t.stop_requested() ? 1U : 0U});
-  const training_state numbers = t.state();
+  const detail::training_state numbers = t.state();
   out.add(numbers.micro_batches);
   out.add(std::uint64_t{numbers.rate_was_set ? 1U : 0U});
   t.for_each([&](const auto& q) { out.add_all(q.numbers); });

@@ -61,12 +61,12 @@ TEST_CASE("step_hooks: hooks are called at each op of their kind, in the order o
       seen.push_back(when + std::string(name_of(now.op.kind)) + " " + std::to_string(now.op.index));
     };
   };
-  using enum step_op_kind;
+  using enum plan::step_op_kind;
   const double found = hooked.step(s.x, s.y, before_op<recompute>(write("before ")), after_op<recompute>(write("after ")),
                                    after_op<backward>(write("after ")), before_op<update>(write("before ")));
   CHECK(found == unhooked.step(s.x, s.y));
   CHECK(hooked.checksum() == unhooked.checksum());
-  for (const step_op& o : hooked.step_ops()) {
+  for (const plan::step_op& o : hooked.step_ops()) {
     const std::string op = std::string(name_of(o.kind)) + " " + std::to_string(o.index);
     if (o.kind == recompute || o.kind == update) expected.push_back("before " + op);
     if (o.kind == recompute || o.kind == backward) expected.push_back("after " + op);
@@ -81,17 +81,18 @@ TEST_CASE("step_hooks: norms of each layer's gradient for a log, by the names of
   std::map<std::string, double> found, of_stages;
   const auto log = [&](const auto& now) {
     double sum = 0;
-    now.for_each_gradient([&](const named_parameter<float>& q) { sum += found[q.name] = squares_of(q.numbers); });
+    now.for_each_gradient([&](const types::named_parameter<float>& q) { sum += found[q.name] = squares_of(q.numbers); });
     if (!now.gradients.empty()) of_stages[std::to_string(now.op.stage)] = sum;
     CHECK(sum == doctest::Approx(squares_of(now.gradients))); // padding is 0
   };
-  train.step(s.x, s.y, after_op<step_op_kind::backward>(log));
+  train.step(s.x, s.y, after_op<plan::step_op_kind::backward>(log));
   std::size_t count = 0;
-  train.for_each_gradient([&](const named_parameter<float>& q) { // with one rank and one micro-batch, those that were applied
-    CHECK(found.at(q.name) == squares_of(q.numbers));
-    CHECK(found.at(q.name) > 0);
-    ++count;
-  });
+  train.for_each_gradient(
+      [&](const types::named_parameter<float>& q) { // with one rank and one micro-batch, those that were applied
+        CHECK(found.at(q.name) == squares_of(q.numbers));
+        CHECK(found.at(q.name) > 0);
+        ++count;
+      });
   CHECK(count == 6);
   CHECK(found.size() == count);
   CHECK(of_stages.size() == 3);
@@ -114,8 +115,8 @@ TEST_CASE("step_hooks: gradients that are compressed to float16 before they leav
     const auto r = static_cast<std::size_t>(rank.rank());
     replicas train{rank, plain, {.seed = 2}};
     std::size_t met = 0, wrong = 0;
-    train.step(s[r].x, s[r].y, before_op<step_op_kind::reduce>([](const auto& now) { round_to_half(now.gradients); }),
-               after_op<step_op_kind::wait>([&](const auto& now) {
+    train.step(s[r].x, s[r].y, before_op<plan::step_op_kind::reduce>([](const auto& now) { round_to_half(now.gradients); }),
+               after_op<plan::step_op_kind::wait>([&](const auto& now) {
                  const std::size_t begin = replicas::buckets[now.op.index].begin;
                  for (std::size_t i = 0; i < now.gradients.size(); ++i, ++met)
                    wrong += now.gradients[i] == own[0][begin + i] + own[1][begin + i] ? 0U : 1U;
@@ -139,12 +140,12 @@ TEST_CASE("step_hooks: with a fused update the gradients of a bucket are there w
   trainer_of<Net> whole{plain, {.seed = 2}};
   std::map<std::string, double> found;
   std::size_t backwards = 0;
-  fused.step(s.x, s.y, before_op<step_op_kind::update>([&](const auto& now) {
-               now.for_each_gradient([&](const named_parameter<float>& q) { found[q.name] = squares_of(q.numbers); });
+  fused.step(s.x, s.y, before_op<plan::step_op_kind::update>([&](const auto& now) {
+               now.for_each_gradient([&](const types::named_parameter<float>& q) { found[q.name] = squares_of(q.numbers); });
              }),
-             after_op<step_op_kind::backward>([&](const auto& now) { backwards += now.gradients.empty() ? 1U : 0U; }));
+             after_op<plan::step_op_kind::backward>([&](const auto& now) { backwards += now.gradients.empty() ? 1U : 0U; }));
   whole.step(s.x, s.y);
-  whole.for_each_gradient([&](const named_parameter<float>& q) { CHECK(found.at(q.name) == squares_of(q.numbers)); });
+  whole.for_each_gradient([&](const types::named_parameter<float>& q) { CHECK(found.at(q.name) == squares_of(q.numbers)); });
   CHECK(backwards == 4);
 }
 
@@ -153,16 +154,16 @@ TEST_CASE("step_hooks: what a hook throws comes out of the step, whose parameter
   trainer_of<Net> train{plain, {.seed = 2}}, other{plain, {.seed = 2}};
   const std::uint64_t before = train.checksum();
   const auto fail = [](const auto&) { throw std::runtime_error("the log is full"); };
-  CHECK_THROWS_WITH_AS(train.step(s.x, s.y, after_op<step_op_kind::forward>(fail)), "the log is full", std::runtime_error);
+  CHECK_THROWS_WITH_AS(train.step(s.x, s.y, after_op<plan::step_op_kind::forward>(fail)), "the log is full", std::runtime_error);
   CHECK(train.checksum() == before);
   const auto again = [&](const auto&) { train.evaluate(s.x); };
-  CHECK(has(text_of([&] { train.step(s.x, s.y, before_op<step_op_kind::loss>(again)); }), "half made"));
+  CHECK(has(text_of([&] { train.step(s.x, s.y, before_op<plan::step_op_kind::loss>(again)); }), "half made"));
   CHECK(train.checksum() == before);
   CHECK(train.micro_batches() == 0);
   CHECK(train.step(s.x, s.y) == other.step(s.x, s.y));
   // From the first update on, some parameters may be new, so the next step is refused.
   const std::uint64_t once = train.checksum();
-  CHECK_THROWS_WITH_AS(train.step(s.x, s.y, before_op<step_op_kind::update>(fail)), "the log is full", std::runtime_error);
+  CHECK_THROWS_WITH_AS(train.step(s.x, s.y, before_op<plan::step_op_kind::update>(fail)), "the log is full", std::runtime_error);
   CHECK(train.checksum() == once);
   CHECK(has(text_of([&] { train.step(s.x, s.y); }), "expected synchronize() on every rank before the next step, as one has "
                                                     "failed: the log is full"));
@@ -172,8 +173,8 @@ TEST_CASE("step_hooks: every way to make a step or a micro-batch takes them, and
   const samples s(rows, 1);
   trainer_of<Net> hooked{plain, {.seed = 2}}, unhooked{plain, {.seed = 2}};
   int losses = 0, updates = 0;
-  const auto count_loss = after_op<step_op_kind::loss>([&](const auto&) { ++losses; });
-  const auto count_update = after_op<step_op_kind::update>([&](const auto&) { ++updates; });
+  const auto count_loss = after_op<plan::step_op_kind::loss>([&](const auto&) { ++losses; });
+  const auto count_update = after_op<plan::step_op_kind::update>([&](const auto&) { ++updates; });
   const std::vector<float> gradient(rows * testing::classes, 0.01F);
   const auto own_loss = [](const auto& outputs, const auto& gradients) {
     for (std::size_t i = 0; i < outputs.size(); ++i) gradients.data()[i] = 0.1F * outputs[i];
@@ -207,9 +208,9 @@ TEST_CASE("step_hooks: a hook that throws behind the loss or the comparison leav
   trainer_of<Net> t{plain, {.seed = 2}}, other{plain, {.seed = 2}};
   const auto fail = [](const auto&) { throw std::runtime_error("the hook fails"); };
   t.accumulate(s.x, s.y);
-  CHECK_THROWS_WITH(t.accumulate(s.x, s.y, after_op<step_op_kind::loss>(fail)), "the hook fails");
+  CHECK_THROWS_WITH(t.accumulate(s.x, s.y, after_op<plan::step_op_kind::loss>(fail)), "the hook fails");
   CHECK(t.micro_batches() == 1);
-  CHECK_THROWS_WITH(t.step(s.x, s.y, after_op<step_op_kind::compare>(fail)), "the hook fails");
+  CHECK_THROWS_WITH(t.step(s.x, s.y, after_op<plan::step_op_kind::compare>(fail)), "the hook fails");
   CHECK(t.micro_batches() == 0);
   CHECK(t.steps() == 0);
   t.step(s.x, s.y);

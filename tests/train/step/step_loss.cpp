@@ -14,7 +14,7 @@ using namespace cairn;
 
 TEST_CASE("step_loss: it asks its owner when it is used, and waits only if its number is wanted") {
   static_assert(std::is_same_v<detail::loss_of_step<cpu>, double>);
-  static_assert(std::is_same_v<detail::loss_of_step<apart::device>, step_loss>);
+  static_assert(std::is_same_v<detail::loss_of_step<apart::device>, types::step_loss>);
   struct owner {
     bool is_done = false;
     static double read(void* self, std::uint64_t call, bool wait, bool& is_there) {
@@ -24,7 +24,7 @@ TEST_CASE("step_loss: it asks its owner when it is used, and waits only if its n
       return me->is_done ? 0.5 * static_cast<double>(call) : 0;
     }
   } own;
-  const step_loss loss(&own, 7, &owner::read);
+  const types::step_loss loss(&own, 7, &owner::read);
   CHECK_FALSE(loss.is_there());
   const double number = loss;
   CHECK(number == 3.5);

@@ -13,7 +13,7 @@ namespace step_outcomes_tests {
 using namespace cairn;
 
 TEST_CASE("step_outcomes: what a step tells is settled before its place is used again, and kept") {
-  apart::device device(device_options{});
+  apart::device device(types::device_options{});
   using outcomes = detail::step_outcomes<float, apart::device>;
   outcomes all(device, 16);
   auto facts = device.allocate(64);

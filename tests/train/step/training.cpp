@@ -65,7 +65,7 @@ TEST_CASE("training: the arena can be filled and looked at on every device, and 
 TEST_CASE("training: a device that does not come to an end is given up after the deadline") {
   const std::size_t before = apart::device::unfinished;
   {
-    apart::device device(device_options{});
+    apart::device device(types::device_options{});
     small<apart::device> t{device, SGD{}, {.deadline = std::chrono::milliseconds(50)}};
     const testing::samples<> s(6, 1);
     t.step(s.x, s.y);

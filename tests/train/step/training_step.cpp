@@ -49,10 +49,10 @@ TEST_CASE("training_step: a generator before its discriminator learns as the two
   training<with_input_gradient<Judge>> discriminator{testing::momentum, {.seed = 4}};
   // Copies the parameters into the whole network: the generator's first, then the discriminator's.
   std::vector<std::span<float>> from;
-  generator.for_each([&](const named_parameter<float>& p) { from.push_back(p.numbers); });
-  discriminator.for_each([&](const named_parameter<float>& p) { from.push_back(p.numbers); });
+  generator.for_each([&](const types::named_parameter<float>& p) { from.push_back(p.numbers); });
+  discriminator.for_each([&](const types::named_parameter<float>& p) { from.push_back(p.numbers); });
   std::size_t next = 0;
-  whole.for_each([&](const named_parameter<float>& p) {
+  whole.for_each([&](const types::named_parameter<float>& p) {
     std::copy(from[next].begin(), from[next].end(), p.numbers.begin());
     ++next;
   });
@@ -67,8 +67,9 @@ TEST_CASE("training_step: a generator before its discriminator learns as the two
     discriminator.drop_micro_batches();
     CHECK(loss == whole.step(s.x, s.y));
     std::vector<float> apart, together;
-    generator.for_each([&](const named_parameter<float>& p) { apart.insert(apart.end(), p.numbers.begin(), p.numbers.end()); });
-    whole.for_each([&](const named_parameter<float>& p) {
+    generator.for_each(
+        [&](const types::named_parameter<float>& p) { apart.insert(apart.end(), p.numbers.begin(), p.numbers.end()); });
+    whole.for_each([&](const types::named_parameter<float>& p) {
       if (!p.is_frozen) together.insert(together.end(), p.numbers.begin(), p.numbers.end());
     });
     CHECK(apart == together);
@@ -82,7 +83,7 @@ TEST_CASE("training_step: a generator learns from its discriminator as in PyTorc
   trainer<with_input_gradient<checkpoint<sqrt_n, Judge>>, BCEWithLogitsLoss, SGD, batch<4>, double> judge{SGD{}};
   const auto take = [](auto& train, const std::string& name) {
     std::size_t next = 0;
-    train.for_each([&](const named_parameter<double>& q) {
+    train.for_each([&](const types::named_parameter<double>& q) {
       const auto from = reference_numbers<double>("generator/" + name + std::to_string(next++));
       REQUIRE(from.size() == q.numbers.size());
       std::copy(from.begin(), from.end(), q.numbers.begin());
@@ -107,7 +108,7 @@ TEST_CASE("training_step: a generator learns from its discriminator as in PyTorc
   }
   CHECK(largest_difference(losses, reference_values("generator/losses")) < 1e-14);
   std::size_t next = 0;
-  generator.for_each([&](const named_parameter<double>& q) {
+  generator.for_each([&](const types::named_parameter<double>& q) {
     const std::vector<double> trained(q.numbers.begin(), q.numbers.end());
     CHECK(largest_difference(trained, reference_values("generator/trained" + std::to_string(next++))) < 1e-14);
   });

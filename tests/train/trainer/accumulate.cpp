@@ -52,10 +52,10 @@ TEST_CASE("trainer: gradients are shown by the names of their parameters") {
   const samples a(6, 1);
   one_trainer t{SGD{.learning_rate = 0.5}, {.seed = 3}};
   std::vector<std::string> parameters, gradients;
-  t.for_each([&](const named_parameter<float>& q) { parameters.push_back(q.name); });
+  t.for_each([&](const types::named_parameter<float>& q) { parameters.push_back(q.name); });
   t.step(a.x, a.y);
   const float* last = nullptr;
-  t.for_each_gradient([&](const named_parameter<float>& q) {
+  t.for_each_gradient([&](const types::named_parameter<float>& q) {
     gradients.push_back(q.name);
     CHECK(q.numbers.data() >= t.gradients().data());
     CHECK(q.numbers.data() + q.numbers.size() <= t.gradients().data() + t.gradients().size());

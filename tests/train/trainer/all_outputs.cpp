@@ -79,15 +79,17 @@ struct Join {
   template <class Queue, class T>
   static void forward(Queue& queue, const forward_call<T>& call) {
     const std::size_t a = call.in(0).size(), b = call.in(1).size();
-    copy_matrix(queue, matrix<T>(call.outputs[0], call.rows, a, a + b), matrix<const T>(call.inputs[0], call.rows, a));
-    copy_matrix(queue, matrix<T>(call.outputs[0] + a, call.rows, b, a + b), matrix<const T>(call.inputs[1], call.rows, b));
+    copy_matrix(queue, ops::matrix<T>(call.outputs[0], call.rows, a, a + b), ops::matrix<const T>(call.inputs[0], call.rows, a));
+    copy_matrix(queue, ops::matrix<T>(call.outputs[0] + a, call.rows, b, a + b),
+                ops::matrix<const T>(call.inputs[1], call.rows, b));
   }
   template <class Queue, class T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t a = call.in(0).size(), b = call.in(1).size();
     const T* const from = call.output_gradients[0];
-    copy_matrix(queue, matrix<T>(call.input_gradients[0], call.rows, a), matrix<const T>(from, call.rows, a, a + b));
-    copy_matrix(queue, matrix<T>(call.input_gradients[1], call.rows, b), matrix<const T>(from + a, call.rows, b, a + b));
+    copy_matrix(queue, ops::matrix<T>(call.input_gradients[0], call.rows, a), ops::matrix<const T>(from, call.rows, a, a + b));
+    copy_matrix(queue, ops::matrix<T>(call.input_gradients[1], call.rows, b),
+                ops::matrix<const T>(from + a, call.rows, b, a + b));
   }
 };
 
@@ -151,7 +153,7 @@ auto by_hand(const std::vector<int>& labels) {
 }
 
 template <class Number>
-std::vector<double> copied(const owned_tensor<Number>& from) {
+std::vector<double> copied(const types::owned_tensor<Number>& from) {
   return {from.begin(), from.end()};
 }
 
@@ -244,7 +246,7 @@ TEST_CASE("all_outputs: the gradients are the quotients of differences, of both 
     const std::vector<double> quotients = testing::quotients_of(t, loss);
     CHECK(double(t.step_by(s.x, by_heads<double>(s.y))) > 0);
     std::size_t i = 0, others = 0;
-    t.for_each_gradient([&](const named_parameter<double>& p) {
+    t.for_each_gradient([&](const types::named_parameter<double>& p) {
       for (const double g : p.numbers) {
         CHECK(g == doctest::Approx(quotients.at(i++)).epsilon(1e-6).scale(1e-3));
         others += g != 0 ? 1U : 0U;
@@ -316,7 +318,7 @@ TEST_CASE("all_outputs: a model of the network, and the one without the body's w
   const samples s(5, 1);
   t.step_by(s.x, by_heads<float>(s.y));
   const auto expected = t.evaluate(s.x);
-  static_assert(std::is_same_v<decltype(expected), const std::array<owned_tensor<float>, 2>>);
+  static_assert(std::is_same_v<decltype(expected), const std::array<types::owned_tensor<float>, 2>>);
   const model<fused_update<all_of<checkpoint<sqrt_n, Heads>>>, batch<6>> other;
   model<all_of<Heads>, batch<6>> net;
   net.copy_parameters(t);

@@ -82,13 +82,13 @@ TEST_CASE("trainer, memory apart: a loss is read late, or never, and one that is
   small<apart::device> t{AdamW{}};
   small<cpu> there{AdamW{}};
   const testing::samples<> s(6, 1);
-  const step_loss first = t.step(s.x, s.y);
+  const types::step_loss first = t.step(s.x, s.y);
   const double expected = there.step(s.x, s.y);
   for (int i = 0; i < 1022; ++i) t.step(s.x, s.y);
   CHECK(double{first} == expected);
   CHECK(first.is_there());
   t.step(s.x, s.y);
-  const step_loss last = t.step(s.x, s.y);
+  const types::step_loss last = t.step(s.x, s.y);
   CHECK_THROWS_WITH_AS(static_cast<void>(double{first}), doctest::Contains("read within 1024 micro-batches"), input_error);
   while (!last.is_there()) {
   }

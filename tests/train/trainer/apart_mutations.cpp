@@ -33,7 +33,7 @@ using small = trainer<Plain, CrossEntropyLoss, AdamW, batch<6>, float, Device>;
 // The parameters' checksum after steps whose losses are not read. A device that forgets reports all work as done at once.
 template <class Device>
 std::uint64_t checksum_after_steps([[maybe_unused]] bool forgets = false) {
-  Device device{device_options{}};
+  Device device{types::device_options{}};
   small<Device> t{device, AdamW{.learning_rate = 0.1}};
   if constexpr (!detail::shares_memory<Device>) device.forget(forgets);
   for (std::uint32_t s = 0; s < 8; ++s) {

@@ -26,7 +26,7 @@ using net_trainer = trainer<Net, CrossEntropyLoss, SGD, batch<6>>;
 // Asks for one state more than an optimizer can have.
 struct greedy {
   double learning_rate = 0.1;
-  std::size_t states() const { return most_optimizer_states + 1; }
+  std::size_t states() const { return detail::most_optimizer_states + 1; }
   template <class T>
   void update(auto&, const update_call<T>&) const {}
 };

@@ -124,10 +124,10 @@ TEST_CASE("trainer: a fused update lies in the arena, all of which a step touche
   for (const detail::bucket& b : fused_trainer::buckets.buckets())
     CHECK(std::count(told.begin(), told.end(), b.size() * sizeof(float)) > 0);
   std::size_t touched = 0;
-  for (std::size_t line = 0; line < arena.size(); line += alignment) {
+  for (std::size_t line = 0; line < arena.size(); line += detail::alignment) {
     bool same = true;
-    for (std::size_t i = line; i < line + alignment; ++i) same = same && arena[i] == pattern(i);
-    touched += same ? 0 : alignment;
+    for (std::size_t i = line; i < line + detail::alignment; ++i) same = same && arena[i] == pattern(i);
+    touched += same ? 0 : detail::alignment;
   }
   CHECK(arena.size() == plan::trained::memory.arena);
   CHECK(touched == plan::trained::memory.arena);

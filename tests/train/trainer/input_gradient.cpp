@@ -67,9 +67,9 @@ std::vector<float> by_identity(const samples<float>& s, std::uint64_t seed) {
   training<Sequential<Layers...>> net{testing::momentum, {.seed = seed}};
   training<Sequential<Linear<features, features>, Layers...>> longer{testing::momentum, {.seed = seed}};
   std::vector<std::span<float>> own;
-  net.for_each([&](const named_parameter<float>& p) { own.push_back(p.numbers); });
+  net.for_each([&](const types::named_parameter<float>& p) { own.push_back(p.numbers); });
   std::size_t at = 0;
-  longer.for_each([&](const named_parameter<float>& p) {
+  longer.for_each([&](const types::named_parameter<float>& p) {
     if (p.leaf == 0) {
       std::fill(p.numbers.begin(), p.numbers.end(), 0.0F);
       for (std::size_t i = 0; p.numbers.size() > features && i < features; ++i) p.numbers[i * features + i] = 1;
@@ -81,7 +81,7 @@ std::vector<float> by_identity(const samples<float>& s, std::uint64_t seed) {
   REQUIRE(at == own.size());
   longer.accumulate(s.x, s.y);
   std::vector<float> bias;
-  longer.for_each_gradient([&](const named_parameter<float>& p) {
+  longer.for_each_gradient([&](const types::named_parameter<float>& p) {
     if (p.leaf == 0 && p.numbers.size() == features) bias = copy_of(p.numbers);
   });
   return bias;

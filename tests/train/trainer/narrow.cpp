@@ -140,8 +140,8 @@ TEST_CASE("trainer of bfloat16: what the program sees is float, and the layers w
   CHECK(values(t) == values(wide)); // the initial ones, not rounded
 
   const auto before = t.evaluate(s.x);
-  static_assert(std::is_same_v<decltype(t.evaluate(s.x)), owned_tensor<float>>);
-  static_assert(std::is_same_v<decltype(t.forward(s.x)), owned_tensor<float>>);
+  static_assert(std::is_same_v<decltype(t.evaluate(s.x)), types::owned_tensor<float>>);
+  static_assert(std::is_same_v<decltype(t.forward(s.x)), types::owned_tensor<float>>);
   const auto exact = wide.evaluate(s.x);
   for (std::size_t i = 0; i < before.size(); ++i) {
     CHECK(static_cast<float>(bfloat16(before[i])) == before[i]);
@@ -181,7 +181,7 @@ TEST_CASE("trainer of bfloat16: a gradient that the program gives is float, and 
   by_gradient.step_from(s.x, gradient);
   CHECK(by_loss.checksum() == by_gradient.checksum());
   const auto of_inputs = by_loss.input_gradient();
-  static_assert(std::is_same_v<decltype(by_loss.input_gradient()), owned_tensor<float>>);
+  static_assert(std::is_same_v<decltype(by_loss.input_gradient()), types::owned_tensor<float>>);
   CHECK(of_inputs.size() == s.x.size());
   CHECK(of_inputs[0] != 0);
   CHECK(static_cast<float>(bfloat16(of_inputs[0])) == of_inputs[0]);

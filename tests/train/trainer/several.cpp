@@ -34,7 +34,7 @@ template <class Model, class T>
 double distance() {
   trainer<Model, MSELoss, SGD, batch<4>, T> t{SGD{.learning_rate = 0}, {.seed = 1}};
   std::size_t count = 0;
-  t.for_each([&](const named_parameter<T>& p) {
+  t.for_each([&](const types::named_parameter<T>& p) {
     const auto from = reference_numbers<T>("several/parameter" + std::to_string(count++));
     std::copy(from.begin(), from.end(), p.numbers.begin());
   });
@@ -49,7 +49,7 @@ double distance() {
                             largest_difference(loss, reference_values("several/loss")));
   // The gradients lie where the parameters do.
   std::size_t index = 0;
-  t.for_each([&](const named_parameter<T>& p) {
+  t.for_each([&](const types::named_parameter<T>& p) {
     const auto* const first = t.gradients().data() + (p.numbers.data() - t.parameters().data());
     const std::vector<T> found(first, first + p.numbers.size());
     const std::string name = "several/gradient" + std::to_string(index++);

@@ -56,7 +56,7 @@ trace train() {
 TEST_CASE("trainer: the gradients of a step are the oracle's") {
   trainer_of<checkpoint<sqrt_n, Net>, 6, double> t{SGD{.learning_rate = 0}, {.seed = 3}};
   auto plain_net = plain::make_network<Net, double>(decltype(t)::plan::inputs, decltype(t)::plan::constants);
-  t.for_each([&](const named_parameter<double>& p) {
+  t.for_each([&](const types::named_parameter<double>& p) {
     const plain::bytes& own = plain_net.leaves.at(p.leaf)->parameters.at(p.index);
     std::memcpy(own.data(), p.numbers.data(), p.numbers.size_bytes());
   });
@@ -83,7 +83,7 @@ TEST_CASE("trainer: the gradients of a step are the oracle's") {
 
   std::vector<double> gradients(t.gradients().begin(), t.gradients().end());
   detail::for_each_parameter(detail::program_of<decltype(t)::plan, double, cpu::queue>, std::span(gradients), t.buffers(),
-                             [&](const named_parameter<double>& p) {
+                             [&](const types::named_parameter<double>& p) {
                                const plain::bytes& own = plain_net.leaves.at(p.leaf)->gradients.at(p.index);
                                CAPTURE(p.name);
                                CHECK(std::memcmp(p.numbers.data(), own.data(), p.numbers.size_bytes()) == 0);
@@ -95,8 +95,8 @@ TEST_CASE("trainer: gradients are the slopes of the loss") {
                             checkpoint<recompute_all, Residual<Linear<6, 5>, Tanh, Linear<5, 6>>>, Linear<6, 3>>;
   trainer<checkpoint<every<2>, Smooth>, MSELoss, SGD, batch<4>, double> t{SGD{.learning_rate = 0}, {.seed = 3}};
   std::vector<double> x(12), y(9); // three samples
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * random_uniform<double>({1, 1, 1}, i) - 1;
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = random_uniform<double>({1, 1, 2}, i);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 2 * ops::random_uniform<double>({1, 1, 1}, i) - 1;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = ops::random_uniform<double>({1, 1, 2}, i);
   t.step(x, y);
   const std::vector<double> gradients(t.gradients().begin(), t.gradients().end());
   constexpr double h = 1e-5;
@@ -252,10 +252,10 @@ TEST_CASE("trainer: a step touches the planned peak, to the line") {
   const samples s(8, 1);
   t.step(s.x, s.y);
   std::size_t touched = 0;
-  for (std::size_t line = 0; line < t.arena().size(); line += alignment) {
+  for (std::size_t line = 0; line < t.arena().size(); line += detail::alignment) {
     bool same = true;
-    for (std::size_t i = line; i < line + alignment; ++i) same = same && t.arena()[i] == pattern(i);
-    touched += same ? 0 : alignment;
+    for (std::size_t i = line; i < line + detail::alignment; ++i) same = same && t.arena()[i] == pattern(i);
+    touched += same ? 0 : detail::alignment;
   }
   CHECK(touched == peak_activation_bytes<Model, 8>);
 }

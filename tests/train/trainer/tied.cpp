@@ -48,16 +48,16 @@ constexpr SGD momentum{.learning_rate = 0.1, .momentum = 0.9};
 struct samples {
   std::vector<std::int32_t> tokens, next;
   samples(std::size_t rows, std::uint32_t stream) : tokens(rows * length), next(rows) {
-    const random_key key{.seed = 5, .position = stream};
-    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(random_bits(key, i) % words);
-    for (std::size_t i = 0; i < rows; ++i) next[i] = static_cast<std::int32_t>(random_bits(key, 1000 + i) % words);
+    const types::random_key key{.seed = 5, .position = stream};
+    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(ops::random_bits(key, i) % words);
+    for (std::size_t i = 0; i < rows; ++i) next[i] = static_cast<std::int32_t>(ops::random_bits(key, 1000 + i) % words);
   }
 };
 
 // Copies every parameter of the tied network to the untied one, by name; the table is also the weight of the untied last layer.
 template <class From, class To>
 void take(From& tied, To& apart) {
-  tied.for_each([&](const named_parameter<float>& q) {
+  tied.for_each([&](const types::named_parameter<float>& q) {
     const std::span<float> to = apart.parameter(q.name);
     std::copy(q.numbers.begin(), q.numbers.end(), to.begin());
     if (q.name == "0.weight") std::copy(q.numbers.begin(), q.numbers.end(), apart.parameter("4.weight").begin());
@@ -66,7 +66,7 @@ void take(From& tied, To& apart) {
 
 std::vector<float> gradient_of(auto& train, const std::string& name) {
   std::vector<float> out;
-  train.for_each_gradient([&](const named_parameter<float>& q) {
+  train.for_each_gradient([&](const types::named_parameter<float>& q) {
     if (q.name == name) out.assign(q.numbers.begin(), q.numbers.end());
   });
   REQUIRE(!out.empty());
@@ -90,7 +90,7 @@ TEST_CASE("tied: the gradient is the sum of those of two layers with equal weigh
   training<Untied> apart{momentum, {.seed = 3}};
   take(tied, apart);
   std::vector<std::string> names;
-  tied.for_each([&](const named_parameter<float>& q) { names.push_back(q.name); });
+  tied.for_each([&](const types::named_parameter<float>& q) { names.push_back(q.name); });
   CHECK(std::count(names.begin(), names.end(), "4.weight") == 0); // it is there once, as torch lists it
   CHECK(std::count(names.begin(), names.end(), "4.bias") == 1);
   const samples s(7, 1);
@@ -112,7 +112,7 @@ TEST_CASE("tied: PyTorch's losses, gradients and parameters") {
   const auto tokens = reference_numbers<std::int32_t>("tied/tokens"), targets = reference_numbers<std::int32_t>("tied/targets");
   trainer<Small, CrossEntropyLoss, SGD, batch<5>, double> train{momentum};
   std::size_t next = 0;
-  train.for_each([&](const named_parameter<double>& q) {
+  train.for_each([&](const types::named_parameter<double>& q) {
     const std::vector<double> from = reference_numbers<double>("tied/parameter" + std::to_string(next++));
     REQUIRE(from.size() == q.numbers.size());
     std::copy(from.begin(), from.end(), q.numbers.begin());
@@ -123,14 +123,14 @@ TEST_CASE("tied: PyTorch's losses, gradients and parameters") {
     losses.push_back(train.step(tokens, targets));
     if (step != 0) continue;
     std::vector<double> gradient;
-    train.for_each_gradient([&](const named_parameter<double>& q) {
+    train.for_each_gradient([&](const types::named_parameter<double>& q) {
       if (q.name == "0.weight") gradient.assign(q.numbers.begin(), q.numbers.end());
     });
     CHECK(largest_difference(gradient, reference_values("tied/gradient0")) < 1e-14);
   }
   CHECK(largest_difference(losses, reference_values("tied/losses")) < 1e-14);
   next = 0;
-  train.for_each([&](const named_parameter<double>& q) {
+  train.for_each([&](const types::named_parameter<double>& q) {
     const std::vector<double> trained(q.numbers.begin(), q.numbers.end());
     CHECK(largest_difference(trained, reference_values("tied/trained" + std::to_string(next++))) < 1e-14);
   });

@@ -54,9 +54,10 @@ struct samples {
   std::vector<std::int32_t> tokens, labels;
 
   samples(std::size_t rows, std::uint32_t stream) {
-    const random_key key{.seed = 4, .position = stream};
-    for (std::size_t i = 0; i < rows * words; ++i) tokens.push_back(static_cast<std::int32_t>(random_bits(key, i) % vocabulary));
-    for (std::size_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(random_bits(key, 1000 + i) % classes));
+    const types::random_key key{.seed = 4, .position = stream};
+    for (std::size_t i = 0; i < rows * words; ++i)
+      tokens.push_back(static_cast<std::int32_t>(ops::random_bits(key, i) % vocabulary));
+    for (std::size_t i = 0; i < rows; ++i) labels.push_back(static_cast<std::int32_t>(ops::random_bits(key, 1000 + i) % classes));
   }
 };
 
@@ -148,7 +149,7 @@ TEST_CASE("trainer: running statistics move once a step") {
   trainer<checkpoint<recompute_all, Small>, MSELoss, SGD, batch<2>, double> train{SGD{}, {.seed = 1}};
   const std::vector<double> x{1, 10, 3, 14}, y(4); // means 2 and 12, variances without bias 2 and 8
   train.step(x, y);
-  train.for_each_buffer([](const named_parameter<double>& b) {
+  train.for_each_buffer([](const types::named_parameter<double>& b) {
     const bool mean = b.name == "0.running_mean";
     CHECK((mean || b.name == "0.running_var"));
     CHECK(b.numbers[0] == doctest::Approx(mean ? 0.2 : 1.1));
@@ -167,8 +168,9 @@ TEST_CASE("trainer: a frozen Embedding keeps its weight, and frozen batch statis
   training<Frozen> train{momentum, {.seed = 2}};
   const auto all = [&train] {
     std::vector<std::vector<float>> out;
-    train.for_each([&out](const named_parameter<float>& p) { out.emplace_back(p.numbers.begin(), p.numbers.end()); });
-    train.for_each_buffer([&out](const named_parameter<float>& b) { out.emplace_back(b.numbers.begin(), b.numbers.end()); });
+    train.for_each([&out](const types::named_parameter<float>& p) { out.emplace_back(p.numbers.begin(), p.numbers.end()); });
+    train.for_each_buffer(
+        [&out](const types::named_parameter<float>& b) { out.emplace_back(b.numbers.begin(), b.numbers.end()); });
     return out;
   };
   const auto before = all();

@@ -22,11 +22,17 @@
 #include <cairn/comm/loopback.hpp>
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
-namespace detail {
+// Takes the place of mpi in a program that was built without it: there is only one process.
+struct no_processes {};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // A pending of any communicator. It is stored in the object itself: a step allocates nothing.
 template <class Queue>
@@ -108,8 +114,6 @@ private:
   alignas(std::max_align_t) std::array<std::byte, room> bytes_; // set by hold
   const calls* calls_ = nullptr;                                // null: it is empty
 };
-
-} // namespace detail
 
 // A communicator that wraps any other one, chosen at run time: code that trains over it is compiled once and not once for each.
 // It holds a pointer to the inner one, and can be copied as a pointer can. Inside a body:
@@ -225,13 +229,6 @@ private:
   int rank_, size_, local_rank_, local_size_;
 };
 
-using any_rank = any_rank_for<cpu::queue>;
-
-// Takes the place of mpi in a program that was built without it: there is only one process.
-struct no_processes {};
-
-namespace detail {
-
 enum class rank_maker { loopback, threads, processes };
 
 // The kind and the number of this job's ranks.
@@ -287,7 +284,11 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
   return {ranks > 1 || word == "threads" ? rank_maker::threads : rank_maker::loopback, ranks};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
+
+using any_rank = detail::any_rank_for<cpu::queue>;
 
 // The ranks of a job, whose kind is chosen when the program starts: one body, compiled once, runs on all kinds.
 //
@@ -301,7 +302,7 @@ inline rank_choice choose_ranks(const launch& here, const rank_wishes& wish) {
 //
 // Work that may fail in one process alone, such as reading its files, belongs before the constructor or into a body. The other
 // processes learn of an exception between two runs only after their deadline.
-template <class Processes = no_processes>
+template <class Processes = types::no_processes>
 class chosen_ranks {
 public:
   using rank = any_rank;
@@ -347,7 +348,7 @@ public:
   }
 
 private:
-  static constexpr bool has_processes = !std::is_same_v<Processes, no_processes>;
+  static constexpr bool has_processes = !std::is_same_v<Processes, types::no_processes>;
 
   // Takes the body by pointer, so that threads and Processes are compiled once for all bodies. Rejected: std::function, as its
   // header takes the compiler a third of a second.

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The sources that say that a process is one of several, in the order in which they are asked: a field that two of them know is
 // taken from the first.
@@ -35,7 +36,9 @@ constexpr std::string_view launcher_name(launcher by) {
   return "no launcher";
 }
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The field that a variable gives. The last four only help to interpret the others: the number of torchrun's agents, the number
 // of ranks that the program was asked to make, the number of a Slurm node, and variables that are only shown in errors.
@@ -197,7 +200,9 @@ private:
   std::vector<launch_claim> claims_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // This process's place in a job, as its launcher reports it. It opens no connection and starts nothing.
 //
@@ -220,7 +225,7 @@ struct launch {
   std::optional<int> local_size{};
   std::string address{}; // of the process that the others can connect to, empty if not known
   std::optional<int> port{};
-  launcher by = launcher::none; // the source of the rank
+  types::launcher by = types::launcher::none; // the source of the rank
 
   // The beginning of an error message: "rank 2 of 4: " for a process among several, else empty.
   std::string speaker() const { return size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": "; }
@@ -251,7 +256,9 @@ struct launch {
   static launch of_process(int count, const char* const* words) { return of_process(count, words, options{}); }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 inline void add_arguments(launch_claims& claims, std::span<const char* const> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -349,21 +356,23 @@ inline launch decided(launch_claims claims) {
           claims.find(field::rank)->by};
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 template <std::invocable<const char*> Environment>
 launch launch::from(const Environment& environment, std::span<const char* const> arguments, const options& given) {
   using field = detail::launch_field;
   detail::launch_claims claims;
   const auto add = [&](field what, const char* name, const std::optional<int>& value) {
-    if (value) claims.add(launcher::program, what, name, std::to_string(*value));
+    if (value) claims.add(types::launcher::program, what, name, std::to_string(*value));
   };
   add(field::ranks, "ranks", given.ranks);
   add(field::rank, "rank", given.rank);
   add(field::size, "size", given.size);
   add(field::local_rank, "local_rank", given.local_rank);
   add(field::local_size, "local_size", given.local_size);
-  if (!given.address.empty()) claims.add(launcher::program, field::address, "address", given.address);
+  if (!given.address.empty()) claims.add(types::launcher::program, field::address, "address", given.address);
   add(field::port, "port", given.port);
   detail::add_arguments(claims, arguments);
   for (const detail::launch_variable& v : detail::launch_variables)

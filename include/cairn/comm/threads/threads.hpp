@@ -29,7 +29,9 @@ namespace cairn {
 
 class threads;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // One rank of threads::run, and its communicator; called threads::rank. It belongs to the thread that runs its body, or to one
 // that it is handed to: one thread at a time uses it and its tickets. It lives as long as its body runs. Sums are taken in the
@@ -108,7 +110,9 @@ private:
 
 static_assert(communicator<thread_rank>);
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Several ranks in one process: threads{2}.run([&](threads::rank& rank) { … }) calls the body once for each
 // rank, each on a thread of its own (rank 0 on the caller's), and returns when all have returned. It can be

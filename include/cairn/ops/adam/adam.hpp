@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 struct adam_coefficients {
@@ -35,7 +36,7 @@ template <class T>
 void adam(detail::queue_without_this_op, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
           const std::type_identity_t<adam_coefficients<T>>& coefficients) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -13,9 +14,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct adam_element {
@@ -30,7 +29,9 @@ struct adam_element {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
@@ -41,6 +42,6 @@ void adam(cpu::queue& queue, std::size_t count, T* parameters, T* mean, T* squar
                       std::array{p, m, s, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -7,13 +7,14 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/adam/adam.hpp>
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/elementwise/cuda.cuh>
 #include <cairn/ops/elementwise/cuda_scale.cuh>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T>
 void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* square, const T* gradients,
@@ -23,4 +24,4 @@ void adam(cuda::queue& queue, std::size_t count, T* parameters, T* mean, T* squa
                       std::array{parameters, mean, square}, std::array{p, m, s, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

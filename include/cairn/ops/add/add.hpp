@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // sum = a + b, `count` elements each. The sum may lie on a or on b.
 template <class T>
@@ -19,4 +20,4 @@ template <class T>
 void add_matrix(detail::queue_without_this_op, matrix<T> sum, std::type_identity_t<matrix<const T>> a,
                 std::type_identity_t<matrix<const T>> b) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
@@ -17,9 +18,7 @@
 #include <cairn/ops/alike.hpp>
 #include <cairn/ops/elementwise/cuda.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct add_apart {
@@ -36,7 +35,9 @@ struct add_apart {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void add(cuda::queue& queue, std::size_t count, T* sum, const std::type_identity_t<T>* a, const std::type_identity_t<T>* b) {
@@ -57,4 +58,4 @@ void add_matrix(cuda::queue& queue, matrix<T> sum, std::type_identity_t<matrix<c
   detail::launch_each(queue, "add_matrix", sum.rows * quads, detail::add_apart<T>{sum, a, b, quads, aligned});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

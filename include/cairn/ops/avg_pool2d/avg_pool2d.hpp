@@ -4,10 +4,11 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 #include <cairn/ops/window.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // The divisor of a mean. `window`: all pixels of its window, padding included, as torch's count_include_pad=True. `pixels`:
 // only those inside the image. `adaptive`: windows cut the image into as many parts as there are outputs, which may overlap by
@@ -54,7 +55,7 @@ template <class T>
 void avg_pool2d_backward(detail::queue_without_this_op, const window& over, mean_of which, std::size_t samples,
                          std::size_t channels, T* input_gradient, const T* output_gradient) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

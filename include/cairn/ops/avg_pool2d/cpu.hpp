@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -16,9 +17,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct add_share {
@@ -212,7 +211,9 @@ void sum_windows(const window& over, mean_of which, std::size_t pixel, const T* 
   sum.finish(1);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void avg_pool2d_forward(cpu::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
@@ -267,6 +268,6 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
   detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

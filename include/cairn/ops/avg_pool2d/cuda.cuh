@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
@@ -12,9 +13,7 @@
 #include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 CAIRN_DEVICE T share_of(const mean_range& y, const mean_range& x) {
@@ -87,7 +86,9 @@ struct avg_pool_input_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void avg_pool2d_forward(cuda::queue& queue, const window& over, mean_of which, std::size_t samples, std::size_t channels,
@@ -106,4 +107,4 @@ void avg_pool2d_backward(cuda::queue& queue, const window& over, mean_of which, 
                       detail::avg_pool_input_gradient<T>{over, which, where, input_gradient, output_gradient});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

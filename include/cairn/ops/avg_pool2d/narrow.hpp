@@ -5,6 +5,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>
 #include <cairn/ops/avg_pool2d/cpu.hpp>
@@ -12,7 +13,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: added up in double, one element at a time, and rounded at the end.
 
@@ -50,6 +51,6 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -4,9 +4,10 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // x and y are (rows, features), m and s^2 the mean and the variance of a feature over the rows (divided by rows), and
 // r = 1 / sqrt(s^2 + eps), as in torch.nn.BatchNorm1d (Ioffe, Szegedy: Batch normalization. arXiv:1502.03167). Images
@@ -74,7 +75,7 @@ void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, 
                                T* input_gradient, const T* output_gradient, const T* input, const accumulated<T>* statistics,
                                const T* weight, const double* sums) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -8,6 +8,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
@@ -17,9 +18,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
 // part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
@@ -160,7 +159,9 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
   }
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
@@ -187,7 +188,9 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 template <class T>
 void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
@@ -201,7 +204,9 @@ void move_running_statistics(double count, std::size_t features, double momentum
     running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
@@ -278,6 +283,6 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
@@ -15,9 +16,7 @@
 #include <cairn/ops/elementwise/cuda_channels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
@@ -178,7 +177,9 @@ struct batch_statistics_of_sums {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
@@ -263,4 +264,4 @@ void batch_norm_statistics(cuda::queue& queue, std::size_t features, T* statisti
   detail::launch_each(queue, "batch_norm_statistics", features, detail::batch_statistics_of_sums<T>{features, statistics, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -5,6 +5,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
@@ -12,12 +13,10 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // 16-bit elements: computed in float, feature by feature and one element at a time, with sums in double. Each result is rounded
 // once, when it is written. batch_norm_update works on statistics alone and needs no version for them.
 
-namespace detail {
+namespace cairn::detail {
 
 // y = (x - mean) r w + bias of one feature.
 template <narrow_element T>
@@ -73,7 +72,9 @@ void differentiate_feature(std::size_t rows, std::size_t features, std::size_t j
         factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
@@ -145,6 +146,6 @@ void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

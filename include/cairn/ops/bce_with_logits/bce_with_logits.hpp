@@ -4,9 +4,10 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // -w t log p - (1 - t) log(1 - p) for p = 1 / (1 + e^-x) and a target of 0 to 1, as torch.nn.BCEWithLogitsLoss with pos_weight: a
 // weight for the targets of 1 in each of `columns`, the innermost extent. Element i has w = positive_weights[i % columns].
@@ -19,7 +20,7 @@ template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                      const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

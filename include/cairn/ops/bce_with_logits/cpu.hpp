@@ -7,6 +7,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/bce_with_logits/bce_with_logits.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
@@ -16,9 +17,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct weighted_logit_error {
   template <class T>
@@ -55,7 +54,9 @@ void run_with_weights(const F& f, std::size_t begin, std::size_t count, accumula
   run_elements(widest_for_elements(), f, count, std::array<wide*, 1>{made}, std::array{x, targets + begin, w});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
@@ -85,6 +86,6 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
@@ -14,9 +15,7 @@
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/mean_of_terms/cuda.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct weighted_logits {
@@ -57,7 +56,9 @@ struct weighted_logit_gradients : weighted_logits<T> {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
@@ -72,4 +73,4 @@ void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::
   launch_each(queue, op, quads_for<T>(count), gradients);
 }
 
-} // namespace cairn
+} // namespace cairn::ops

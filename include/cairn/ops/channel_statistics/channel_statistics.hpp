@@ -5,10 +5,11 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // Batch normalisation in two steps: the statistics of a feature map are computed once, when it is made, and every norm that
 // reads it shares them. `statistics` is (channels, 2): the mean of a channel over all rows, then its variance (divided by
@@ -55,7 +56,7 @@ struct channel_norm {
   }
 };
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/channel_statistics/columns.hpp>
@@ -13,7 +14,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void channel_statistics(cpu::queue& queue, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
@@ -66,6 +67,6 @@ void channel_statistics_update(cpu::queue&, std::size_t rows, std::size_t channe
     running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (count / (count - 1)));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

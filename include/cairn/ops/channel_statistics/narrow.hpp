@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/channel_statistics/cpu.hpp>
 #include <cairn/ops/channel_statistics/reference.hpp>
@@ -12,7 +13,7 @@
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void channel_statistics(cpu::queue&, matrix<const T> x, std::type_identity_t<accumulated<T>>* statistics) {
@@ -25,6 +26,6 @@ void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t
   detail::channel_statistics_backward_reference(dx, dy, x, statistics, gradient);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

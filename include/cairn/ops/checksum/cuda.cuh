@@ -7,14 +7,13 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/checksum/checksum.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // An element's bits and place, mixed as in splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators.
 // OOPSLA 2014). Their sum modulo 2^64 does not depend on the order.
@@ -56,7 +55,9 @@ struct checksum_of_all {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void checksum(cuda::queue& queue, T* four, const T* x, std::size_t count) {
@@ -66,4 +67,4 @@ void checksum(cuda::queue& queue, T* four, const T* x, std::size_t count) {
   detail::launch_teams<256>(queue, "checksum", 1, detail::checksum_of_all<T>{four, how.parts, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -5,13 +5,12 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/clip/clip.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct write_clip_factor {
   double* factor;
@@ -23,10 +22,12 @@ struct write_clip_factor {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 inline void clip(cuda::queue& queue, double* factor, const double* squares, double scale, double max_norm, const double* mean) {
   detail::launch_each(queue, "clip", 1, detail::write_clip_factor{factor, squares, mean, scale, max_norm});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

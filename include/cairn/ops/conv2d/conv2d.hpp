@@ -6,12 +6,13 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 #include <cairn/ops/window.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // A convolution, without the batch. Group g computes the output channels [g out / groups, (g + 1) out / groups) from the input
 // channels [g in / groups, (g + 1) in / groups).
@@ -68,7 +69,7 @@ void conv2d_weight_gradient(detail::queue_without_this_op, const convolution& ho
                             std::type_identity_t<accumulated<T>>* bias_gradient, matrix<const T> output_gradient,
                             const std::type_identity_t<T>* input) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -8,6 +8,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -25,9 +26,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Computes the tiles [begin, end) of a gathering, with the kernels of one instruction set.
 template <class T>
@@ -209,7 +208,9 @@ void sum_pixels(cpu::queue& queue, accumulated<T>* sums, matrix<const T> of) {
   matmul(queue, matrix<accumulated<T>>{sums, of.columns, 0}, of, matrix<const T>{of.data, of.rows, 0}, transpose::first, then);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
@@ -275,6 +276,6 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
     detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
@@ -15,9 +16,7 @@
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Convolutions as conv2d.hpp documents them, with a thread or a team for each element of the result. These are plain kernels, to
 // be right and to compare others with. Products are summed in T over at most channels_of_chain channels, and these sums in
@@ -112,7 +111,9 @@ struct convolve_weight {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
@@ -147,4 +148,4 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

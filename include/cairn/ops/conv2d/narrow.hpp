@@ -6,6 +6,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
@@ -14,7 +15,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: one element after another, summed in double, and rounded once when it is written.
 
@@ -42,6 +43,6 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
   detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -5,13 +5,14 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/convert/convert.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class To, class From>
 void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
@@ -22,6 +23,6 @@ void convert(cpu::queue& queue, std::size_t count, To* to, const From* from) {
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // Copies `count` elements unchanged. Nothing happens if both are the same place; otherwise the two must not overlap.
 template <class T>
@@ -18,4 +19,4 @@ void copy(detail::queue_without_this_op, std::size_t count, T* to, const T* from
 template <class T>
 void copy_matrix(detail::queue_without_this_op, matrix<T> to, std::type_identity_t<matrix<const T>> from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops

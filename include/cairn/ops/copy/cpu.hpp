@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/alike.hpp>
@@ -15,7 +16,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void copy(cpu::queue& queue, std::size_t count, T* to, const T* from) {
@@ -38,6 +39,6 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
       1_MiB / sizeof(T));
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

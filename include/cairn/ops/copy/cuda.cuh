@@ -7,12 +7,13 @@
 #include <cuda_runtime_api.h>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/alike.hpp>
 #include <cairn/ops/copy/copy.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void copy(cuda::queue& queue, std::size_t count, T* to, const T* from) {
@@ -32,4 +33,4 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
                      "copy_matrix");
 }
 
-} // namespace cairn
+} // namespace cairn::ops

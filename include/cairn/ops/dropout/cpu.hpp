@@ -9,15 +9,14 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct multiply_element {
   template <class T>
@@ -84,10 +83,13 @@ CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, con
   write_factors(factors, count, key, begin, rate);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   constexpr std::size_t piece = 2048; // factors stay in the innermost cache
   const detail::instruction_set set = detail::widest_for_elements();
   const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
@@ -104,6 +106,6 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

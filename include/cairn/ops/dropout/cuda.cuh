@@ -6,14 +6,13 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/dropout/dropout.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One block of random numbers makes four elements: the mask is the cpu's, bit for bit.
 template <class T>
@@ -37,13 +36,16 @@ struct drop_four {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
-void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cuda::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   detail::launch_each(
       queue, "dropout", (count + 3) / 4,
       detail::drop_four<T>{count, detail::are_quads(result, x), result, x, key, rate.threshold, static_cast<T>(rate.scale)});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

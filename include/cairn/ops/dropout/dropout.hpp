@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // The probability that an element is dropped, in units of 2^-32, and the factor of the others.
 struct dropout_rate {
@@ -20,10 +21,10 @@ struct dropout_rate {
 // The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
 // function of the output gradient) draw the same mask. The result may lie on x.
 template <class T>
-void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const random_key& key,
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
              const dropout_rate& rate) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

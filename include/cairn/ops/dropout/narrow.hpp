@@ -7,16 +7,18 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/dropout/cpu.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: multiplied in float and rounded once.
 template <detail::narrow_element T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const random_key& key, const dropout_rate& rate) {
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = 2048;
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
@@ -28,6 +30,6 @@ void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const 
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -10,6 +10,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
@@ -152,7 +153,7 @@ struct leaves_result {
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 // f becomes vector code if it has no branch and everything that it calls is inlined. Its bits depend on the elements alone: not
 // on their place, the number of threads or `count`.
@@ -168,6 +169,6 @@ void elementwise(cpu::queue& queue, std::size_t count, const F& f, T* to, const 
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -8,15 +8,14 @@
 #include <utility>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/elementwise.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The function that a thread applies to its elements: f.prepared(), called once per thread, if f has it; see
 // with_scale_of_device.
@@ -83,7 +82,9 @@ void elementwise(cuda::queue& queue, const char* op, std::size_t count, const F&
   launch_each(queue, op, threads, body);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T, class F, class... From>
 void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const From*... from) {
@@ -97,4 +98,4 @@ void elementwise(cuda::queue& queue, std::size_t count, const F& f, T* to, const
                       std::array<const T*, sizeof...(From)>{from...});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

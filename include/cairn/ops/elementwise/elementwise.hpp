@@ -4,11 +4,10 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct product_of_two {
   template <class T>
@@ -17,7 +16,9 @@ struct product_of_two {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // to_i = f(from_i, ...) for every i in [0, count): for a layer of your own that runs on every device. All arrays have the same
 // element type T, and at least one is read; `to` may be any of them.
@@ -29,4 +30,4 @@ struct product_of_two {
 template <class T, class F, class... From>
 void elementwise(detail::queue_without_this_op, std::size_t count, const F& f, T* to, const From*... from) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -9,6 +9,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
@@ -18,9 +19,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The next place of the same index, for each of up to `most` indices, in ascending order. The rows of one index can thus be
 // summed together, in a precision for which there is no memory in every row of a weight. The scratch of one thread holds a hash
@@ -53,7 +52,9 @@ private:
   std::uint32_t* next_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void embedding_forward(cpu::queue& queue, std::size_t count, std::size_t vocabulary, std::size_t width, T* output,
@@ -110,6 +111,6 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

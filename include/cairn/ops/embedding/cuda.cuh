@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
@@ -14,9 +15,7 @@
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/embedding/embedding.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 CAIRN_DEVICE inline bool is_in_vocabulary(std::int32_t index, std::size_t vocabulary) {
   return index >= 0 && static_cast<std::size_t>(index) < vocabulary;
@@ -148,7 +147,9 @@ struct sum_of_word : sorted_places {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // An index without a row in the weight makes a row of NaN here, and throws on a cpu.
 template <std::floating_point T>
@@ -189,4 +190,4 @@ void embedding_backward(cuda::queue& queue, std::size_t count, std::size_t vocab
   } while (from < count);
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -7,9 +7,10 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // Row i of the output (count, width) is row indices[i] of the weight (vocabulary, width), as torch.nn.Embedding. On a cpu, an
 // index without a row in the weight throws cairn::error before anything is written; on a GPU it makes a row of NaN.
@@ -24,7 +25,9 @@ template <class T>
 void embedding_backward(detail::queue_without_this_op, std::size_t count, std::size_t vocabulary, std::size_t width,
                         accumulated<T>* weight_gradient, const T* output_gradient, const std::int32_t* indices) = delete;
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // Throws cairn::error if an index is not in 0 … vocabulary - 1. The host must be able to read the indices. Bad data must not
 // cause reads out of bounds.
@@ -36,12 +39,6 @@ inline void check_indices(const std::int32_t* indices, std::size_t count, std::s
                 std::to_string(vocabulary - 1) + "; give such indices, or an Embedding with a larger vocabulary");
   }
 }
-
-} // namespace detail
-
-} // namespace cairn
-
-namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>

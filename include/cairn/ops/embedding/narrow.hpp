@@ -7,13 +7,14 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/embedding/embedding.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: rows are added in float, in ascending order.
 template <detail::narrow_element T>
@@ -30,6 +31,6 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

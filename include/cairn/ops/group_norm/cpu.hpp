@@ -8,6 +8,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
@@ -18,9 +19,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The count and mean of a set of numbers, and the sum of squared distances from the mean. join() makes those of the union of
 // two sets (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances, 1979).
@@ -61,7 +60,9 @@ void sum_gradients(instruction_set set, const channel_groups& of, std::size_t sa
   add_rows(set, add_gradients{}, std::array{sums, products}, std::array{dy, x, center});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // Samples are divided among threads; the result of one does not depend on the others.
 template <class T>
@@ -176,6 +177,6 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   detail::for_each_row(queue, of.samples, of.pixels * of.channels, sample_gradient, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
@@ -14,9 +15,7 @@
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One group of one sample per team: its element i is channel i % each of pixel i / each.
 struct group_of_sample {
@@ -171,7 +170,9 @@ struct group_norm_parameters {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void group_norm_forward(cuda::queue& queue, const channel_groups& of, double eps, T* output, T* statistics, const T* input,
@@ -197,4 +198,4 @@ void group_norm_backward(cuda::queue& queue, const channel_groups& of, T* input_
         detail::group_norm_gradient_of_sample<T>{{of, aligned}, input_gradient, output_gradient, input, statistics, weight});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -5,9 +5,10 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // The shape of a group norm: each sample is `pixels` rows of `channels`, and each group of neighbouring channels of a sample
 // has a mean m and a variance s^2 over its pixels and channels (divided by their number).
@@ -34,7 +35,7 @@ void group_norm_backward(detail::queue_without_this_op, const channel_groups& of
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -6,6 +6,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/group_norm/cpu.hpp>
@@ -13,12 +14,10 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
 // 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
 // written.
 
-namespace detail {
+namespace cairn::detail {
 
 // Calls f(place, channel) for all elements of one group of a sample.
 template <class F>
@@ -28,7 +27,9 @@ void for_each_of_group(const channel_groups& of, std::size_t group, F&& f) {
     for (std::size_t c = begin; c < begin + of.each(); ++c) f((sample * of.pixels + row) * of.channels + c, c);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps, T* output, accumulated<T>* statistics,
@@ -90,6 +91,6 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
@@ -13,9 +14,7 @@
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One row per team. Distances are of type T, from the row's first element and then from the mean; their sums are doubles.
 template <class T>
@@ -118,7 +117,9 @@ struct layer_norm_parameters {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void layer_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
@@ -144,4 +145,4 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
         detail::layer_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, statistics, weight});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -4,9 +4,10 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // y = (x - m) r w + b, where each row of x (rows, features) has a mean m and a variance s^2 (divided by
 // features), and r = 1 / sqrt(s^2 + eps). `statistics` is (rows, 2), m and r of each row, or null if not wanted.
@@ -27,7 +28,7 @@ void layer_norm_backward(detail::queue_without_this_op, std::size_t rows, std::s
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

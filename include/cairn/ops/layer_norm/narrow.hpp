@@ -6,13 +6,14 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
 // written.
@@ -79,6 +80,6 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -9,9 +9,7 @@
 #include <cairn/ops/alike.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct product_size {
   std::size_t m = 0, n = 0, k = 0;
@@ -39,6 +37,4 @@ product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, 
               extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/matmul/avx2.hpp>
@@ -21,9 +22,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand
 // operations.
@@ -60,7 +59,9 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   });
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // c = epilogue(op(a) x op(b)): see matmul.hpp.
 template <class T>
@@ -78,6 +79,6 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   detail::multiply_on(queue, isa, whole);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

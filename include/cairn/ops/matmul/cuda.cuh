@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/matmul/checked_product.hpp>
@@ -14,7 +15,7 @@
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
 #include <cairn/ops/matmul/matmul.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
 // alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
@@ -42,4 +43,4 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -5,11 +5,12 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // The operand of a product that is read with rows and columns exchanged.
 enum class transpose : unsigned char { none, first, second };
@@ -52,7 +53,7 @@ template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

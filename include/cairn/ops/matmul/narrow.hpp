@@ -8,6 +8,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/activation.hpp>
@@ -19,9 +20,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The product of 16-bit elements, as matmul.hpp documents it: one element after another, computed in the type that sums are kept
 // in, with the chains that this type's own product has, and rounded once, when it is written. Its purpose is to be right; a
@@ -68,7 +67,9 @@ void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<co
   });
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
@@ -81,6 +82,6 @@ void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std:
   detail::narrow_product(queue, c, a, b, form, then);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -8,6 +8,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -16,9 +17,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether a value replaces the greatest so far.
 template <class T>
@@ -63,7 +62,9 @@ void for_each_tap(const window& over, std::size_t output, F&& f) {
   }
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void max_pool2d_forward(cpu::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
@@ -119,6 +120,6 @@ void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samp
   detail::for_each_row(queue, samples * cuts, over.inputs() * std::min(most, channels), work, detail::element_part);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
@@ -13,9 +14,7 @@
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/max_pool2d.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The greatest elements of a window in the channels of one quad, and their pixels: over.inputs() if the window is empty.
 template <class T>
@@ -85,7 +84,9 @@ struct max_pool_input_gradient {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void max_pool2d_forward(cuda::queue& queue, const window& over, std::size_t samples, std::size_t channels, T* output,
@@ -105,4 +106,4 @@ void max_pool2d_backward(cuda::queue& queue, const window& over, std::size_t sam
                                                          input_gradient, output_gradient, input});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

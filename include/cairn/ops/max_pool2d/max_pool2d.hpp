@@ -3,10 +3,11 @@
 
 #include <cstddef>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 #include <cairn/ops/window.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // Images are stored as (batch, height, width, channels). Every element of the output is the greatest in its window, channel by
 // channel. Padding does not count, and a NaN is greater than all. The same as torch.nn.functional.max_pool2d.
@@ -21,7 +22,7 @@ template <class T>
 void max_pool2d_backward(detail::queue_without_this_op, const window& over, std::size_t samples, std::size_t channels,
                          T* input_gradient, const T* output_gradient, const T* input) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -5,6 +5,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/max_pool2d/cpu.hpp>
@@ -12,7 +13,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // 16-bit elements: every input searches for the windows in which it is the greatest, so that its sum is made in float and
 // rounded once. Forward only compares, and needs no version for them.
@@ -41,6 +42,6 @@ void max_pool2d_backward(cpu::queue& queue, const window& over, std::size_t samp
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

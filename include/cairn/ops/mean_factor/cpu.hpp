@@ -4,10 +4,11 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
@@ -19,4 +20,4 @@ void mean_factor(cpu::queue&, double* factor, double times, std::size_t count, c
   *factor = 1.0 / (times * static_cast<double>(found));
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -5,13 +5,12 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // One team is enough: there are as many words as ranks.
 template <class T>
@@ -32,11 +31,13 @@ struct write_mean_factor {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
   detail::launch_teams<32>(queue, "mean_factor", 1, detail::write_mean_factor<T>{factor, times, count, words, stride});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

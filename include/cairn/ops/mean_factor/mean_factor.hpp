@@ -3,9 +3,10 @@
 
 #include <cstddef>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // *factor = 1 / (times k), where k is the number of nonzero words among `count`, at least one. Word i is the four numbers from
 // words + i stride on, as write_as_numbers() writes them (ops/checksum/checksum.hpp).
@@ -15,4 +16,4 @@ template <class T>
 void mean_factor(detail::queue_without_this_op, double* factor, double times, std::size_t count, const T* words,
                  std::size_t stride) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops

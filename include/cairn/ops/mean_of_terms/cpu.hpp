@@ -9,6 +9,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
@@ -48,7 +49,7 @@ void run_with_targets(instruction_set set, const F& f, std::size_t count, T* res
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 // Terms are computed in accumulated<T>, in pieces that stay in the innermost cache.
 template <class T, class Term, class Derivative>
@@ -94,6 +95,6 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   }
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

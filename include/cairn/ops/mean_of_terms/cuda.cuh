@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
@@ -37,7 +38,7 @@ struct store_mean {
 
 } // namespace cairn::detail
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T, class Term, class Derivative>
 void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output, const T* targets,
@@ -51,4 +52,4 @@ void mean_of_terms(cuda::queue& queue, double* loss, T* output_gradient, std::si
                         std::array{output, targets});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

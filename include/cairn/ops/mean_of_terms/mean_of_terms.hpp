@@ -4,9 +4,10 @@
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // A loss that is a mean over elements. Your own loss, written with it, runs on every device.
 //   *loss = sum term(y_i, t_i) / count                         added up in double
@@ -19,4 +20,4 @@ template <class T, class Term, class Derivative>
 void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
                    const accumulated<T>* targets, const Term& term, const Derivative& derivative) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/ops/channel_statistics/columns.hpp>
@@ -17,9 +18,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Calls f(first image, images, stretch, scratch) for all stretches of images.
 template <class F>
@@ -38,7 +37,9 @@ void gather_here(const gathering<T>& all, std::span<std::byte> scratch) {
   gather_for(widest_instruction_set(), all, tiles, 0, tiles.count(all.samples), scratch);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void normalized_conv2d_forward(cpu::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
@@ -119,6 +120,6 @@ void normalized_conv2d_backward(cpu::queue& queue, const convolution& how, std::
   }
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/normalized_conv2d/cpu.hpp>
 #include <cairn/ops/normalized_conv2d/reference.hpp>
@@ -12,7 +13,7 @@
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void normalized_conv2d_forward(cpu::queue&, const convolution& how, std::size_t samples, matrix<T> y,
@@ -30,6 +31,6 @@ void normalized_conv2d_backward(cpu::queue&, const convolution& how, std::size_t
   detail::normalized_conv2d_backward_reference(how, samples, gradients, y_gradient, x, norm, weight);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,18 +6,18 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
-
 // A norm of the channels, a ReLU and a convolution without a bias: y = conv2d(relu(norm(x)), weight), for images stored as in
 // conv2d.hpp. The normalised map is made while the convolution copies its patches, and is never in memory as a whole.
 //
 // The stride is 1 in both directions, and there is one group.
-namespace detail {
+
+namespace cairn::detail {
 
 // Images are taken in stretches of up to this many pixels, at least one image: their gradients stay in a second-level cache.
 inline constexpr std::size_t norm_stretch_pixels = 2048;
@@ -25,7 +25,9 @@ constexpr std::size_t images_of_stretch(std::size_t pixels) {
   return std::max<std::size_t>(1, norm_stretch_pixels / std::max<std::size_t>(1, pixels));
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // `statistics`, if not null, receives those of y (channel_statistics.hpp). `scales` has 3 x in elements, `partial` has 2 x out
 // elements for each sample.
@@ -52,7 +54,7 @@ void normalized_conv2d_backward(detail::queue_without_this_op, const convolution
                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
                                 std::type_identity_t<accumulated<T>>* partial) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

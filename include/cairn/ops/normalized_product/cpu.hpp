@@ -8,6 +8,7 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/memory.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/channel_statistics/columns.hpp>
 #include <cairn/ops/channel_statistics/cpu.hpp>
@@ -16,9 +17,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The first part of a thread's scratch, where products pack. Tiles follow it.
 inline constexpr std::size_t product_scratch = 1_MiB;
@@ -46,7 +45,9 @@ M part_of(M m, std::size_t begin, std::size_t rows, std::size_t from, std::size_
   return m;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void normalized_product_forward(cpu::queue& queue, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
@@ -147,6 +148,6 @@ void normalized_product_backward(cpu::queue& queue, const normalized_product_gra
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

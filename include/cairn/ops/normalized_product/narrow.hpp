@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/normalized_product/cpu.hpp>
 #include <cairn/ops/normalized_product/reference.hpp>
@@ -12,7 +13,7 @@
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed in double by the reference.
-namespace cairn {
+namespace cairn::ops {
 
 template <detail::narrow_element T>
 void normalized_product_forward(cpu::queue&, matrix<T> h, std::type_identity_t<accumulated<T>>* statistics,
@@ -31,6 +32,6 @@ void normalized_product_backward(cpu::queue&, const normalized_product_gradients
   detail::normalized_product_backward_reference(gradients, h_gradient, h, h_statistics, h_statistics_gradient, x, norm, weight);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -5,11 +5,10 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
-
-namespace cairn {
 
 // A norm of the channels, a ReLU and a product, of which only the product is written: h = relu(norm(x)) weight^T.
 //
@@ -17,14 +16,17 @@ namespace cairn {
 //
 // The normalised map is made tile by tile, and is never in memory as a whole (Pleiss et al.: Memory-efficient implementation of
 // DenseNets. arXiv:1707.06990, which stores it in a shared buffer).
-namespace detail {
+
+namespace cairn::detail {
 
 // The number of rows of a tile: a tile of some hundred channels stays in a second-level cache. It is fixed, so that the bits of
 // sums over rows depend only on their number.
 inline constexpr std::size_t norm_tile_rows = 128;
 constexpr std::size_t norm_tiles(std::size_t rows) { return (rows + norm_tile_rows - 1) / norm_tile_rows; }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 // The memory that a call needs in addition, in elements.
 struct normalized_product_room {
@@ -67,7 +69,7 @@ void normalized_product_backward(detail::queue_without_this_op, const normalized
                                  std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
                                  const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -6,15 +6,14 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class T>
 struct sgd_element {
@@ -37,7 +36,9 @@ struct sgd_momentum_element {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
@@ -53,6 +54,6 @@ void sgd(cpu::queue& queue, std::size_t count, T* parameters, T* velocity, const
   else detail::elementwise(queue, count, detail::sgd_momentum_element<T, false>{c, scale}, results, sources);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -7,13 +7,14 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/elementwise/cuda.cuh>
 #include <cairn/ops/elementwise/cuda_scale.cuh>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <std::floating_point T>
 void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, const T* gradients,
@@ -31,4 +32,4 @@ void sgd(cuda::queue& queue, std::size_t count, T* parameters, T* velocity, cons
            std::array{p, v, gradients});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 struct sgd_coefficients {
@@ -30,7 +31,7 @@ template <class T>
 void sgd(detail::queue_without_this_op, std::size_t count, T* parameters, T* velocity, const T* gradients,
          const std::type_identity_t<sgd_coefficients<T>>& coefficients) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

@@ -9,6 +9,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -19,9 +20,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The arguments of one call. Terms are computed in accumulated<T>, a piece of a row at a time.
 template <class T>
@@ -87,7 +86,9 @@ struct soft_targets_call {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <class T>
 void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -106,6 +107,6 @@ void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std
   *loss = sum * share;
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
@@ -15,9 +16,7 @@
 #include <cairn/ops/mean_of_terms/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The rows of one part per team.
 template <class T>
@@ -84,7 +83,9 @@ struct soft_cross_entropy_of_part {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -101,4 +102,4 @@ void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, st
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_mean>{{loss, logits.rows}, how.parts, sums});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

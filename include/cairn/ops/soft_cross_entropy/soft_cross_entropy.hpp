@@ -5,10 +5,11 @@
 #include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // softmax_cross_entropy() with probabilities of all classes as targets. With L_c = log softmax(x)_c of a row, a =
 // label_smoothing, w the class weights (null: all are 1), C classes and v_c = w_c ((1 - a) t_c + a / C),
@@ -22,7 +23,7 @@ void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_g
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
                         const accumulated<T>* class_weights, double label_smoothing) = delete;
 
-} // namespace cairn
+} // namespace cairn::ops
 
 namespace cairn::detail {
 

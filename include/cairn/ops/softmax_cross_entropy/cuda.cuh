@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/launch.cuh>
@@ -15,9 +16,7 @@
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The loss of a row; see cross_entropy_options. Without options `spread` is 0 and all weights are 1.
 template <class T, class Target>
@@ -147,7 +146,9 @@ void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -166,4 +167,4 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
                                                                     options.class_weights, nullptr});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -11,6 +11,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
@@ -19,9 +20,7 @@
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // 16-bit logits, with or without options. There is no memory for a row's exponentials in float, so they are computed twice: for
 // the sum and for the gradient, which is rounded once.
@@ -110,7 +109,9 @@ struct narrow_cross_entropy {
   }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <detail::narrow_element T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
@@ -128,6 +129,6 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
   *loss = own.loss(queue, logits.rows);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

@@ -10,10 +10,11 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // *loss = 1/rows sum over rows of  log(sum_c e^(x_c - m)) - (x_t - m),   m being the row's maximum
 // output_gradient = (softmax(x) - [c = t]) / rows      not computed when it is null; may lie on the logits
@@ -44,7 +45,9 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
                            std::type_identity_t<matrix<const T>> logits, const Target* targets,
                            const std::type_identity_t<cross_entropy_options<T>>& options) = delete;
 
-namespace detail {
+} // namespace cairn::ops
+
+namespace cairn::detail {
 
 // Throws input_error if a target is neither a class nor ignored: bad data must not cause reads out of bounds.
 template <std::integral Target>
@@ -59,12 +62,6 @@ void check_classes(const Target* targets, std::size_t rows, std::size_t classes,
                       "; give class numbers, or a network with more outputs");
   }
 }
-
-} // namespace detail
-
-} // namespace cairn
-
-namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T, class Target>

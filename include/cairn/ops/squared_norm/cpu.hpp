@@ -5,13 +5,14 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 template <class T>
 void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count) {
@@ -24,6 +25,6 @@ void squared_norm(cpu::queue& queue, double* sum, const T* x, std::size_t count)
   });
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

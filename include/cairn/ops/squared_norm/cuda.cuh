@@ -5,14 +5,13 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Computed in double: squares of gradients leave the range of floats long before the gradients do.
 template <class T>
@@ -33,7 +32,9 @@ struct store_sum {
   CAIRN_DEVICE void operator()(double sum) const { *to = sum; }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::ops {
 
 template <std::floating_point T>
 void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count) {
@@ -41,4 +42,4 @@ void squared_norm(cuda::queue& queue, double* sum, const T* x, std::size_t count
                               detail::store_sum{sum});
 }
 
-} // namespace cairn
+} // namespace cairn::ops

@@ -4,13 +4,14 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/copy/cpu.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn {
+namespace cairn::ops {
 
 // The cpu's memory is the host's.
 template <class T>
@@ -22,6 +23,6 @@ void download(cpu::queue& queue, std::size_t count, T* to, const T* from) {
   copy(queue, count, to, from);
 }
 
-} // namespace cairn
+} // namespace cairn::ops
 
 CAIRN_KERNELS_END

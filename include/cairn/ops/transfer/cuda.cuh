@@ -6,10 +6,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda.cuh>
 #include <cairn/ops/transfer/transfer.hpp>
 
-namespace cairn {
+namespace cairn::ops {
 
 // With memory from staging() the host continues at once; with other memory of the host the runtime may make it wait.
 template <class T>
@@ -26,4 +27,4 @@ void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, queue.stream()), "download");
 }
 
-} // namespace cairn
+} // namespace cairn::ops

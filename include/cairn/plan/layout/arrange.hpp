@@ -15,6 +15,7 @@ namespace cairn::detail {
 // The ways to arrange, in the order in which they are tried: the linear ones, one pass in each order of importance, then several
 // rounds that improve an order.
 enum class attempt : unsigned char { slots, stack, life, peak, size, life_rounds, peak_rounds };
+inline constexpr attempt first_of_rounds = attempt::life_rounds;
 inline constexpr attempt last_attempt = attempt::peak_rounds;
 constexpr attempt next(attempt how) { return static_cast<attempt>(static_cast<unsigned char>(how) + 1); }
 // One pass looks at pairs of buffers. With more buffers it would come near a compiler's limits.
@@ -32,7 +33,7 @@ constexpr std::size_t arrange_by(attempt how, buffer* buffers, std::size_t count
                                  std::size_t effort) {
   if (how == attempt::slots) return equal_slots<Capacity>(buffers, count).place(bound);
   if (how == attempt::stack) return stack_first<Capacity>(buffers, count, fence).place(bound, 8);
-  const bool improves = how >= attempt::life_rounds;
+  const bool improves = how >= first_of_rounds;
   const std::size_t rounds = improves ? rounds_for(count, effort) : 0;
   if (improves ? rounds == 0 : count > most_in_one_pass) return no_fence;
   const auto by = how == attempt::size                                  ? importance::size

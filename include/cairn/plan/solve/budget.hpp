@@ -11,9 +11,7 @@
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/budget_solver.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
 template <class Solved, std::size_t Within>
@@ -89,7 +87,9 @@ struct solved_in_the_compiler {
   using tightest = solved_candidate<budget_solution<Source, Bytes>, budget_solution<Source, Bytes>::front.least.bytes>;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The cheapest schedule whose arena has at most this many bytes, solved by the compiler from the network's own bytes and FLOPs,
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an

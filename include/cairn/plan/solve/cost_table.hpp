@@ -7,9 +7,10 @@
 
 #include <cairn/core/memory.hpp>
 #include <cairn/core/plain_array.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/chain.hpp>
 
-namespace cairn {
+namespace cairn::plan {
 
 // The costs of one stage, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
 struct stage_cost {
@@ -20,7 +21,9 @@ struct stage_cost {
   constexpr bool operator==(const stage_cost&) const = default;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 // One stage as a solver sees it: bytes at the chain's batch, and costs.
 struct entry {
@@ -99,6 +102,4 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

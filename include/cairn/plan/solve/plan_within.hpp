@@ -5,12 +5,13 @@
 #include <string>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/plan_route.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
-namespace cairn {
+namespace cairn::plan {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
 // error that states the least possible number: of all schedules of a short chain, else of those that are solved.
@@ -38,4 +39,4 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
 
-} // namespace cairn
+} // namespace cairn::plan

@@ -9,6 +9,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/plain_array.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/route.hpp>
 #include <cairn/plan/solve/catalogue.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
@@ -17,7 +18,7 @@
 #include <cairn/plan/solve/recurrence.hpp>
 #include <cairn/plan/solve/stretch.hpp>
 
-namespace cairn {
+namespace cairn::plan {
 
 // The extent and the accuracy of a curve to solve.
 struct curve_limits {
@@ -25,7 +26,9 @@ struct curve_limits {
   bool exact = false;                              // every point there is, however much time and memory that takes
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 struct no_progress {
   void operator()(double) const {}
@@ -38,7 +41,9 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Every stretch of the chain has
 // the Pareto front of the ways to walk it back, and longer stretches join the fronts of shorter ones; stretches of equal stages
@@ -165,4 +170,4 @@ private:
 CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 #endif
 
-} // namespace cairn
+} // namespace cairn::plan

@@ -6,9 +6,10 @@
 #include <span>
 
 #include <cairn/core/plain_array.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/fingerprint.hpp>
 
-namespace cairn {
+namespace cairn::plan {
 
 // The kinds of ops in a training step. The first five are the schedule's ops; the others are a trainer's.
 enum class step_op_kind : unsigned char {
@@ -49,11 +50,15 @@ struct step_op {
   constexpr bool operator==(const step_op&) const = default;
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 inline constexpr std::size_t step_op_kinds = static_cast<std::size_t>(step_op_kind::update) + 1;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn::plan {
 
 // The name of a kind: "recompute".
 constexpr const char* name_of(step_op_kind kind) {
@@ -72,7 +77,9 @@ enum class step_kind : unsigned char {
   joined, // a step of the other ranks, in which this one has no samples
 };
 
-namespace detail {
+} // namespace cairn::plan
+
+namespace cairn::detail {
 
 inline constexpr std::size_t step_kinds = static_cast<std::size_t>(step_kind::joined) + 1;
 
@@ -94,6 +101,4 @@ constexpr std::uint64_t hash_of_calls(std::span<const step_op> list) {
   return h.value();
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

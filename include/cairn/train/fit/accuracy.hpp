@@ -12,9 +12,7 @@
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/samples.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The outputs of a network: a tensor_view, or another type with rows of one shape.
 template <class Outputs>
@@ -63,7 +61,9 @@ inline double share_of(std::size_t right, std::size_t all) {
   return static_cast<double>(right) / static_cast<double>(all);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The index of the largest output along the innermost extent, as torch.argmax with dim=-1: one for each row, or for each
 // index before the innermost. Of equal outputs the first is taken; a NaN counts as the largest.
@@ -76,7 +76,7 @@ std::vector<std::size_t> argmax(const Outputs& outputs) {
 }
 
 // The share, 0 … 1, of targets that are the argmax of their outputs: accuracy(train.evaluate(images), labels).
-template <detail::scores Outputs, numbers Targets>
+template <detail::scores Outputs, detail::numbers Targets>
 double accuracy(const Outputs& outputs, const Targets& targets) {
   return detail::share_of(detail::count_right(outputs, targets), static_cast<std::size_t>(targets.size()));
 }

@@ -8,15 +8,16 @@
 #include <utility>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/train/fit/monitored.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // When early_stopping stops: the names and defaults of Lightning's EarlyStopping.
 struct early_stopping_options {
   std::string monitor = "val_loss";
-  best_is mode = best_is::smallest;
+  metrics::best_is mode = metrics::best_is::smallest;
   double min_delta = 0;     // an improvement has to be larger than this
   std::size_t patience = 3; // epochs, or validations, that have the metric but no improvement
   bool check_finite = true; // stops at once when the metric is NaN or infinite
@@ -24,11 +25,15 @@ struct early_stopping_options {
   double divergence_threshold = std::numeric_limits<double>::quiet_NaN(); // stops when the metric is worse than this [none]
 };
 
+} // namespace cairn::types
+
+namespace cairn {
+
 // A callback of fit() that stops it when a metric has not improved for `patience` epochs. If the metric comes at other times,
 // such as after every val_check_interval steps, these are counted instead. All ranks see the same metrics, so all stop.
 class early_stopping {
 public:
-  explicit early_stopping(early_stopping_options chosen = {})
+  explicit early_stopping(types::early_stopping_options chosen = {})
       : chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode, chosen_.min_delta}) {
     detail::check_number("early_stopping: expected a min_delta of 0 or more", chosen_.min_delta);
   }
@@ -58,11 +63,11 @@ public:
       run.stop("early stopping: " + value + " and no improvement of " + detail::shortest_text(best_.best()) + " in " +
                times(run));
   }
-  void write_notes(state_notes& notes) const {
+  void write_notes(types::state_notes& notes) const {
     best_.write(owner, notes);
     notes[std::string(owner) + ".waited for " + chosen_.monitor] = static_cast<double>(waited_);
   }
-  void read_notes(const state_notes& notes) {
+  void read_notes(const types::state_notes& notes) {
     best_.read(owner, notes);
     if (const auto found = notes.find(std::string(owner) + ".waited for " + chosen_.monitor); found != notes.end())
       waited_ = static_cast<std::size_t>(found->second);
@@ -84,9 +89,9 @@ private:
   }
   // Whether a value is as good as a threshold; false if there is none (NaN).
   bool reaches(double value, double threshold) const {
-    return chosen_.mode == best_is::smallest ? value <= threshold : value >= threshold;
+    return chosen_.mode == metrics::best_is::smallest ? value <= threshold : value >= threshold;
   }
-  early_stopping_options chosen_;
+  types::early_stopping_options chosen_;
   detail::monitored best_;
   std::size_t waited_ = 0;
 };

@@ -19,9 +19,7 @@
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // average + fresh (parameter - average)
 template <class T>
@@ -38,7 +36,9 @@ struct division_of<Optimizer> {
   static constexpr bool is_special(const tensor& t) { return Optimizer::is_special(t); }
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // An optimizer that also keeps a moving average of every parameter, as torch's AveragedModel with get_ema_multi_avg_fn(decay):
 // after the first update the average is the parameter, after each later one it is decay x average + (1 - decay) x parameter.
@@ -81,14 +81,18 @@ struct ema : detail::division_of<Optimizer> {
   }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class Optimizer>
 inline constexpr bool keeps_averages = false;
 template <class Optimizer>
 inline constexpr bool keeps_averages<ema<Optimizer>> = true;
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Copies the averages and the buffers of a trainer whose optimizer is an ema to a model or a trainer of the same function.
 // Running means are the latest ones, as torch's without use_buffers. Before the first step the averages are the parameters.
@@ -103,10 +107,10 @@ void copy_averages(Trainer& train, Model& to) {
     using number = typename Trainer::number;
     std::map<std::string, std::vector<number>> averages;
     const std::size_t last = train.optimizer().states() - 1;
-    train.for_each_optimizer_state([&](std::size_t state, const named_parameter<number>& q) {
+    train.for_each_optimizer_state([&](std::size_t state, const types::named_parameter<number>& q) {
       if (state == last) averages[q.name].assign(q.numbers.begin(), q.numbers.end());
     });
-    to.for_each([&](const named_parameter<number>& q) {
+    to.for_each([&](const types::named_parameter<number>& q) {
       if (const auto found = averages.find(q.name); found != averages.end())
         std::copy(found->second.begin(), found->second.end(), q.numbers.begin());
     });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/train/fit/fit_arguments.hpp>
 #include <cairn/train/fit/fit_run.hpp>
@@ -24,7 +25,7 @@
 #include <cairn/train/state/loader_facts.hpp>
 #include <cairn/train/step/step_hooks.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The result of a run.
 struct fit_result {
@@ -48,7 +49,9 @@ struct fit_result {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The loop of fit().
 template <class Trainer, class Loader, class... Callbacks>
@@ -279,7 +282,9 @@ private:
   std::vector<metric_value> rest_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Trains over a loader's epochs until max_epochs or max_steps is reached, or a callback or a signal stops it:
 //
@@ -307,8 +312,8 @@ private:
 //   write_notes(notes), read_notes(notes)  its own numbers, which a state keeps
 // A callback may also be a hook, such as after_op<step_op_kind::backward>(f), which every step and micro-batch then calls
 // (step/step_hooks.hpp).
-template <class Trainer, resumable_loader Loader, class... Callbacks>
-fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Callbacks&&... callbacks) {
+template <class Trainer, detail::resumable_loader Loader, class... Callbacks>
+types::fit_result fit(Trainer& train, Loader& batches, const types::fit_options& options, Callbacks&&... callbacks) {
   constexpr bool is_right = (detail::fits_in<Loader, Trainer>() && ... &&
                              detail::right_callback<std::remove_reference_t<Callbacks>, Trainer, Loader>());
   if constexpr (is_right)
@@ -317,8 +322,8 @@ fit_result fit(Trainer& train, Loader& batches, const fit_options& options, Call
 }
 // Arguments in another order.
 template <class First, class Second, class... Callbacks>
-  requires(!resumable_loader<Second>)
-fit_result fit(First&, Second&, const fit_options&, Callbacks&&...) {
+  requires(!detail::resumable_loader<Second>)
+types::fit_result fit(First&, Second&, const types::fit_options&, Callbacks&&...) {
   detail::refuse<detail::refused_fit<First, Second>>();
   return {};
 }

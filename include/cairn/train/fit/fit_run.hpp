@@ -16,6 +16,7 @@
 
 #include <cairn/comm/exchange.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/checksum.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/net/frame.hpp>
@@ -25,12 +26,14 @@
 #include <cairn/train/replica.hpp>
 #include <cairn/train/state/training_state.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
-namespace detail {
 template <class Trainer, class Loader, class... Callbacks>
 class fit_loop;
-} // namespace detail
+
+} // namespace cairn::detail
+
+namespace cairn::types {
 
 // Options of fit(), with the names and defaults of Lightning's Trainer. Clipping, the learning rate schedule and the seed are
 // options of the trainer.
@@ -316,4 +319,4 @@ private:
   detail::callback<const state_notes&> read_notes_{};
 };
 
-} // namespace cairn
+} // namespace cairn::types

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <string>
 
+#include <cairn/core/rooms.hpp>
 #include <cairn/train/fit/accuracy.hpp>
 
-namespace cairn {
+namespace cairn::metrics {
 
 // The sum and the count of a metric, over batches and then over ranks.
 struct metric_sum {
@@ -68,6 +69,6 @@ struct MeanAbsoluteError {
   double value(const metric_sum& all) const { return all.sum / all.count; }
 };
 
-static_assert(metric<Accuracy> && metric<Perplexity> && metric<MeanAbsoluteError>);
+static_assert(metrics::metric<Accuracy> && metrics::metric<Perplexity> && metrics::metric<MeanAbsoluteError>);
 
-} // namespace cairn
+} // namespace cairn::metrics

@@ -9,17 +9,24 @@
 #include <utility>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/train/state/training_state.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The name of a metric, such as "val_loss", and its value.
 using metric_value = std::pair<std::string, double>;
 
+} // namespace cairn::types
+
+namespace cairn::metrics {
+
 // The better of two values of a metric: the smaller one for a loss, the larger one for an accuracy.
 enum class best_is { smallest, largest };
 
-namespace detail {
+} // namespace cairn::metrics
+
+namespace cairn::detail {
 
 template <class Metrics>
 std::string metric_names(const Metrics& there) {
@@ -97,6 +104,4 @@ private:
   double best_ = std::numeric_limits<double>::quiet_NaN(); // none so far
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

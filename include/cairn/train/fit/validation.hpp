@@ -27,7 +27,7 @@ namespace cairn {
 //
 // (With a distributed sampler a few samples count twice if their number is not divisible by that of the ranks.) The caller keeps
 // the dataset. A loader, which the caller keeps too, may replace dataset, sampler and batch: validation{held_out, Accuracy{}}.
-template <class Loader, metric... Metrics>
+template <class Loader, metrics::metric... Metrics>
 class validation {
 public:
   // The most rows of a batch, if the loader's type gives it; else 0.
@@ -71,7 +71,7 @@ private:
     for (const auto& batch : batches_) {
       const auto add = [&](const auto& outputs, double loss) {
         std::size_t i = 0;
-        const auto add_sum = [&](const metric_sum& of_batch) {
+        const auto add_sum = [&](const metrics::metric_sum& of_batch) {
           all[i++] += of_batch.sum;
           all[i++] += of_batch.count;
         };
@@ -89,12 +89,14 @@ private:
   std::tuple<Metrics...> metrics_;
 };
 
-template <class Dataset, class Sampler, std::size_t Batch, metric... Metrics>
+template <class Dataset, class Sampler, std::size_t Batch, metrics::metric... Metrics>
 validation(const Dataset&, Sampler, batch<Batch>, Metrics...) -> validation<loader<Dataset, Sampler, Batch>, Metrics...>;
-template <detail::gives_batches Loader, metric... Metrics>
+template <detail::gives_batches Loader, metrics::metric... Metrics>
 validation(Loader&, Metrics...) -> validation<Loader&, Metrics...>;
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 struct validation_message {
   template <class Found>
@@ -119,7 +121,9 @@ struct wrong_metrics : validation_message {
 template <class Wrong>
 struct no_validation {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Stands in, after the compile error, for a validation whose arguments do not fit. It validates nothing.
 template <class Wrong>
@@ -133,10 +137,10 @@ public:
   void on_validate(Run&) {}
 };
 template <class Dataset, class Sampler, std::size_t Batch, class... Given>
-  requires(!(metric<Given> && ...))
+  requires(!(metrics::metric<Given> && ...))
 validation(const Dataset&, Sampler, batch<Batch>, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
 template <detail::gives_batches Loader, class... Given>
-  requires(!(metric<Given> && ...))
+  requires(!(metrics::metric<Given> && ...))
 validation(Loader&, Given...) -> validation<detail::no_validation<detail::wrong_metrics<Given...>>>;
 template <class Dataset, class... Given>
   requires(!detail::gives_batches<Dataset>)

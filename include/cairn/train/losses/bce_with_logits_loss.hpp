@@ -48,13 +48,13 @@ namespace cairn {
 // rows, as torch.nn.BCEWithLogitsLoss. w is the pos_weight: one for all, or one for each element of the innermost extent. Above 1
 // it raises recall, below 1 precision.
 struct BCEWithLogitsLoss {
-  class_weights pos_weight{}; // [1]
+  types::class_weights pos_weight{}; // [1]
 
   static constexpr bool accepts(const shape&) { return true; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   const std::vector<double>& settings() const { return pos_weight.values(); }
 
@@ -70,7 +70,7 @@ struct BCEWithLogitsLoss {
     return {pos_weight.data<T>(), pos_weight.size()};
   }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
     requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     const std::size_t count = call.rows * call.output_shape->size();
@@ -101,10 +101,10 @@ static_assert(loss<BCEWithLogitsLoss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::logit_error&, const detail::logit_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::logit_error&, const detail::logit_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::logit_error&, const detail::logit_error_slope&);
 
 } // namespace cairn
 #endif

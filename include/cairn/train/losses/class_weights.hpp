@@ -8,8 +8,9 @@
 #include <vector>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // One weight for each class, kept as double and as float so that no step converts them.
 class class_weights {
@@ -32,4 +33,4 @@ private:
   std::vector<float> floats_;
 };
 
-} // namespace cairn
+} // namespace cairn::types

@@ -31,7 +31,7 @@ struct CrossEntropyLoss {
 
   std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
   double label_smoothing = 0;                  // the share of a target, 0 … 1, that is spread evenly over all classes
-  class_weights weight{};                      // one for each class [all are 1]
+  types::class_weights weight{};               // one for each class [all are 1]
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size() / output.last(); }
@@ -65,14 +65,14 @@ struct CrossEntropyLoss {
   void run(Queue& queue, const loss_call<T, Target>& call) const {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
-    const matrix<const T> logits{call.output, rows, classes};
+    const ops::matrix<const T> logits{call.output, rows, classes};
     if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
-    const cross_entropy_options<T> options{.ignore_index = ignore_index,
-                                           .label_smoothing = label_smoothing,
-                                           .class_weights = weight.size() == 0 ? nullptr : weights};
+    const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
+                                                .label_smoothing = label_smoothing,
+                                                .class_weights = weight.size() == 0 ? nullptr : weights};
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 

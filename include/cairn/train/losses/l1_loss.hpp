@@ -37,7 +37,7 @@ namespace cairn {
 
 // The mean of |output - target| over all elements of all rows, as torch.nn.L1Loss.
 struct L1Loss : detail::element_loss {
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     mean(queue, call, detail::absolute_error{}, detail::absolute_error_slope{});
   }
@@ -52,10 +52,10 @@ static_assert(loss<L1Loss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::absolute_error&, const detail::absolute_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::absolute_error&, const detail::absolute_error_slope&);
 
 } // namespace cairn
 #endif

@@ -34,7 +34,7 @@ namespace cairn {
 
 // The mean of (output - target)^2 over all elements of all rows, as torch.nn.MSELoss.
 struct MSELoss : detail::element_loss {
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   static void run(Queue& queue, const loss_call<T, accumulated<T>>& call) {
     mean(queue, call, detail::squared_error{}, detail::squared_error_slope{});
   }
@@ -49,10 +49,10 @@ static_assert(loss<MSELoss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::squared_error&, const detail::squared_error_slope&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::squared_error&, const detail::squared_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::squared_error&, const detail::squared_error_slope&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::squared_error&, const detail::squared_error_slope&);
 
 } // namespace cairn
 #endif

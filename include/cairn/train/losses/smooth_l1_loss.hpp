@@ -53,11 +53,11 @@ struct SmoothL1Loss {
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::array<double, 1> settings() const { return {beta}; }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     if (beta <= 0) return L1Loss::run(queue, call);
@@ -76,10 +76,10 @@ static_assert(loss<SmoothL1Loss>);
 
 namespace cairn {
 
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                           const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
-CAIRN_COMPILED template void mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                           const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
+                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
+CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
+                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
 
 } // namespace cairn
 #endif

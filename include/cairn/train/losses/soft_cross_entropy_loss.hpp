@@ -22,14 +22,14 @@ namespace cairn {
 //
 // It is separate from CrossEntropyLoss because targets as large as the outputs take memory where a step keeps them.
 struct SoftCrossEntropyLoss {
-  double label_smoothing = 0; // the share of the targets, 0 … 1, that is spread evenly over all classes
-  class_weights weight{};     // one for each class [all are 1]; the mean is still over rows, as in torch
+  double label_smoothing = 0;    // the share of the targets, 0 … 1, that is spread evenly over all classes
+  types::class_weights weight{}; // one for each class [all are 1]; the mean is still over rows, as in torch
 
   static constexpr bool accepts(const shape& output) { return output.rank > 0 && output.last() > 1; }
   static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
 
   template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+  static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
   std::vector<double> settings() const {
     std::vector<double> all{label_smoothing};
@@ -49,14 +49,14 @@ struct SoftCrossEntropyLoss {
     return {weight.data<T>(), weight.size()};
   }
 
-  template <class Queue, floating_element T>
+  template <class Queue, detail::floating_element T>
     requires detail::soft_cross_entropy_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
     using sum = accumulated<T>;
     const std::size_t classes = call.output_shape->last();
     check(classes);
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
-    const matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
+    const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
     soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
                        label_smoothing);
   }

@@ -10,9 +10,7 @@
 #include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Refuses the same numbers as torch.optim.Adam and AdamW.
 template <class Optimizer>
@@ -44,7 +42,9 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Adam with weight decay added to the gradient, as torch.optim.Adam without amsgrad: same names, defaults and
 // formula. See ops/adam/adam.hpp. It has two states: the running means of the gradient and of its square.

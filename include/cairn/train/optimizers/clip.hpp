@@ -6,9 +6,7 @@
 #include <cairn/ops/clip/clip.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 template <class Given>
 constexpr void refuse_to_clip() {
@@ -30,7 +28,9 @@ struct no_clip {
   no_norm max_norm{};
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Clips the gradients of a network by the norm of all of them together, as torch.nn.utils.clip_grad_norm_: if
 // it is above max_norm, one factor scales all of them down. 0: no clipping.

@@ -11,16 +11,16 @@
 #include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // Whether a parameter is at a path or below it. "1.0.weight" lies under "1.0" and "1", not under "1.0.w".
 inline bool lies_under(std::string_view name, std::string_view path) {
   return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // An optimizer for each part of a network, by parameter names. A group updates the parameters under its path, unless an earlier
 // group does; `others` updates the rest. For example, for a pretrained body that should change less than a new head:

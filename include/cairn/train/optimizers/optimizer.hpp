@@ -8,20 +8,25 @@
 
 #include <cairn/core/config.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // The largest number of parameter-sized buffers that an optimizer may have.
 inline constexpr std::size_t most_optimizer_states = 4;
+
+} // namespace cairn::detail
+
+namespace cairn {
 
 // The arguments of an optimizer: one span of the flat parameter buffer, and the same span of the other buffers. Between two
 // tensors there may be padding: zeros, whose gradients are zero and whose update has no meaning.
 template <class T>
 struct update_call {
   std::size_t count = 0;
-  T* parameters = nullptr;                        // (count)
-  const T* gradients = nullptr;                   // (count), sums over ranks and micro-batches
-  std::array<T*, most_optimizer_states> states{}; // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;                               // multiplies the gradients before anything else, to average and to clip them
+  T* parameters = nullptr;      // (count)
+  const T* gradients = nullptr; // (count), sums over ranks and micro-batches
+  std::array<T*, detail::most_optimizer_states>
+      states{};                   // (count) each, the first states() of them; zeros before the first update
+  double scale = 1;               // multiplies the gradients before anything else, to average and to clip them
   const double* factor = nullptr; // a second factor, one element in the device's memory if that is not the host's, to
                                   // average over several ranks and to clip; null: 1
   double learning_rate = 0;       // of this step; differs from the optimizer's own if there is a schedule

@@ -11,13 +11,17 @@
 #include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // A type that divides the parameters of a network in two by their metadata: Rule::is_special(tensor).
 template <class R>
 concept parameter_rule = requires(const tensor& t) {
   { R::is_special(t) } -> std::same_as<bool>;
 };
+
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Picks biases and the weights of normalisations, which have one extent and usually no weight decay.
 struct vectors_only {
@@ -30,7 +34,7 @@ struct vectors_only {
 //
 //   using Groups = parameter_groups<vectors_only, AdamW>;
 //   trainer<Net, CrossEntropyLoss, Groups, batch<64>> train{Groups{.special = {.weight_decay = 0}}};
-template <parameter_rule Rule, optimizer Special, optimizer Others = Special>
+template <detail::parameter_rule Rule, optimizer Special, optimizer Others = Special>
 struct parameter_groups {
   Special special{};
   Others others{};
@@ -67,7 +71,9 @@ struct parameter_groups {
   constexpr double share(double rate) const { return base_rate() != 0 ? rate / base_rate() : 1; }
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Part of the flat buffer that is updated in one call.
 struct update_span {
@@ -88,6 +94,4 @@ concept divides_parameters = has_groups<O> || requires(const tensor& t) {
   { O::is_special(t) } -> std::same_as<bool>;
 };
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -14,9 +14,7 @@
 #include <cairn/train/optimizers/learning_rate.hpp>
 #include <cairn/train/settings.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 struct rate_message {
   template <class Rate>
@@ -29,7 +27,9 @@ struct rate_message {
 template <class Found>
 struct wrong_rate : rate_message {};
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Holds any learning rate schedule in the options of a trainer: training_options{.learning_rate = cosine_rate{...}}. A schedule
 // is a small value that can be copied byte by byte, so it needs no allocation. A number is the same rate in every step. Without
@@ -86,7 +86,9 @@ private:
   std::string (*text_)(const void*, bool) = nullptr;
 };
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 // Whether another optimizer changes the learning rate. Throws input_error if a schedule gives the rates.
 inline bool is_another_rate(bool is_scheduled, double before, double rate) {
@@ -98,6 +100,4 @@ inline bool is_another_rate(bool is_scheduled, double before, double rate) {
   return true;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

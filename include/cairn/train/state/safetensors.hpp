@@ -21,9 +21,7 @@
 #include <cairn/train/state/weight_names.hpp>
 #include <cairn/train/state/weights_in_files.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // A weight of a network: the memory for its elements, and their layout in a file.
 template <class T>
@@ -147,7 +145,9 @@ private:
   loaded_weights out_;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Writes all parameters and buffers of a model or a trainer by the names of torch's state_dict:
 //
@@ -163,14 +163,14 @@ template <class Owner>
 void save_weights(Owner& owner, const std::string& path, const std::map<std::string, std::string>& metadata = {}) {
   auto weights = detail::on_host(owner);
   const detail::feature_orders orders = weights.orders();
-  std::vector<safetensors_source> all;
+  std::vector<files::safetensors_source> all;
   detail::file_bytes bytes;
   detail::for_all_weights(weights, [&](const auto& q) {
     using number = typename decltype(q.numbers)::value_type;
     all.push_back({q.name, detail::safetensors_type_of<number>, detail::extents_in_files(*q.facts),
                    bytes.of(q.numbers, *q.facts, orders.of(q.leaf, q.facts))});
   });
-  write_safetensors(path, std::move(all), metadata);
+  files::write_safetensors(path, std::move(all), metadata);
 }
 
 // Loads parameters and buffers from a file by their names; other floating-point types are converted. Either all fit and all are
@@ -179,9 +179,9 @@ void save_weights(Owner& owner, const std::string& path, const std::map<std::str
 // error if nothing fits. The options rename tensors that have other names in the file. Files of earlier versions are loaded by
 // their old names, and the report says so. With ddp every rank loads, or one does and all call synchronize().
 template <class Owner>
-loaded_weights load_weights(Owner& owner, const std::string& path, const weights_options& options) {
+types::loaded_weights load_weights(Owner& owner, const std::string& path, const types::weights_options& options) {
   using number = typename Owner::number;
-  safetensors_file file(path);
+  files::safetensors_file file(path);
   auto weights_of_owner = detail::on_host(owner);
   const detail::feature_orders orders = weights_of_owner.orders();
   const auto compared = [&](detail::naming how) {
@@ -203,7 +203,7 @@ loaded_weights load_weights(Owner& owner, const std::string& path, const weights
     const bool is_better = options.how == weights::partly && before.fits() > chosen.fits();
     if (before.report().is_all() || is_better) chosen = std::move(before);
   }
-  loaded_weights& out = chosen.report();
+  types::loaded_weights& out = chosen.report();
   if (options.how == weights::all && !out.is_all())
     throw file_error("load_weights: '" + path + "' does not fit this network, and nothing was taken from it; " + out.text() +
                      "; see weights::partly, and weights_options for other names");
@@ -215,8 +215,8 @@ loaded_weights load_weights(Owner& owner, const std::string& path, const weights
   return std::move(out);
 }
 template <class Owner>
-loaded_weights load_weights(Owner& owner, const std::string& path, weights how = weights::all) {
-  return load_weights(owner, path, weights_options{.how = how});
+types::loaded_weights load_weights(Owner& owner, const std::string& path, weights how = weights::all) {
+  return load_weights(owner, path, types::weights_options{.how = how});
 }
 
 } // namespace cairn

@@ -17,9 +17,7 @@
 #include <cairn/train/state/state_file.hpp>
 #include <cairn/train/state/training_state.hpp>
 
-namespace cairn {
-
-namespace detail {
+namespace cairn::detail {
 
 // The facts of all ranks' loaders for the epoch with which a state goes on; empty without a loader.
 struct no_loader {};
@@ -67,7 +65,9 @@ inline auto opened(const std::string& path) {
   return [&path] { return std::make_unique<state_file>(path); };
 }
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // Writes everything that a trainer needs to go on: parameters, buffers of all ranks, the optimizer's state, steps, learning rate,
 // seed, number of ranks, its settings in words, and a checksum of each tensor. After load_state() in a new process the trainer
@@ -76,7 +76,7 @@ inline auto opened(const std::string& path) {
 // all. With ddp every rank calls it, rank 0 writes, and if that fails every rank throws file_error. If the ranks have different
 // parameters, all throw input_error and nothing is written: a state of rank 0 would hide the difference.
 template <class Trainer>
-void save_state(Trainer& train, const std::string& path, const saved_place& at = {}) {
+void save_state(Trainer& train, const std::string& path, const detail::saved_place& at = {}) {
   detail::compare_parameters(train, "save_state");
   detail::buffers_of_others others(train);
   others.gather(train);
@@ -89,10 +89,10 @@ void save_state(Trainer& train, const std::string& path, const saved_place& at =
 //     train.step(images, labels);
 //     if (train.steps() % 1000 == 0) save_state(train, batches, "digits.state");
 //   }
-template <class Trainer, resumable_loader Loader>
-void save_state(Trainer& train, const Loader& batches, const std::string& path, const state_notes& notes = {}) {
+template <class Trainer, detail::resumable_loader Loader>
+void save_state(Trainer& train, const Loader& batches, const std::string& path, const types::state_notes& notes = {}) {
   detail::compare_parameters(train, "save_state");
-  const loader_place next = batches.place();
+  const types::loader_place next = batches.place();
   const std::vector<detail::loader_facts> facts =
       detail::facts_of_ranks_loaders(train, batches, next, static_cast<std::size_t>(train.state().micro_batches));
   detail::compare_places(facts, "save_state");
@@ -111,12 +111,13 @@ void save_state(Trainer& train, const Loader& batches, const std::string& path, 
 // the same samples in each step, which is possible only at the end of an epoch, and not with BatchNorm. A loader goes on where it
 // was, and what that of each rank reads is compared. With ddp every rank calls it; rank 0 reads the file and sends it to all.
 template <class Trainer>
-saved_place load_state(Trainer& train, const std::string& path, const state_options& allowed = {}) {
+detail::saved_place load_state(Trainer& train, const std::string& path, const types::state_options& allowed = {}) {
   detail::no_loader none;
   return *detail::take_up(train, none, detail::opened(path), allowed);
 }
-template <class Trainer, resumable_loader Loader>
-saved_place load_state(Trainer& train, Loader& batches, const std::string& path, const state_options& allowed = {}) {
+template <class Trainer, detail::resumable_loader Loader>
+detail::saved_place load_state(Trainer& train, Loader& batches, const std::string& path,
+                               const types::state_options& allowed = {}) {
   return *detail::take_up(train, batches, detail::opened(path), allowed);
 }
 

@@ -19,6 +19,7 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/data/checksum.hpp>
 #include <cairn/data/loader.hpp>
 #include <cairn/data/safetensors.hpp>
@@ -28,7 +29,7 @@
 #include <cairn/train/state/same_run.hpp>
 #include <cairn/train/state/training_state.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // The position of a job in a saved state.
 struct saved_place {
@@ -36,6 +37,10 @@ struct saved_place {
   state_notes notes;
   training_state trainer; // as it was saved
 };
+
+} // namespace cairn::detail
+
+namespace cairn::types {
 
 // Differences that load_state() accepts.
 struct state_options {
@@ -45,7 +50,9 @@ struct state_options {
                                  // of the saved run
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // Metadata of a state: texts, numbers as decimal digits, and doubles by their bits, so that they are restored exactly.
 class state_words {
@@ -341,6 +348,4 @@ void compare_states(Trainer& train, const state_file& file, const state_options&
         ", and layers such as BatchNorm take statistics of the samples of a rank, which would be others; use as many ranks");
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -10,10 +10,11 @@
 #include <utility>
 
 #include <cairn/core/explain.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/net/function_of.hpp>
 #include <cairn/train/state/same_run.hpp>
 
-namespace cairn {
+namespace cairn::detail {
 
 // The state of a trainer besides its tensors: numbers, and its settings in words. Two trainers with equal words, equal numbers
 // and equal tensors make the same steps from here on, whatever their policies.
@@ -27,19 +28,25 @@ struct training_state {
   bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer gives it
 
   // The settings of the run that a resume compares by words (same_run.hpp), and these words.
-  static constexpr std::array<detail::run_setting, detail::settings_in_words> compared = [] {
-    std::array<detail::run_setting, detail::settings_in_words> out{};
-    std::copy_if(detail::run_settings.begin(), detail::run_settings.end(), out.begin(), detail::is_kept_in_words);
+  static constexpr std::array<run_setting, settings_in_words> compared = [] {
+    std::array<run_setting, settings_in_words> out{};
+    std::copy_if(run_settings.begin(), run_settings.end(), out.begin(), is_kept_in_words);
     return out;
   }();
   std::array<std::string, compared.size()> words;
 };
 
+} // namespace cairn::detail
+
+namespace cairn::types {
+
 // Named numbers that a state contains with everything else, for a program's own loop or a callback of fit() to resume from. They
 // are restored bit for bit.
 using state_notes = std::map<std::string, double>;
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The words of a trainer of this network with these options, and with statistics over all ranks in `summed` layers.
 template <class Net, class T, class Options, class Optimizer>
@@ -54,6 +61,4 @@ auto words_of(const Options& given, const Optimizer& optimizer, std::size_t summ
   return out;
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

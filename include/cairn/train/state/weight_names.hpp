@@ -10,11 +10,16 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/rooms.hpp>
 
 namespace cairn {
 
 // The tensors that load_weights() takes: all of them, or those that fit.
 enum class weights { all, partly };
+
+} // namespace cairn
+
+namespace cairn::types {
 
 // Options of load_weights() for files whose names are not those of the network:
 //
@@ -58,7 +63,9 @@ struct loaded_weights {
   }
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The texts that the *s of a pattern stand for, and the rest of the name. match_name() returns nullopt unless a name begins with
 // the pattern.
@@ -124,6 +131,4 @@ inline void check_renames(const weights_options& options) {
   }
 }
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -10,12 +10,13 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/pack.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/plan/step/step_op.hpp>
 #include <cairn/train/parameters.hpp>
 #include <cairn/train/replica.hpp>
 #include <cairn/train/step/training_step.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // A moment of a step, as a hook sees it: the op that comes next or has just ended, and gradients. The program may read them
 // and, before they are sent or used, change them. Every rank must change them in the same way.
@@ -28,19 +29,19 @@ class step_moment {
 public:
   using number = accumulated<typename Trainer::plan::element>;
 
-  step_moment(Trainer& trainer, const step_op& o) : op(o), trainer_(trainer) {
+  step_moment(Trainer& trainer, const plan::step_op& o) : op(o), trainer_(trainer) {
     auto& all = trainer.inside().gradients;
-    if (o.kind == step_op_kind::reduce || o.kind == step_op_kind::wait || o.kind == step_op_kind::update) {
+    if (o.kind == plan::step_op_kind::reduce || o.kind == plan::step_op_kind::wait || o.kind == plan::step_op_kind::update) {
       begin_ = types::buckets[o.index].begin;
       gradients = all.on_the_way().span_of(o.index);
-    } else if (!types::fused && o.kind == step_op_kind::backward) {
+    } else if (!types::fused && o.kind == plan::step_op_kind::backward) {
       const auto& begin = types::plan::parameter_begin; // from the last stage to the first
       begin_ = begin[o.stage];
       gradients = all.all().subspan(begin_, (o.stage > 0 ? begin[o.stage - 1] : types::plan::parameter_block) - begin_);
     }
   }
 
-  const step_op& op;
+  const plan::step_op& op;
   // In the device's memory. Where the host cannot read it, put ops on queue() that do.
   std::span<number> gradients{};
 
@@ -67,7 +68,9 @@ private:
   std::size_t begin_ = 0; // of the gradients in the flat buffer, in elements
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 template <step_op_kind Kind, class F>
 struct op_hook {
@@ -77,7 +80,9 @@ struct op_hook {
   static constexpr step_op_kind kind = Kind;
 };
 
-} // namespace detail
+} // namespace cairn::detail
+
+namespace cairn {
 
 // A callable at a named moment of a step: before or after each op of a kind.
 //
@@ -85,16 +90,18 @@ struct op_hook {
 //
 // It is a type, so that a step without hooks has no instruction for them. An exception from a hook comes out of the step, like
 // any other failure in a step. A step or an evaluation of the trainer that a hook asks for is an input_error.
-template <step_op_kind Kind, class F>
+template <plan::step_op_kind Kind, class F>
 constexpr detail::op_hook<Kind, F> before_op(F f) {
   return {std::move(f), true};
 }
-template <step_op_kind Kind, class F>
+template <plan::step_op_kind Kind, class F>
 constexpr detail::op_hook<Kind, F> after_op(F f) {
   return {std::move(f), false};
 }
 
-namespace detail {
+} // namespace cairn
+
+namespace cairn::detail {
 
 template <class H>
 concept step_hook = requires(const H& h) {
@@ -135,6 +142,4 @@ template <class Trainer, class... Hooks>
 using watch_of = typename std::conditional_t<sizeof...(Hooks) == 0, type_of<step_without_hooks>,
                                              type_of<hooked_step<Trainer, Hooks...>>>::type;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -5,9 +5,10 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
 #include <cairn/device/device.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // The mean loss of a step on an asynchronous device, which may still be running. It converts to double, and only then the
 // program waits for the step. It must not outlive its trainer. The trainer keeps the losses of its last 1024 micro-batches; to
@@ -36,12 +37,12 @@ private:
   reader read_;
 };
 
-namespace detail {
+} // namespace cairn::types
+
+namespace cairn::detail {
 
 // The result of step(): a double on a device whose memory the host shares, as the loss is known there.
 template <class Device>
 using loss_of_step = std::conditional_t<shares_memory<Device>, double, step_loss>;
 
-} // namespace detail
-
-} // namespace cairn
+} // namespace cairn::detail

@@ -21,20 +21,24 @@
 
 #include <cairn/train/state/saved_state.hpp>
 
-namespace cairn {
+namespace cairn::types {
 
 // Options of saved_states: the states that it keeps, and when it saves as a callback of fit(). The names are those of Lightning's
 // ModelCheckpoint if it has one.
 struct saved_states_options {
-  std::size_t keep = 3;                          // how many of the newest states; 0: all
-  std::string monitor{};                         // the best state by this metric is kept too, as best.safetensors [none]
-  best_is mode = best_is::smallest;              // of that metric
-  std::size_t every_n_epochs = 1;                // 0: not at the end of epochs
-  std::uint64_t every_n_train_steps = 0;         // 0: not between the ends of epochs
-  bool resume = true;                            // fit() resumes from the newest state in the folder
-  state_options allowed{};                       // differences that a resume accepts
-  std::function<void(const std::string&)> say{}; // receives a line for people [stderr]; called on rank 0 only
+  std::size_t keep = 3;                               // how many of the newest states; 0: all
+  std::string monitor{};                              // the best state by this metric is kept too, as best.safetensors [none]
+  metrics::best_is mode = metrics::best_is::smallest; // of that metric
+  std::size_t every_n_epochs = 1;                     // 0: not at the end of epochs
+  std::uint64_t every_n_train_steps = 0;              // 0: not between the ends of epochs
+  bool resume = true;                                 // fit() resumes from the newest state in the folder
+  state_options allowed{};                            // differences that a resume accepts
+  std::function<void(const std::string&)> say{};      // receives a line for people [stderr]; called on rank 0 only
 };
+
+} // namespace cairn::types
+
+namespace cairn {
 
 // A folder of states: the newest few, and the best.
 //
@@ -51,14 +55,14 @@ struct saved_states_options {
 // abandoned part of this one, nothing is saved beside it: save() throws, and so does fit() before its first step.
 class saved_states {
 public:
-  explicit saved_states(std::string folder, saved_states_options chosen = {})
+  explicit saved_states(std::string folder, types::saved_states_options chosen = {})
       : folder_(std::move(folder)), chosen_(std::move(chosen)), best_({chosen_.monitor, chosen_.mode}) {}
 
   // Saves a state, then removes those beyond the newest `keep` of the states that were saved here or found by load_latest().
   // Returns the path. Throws file_error on every rank if saving fails, or if the folder has a state ahead of this one; all states
   // that were there before are kept then.
-  template <class Trainer, resumable_loader Loader>
-  std::string save(Trainer& train, const Loader& batches, const state_notes& notes = {}) {
+  template <class Trainer, detail::resumable_loader Loader>
+  std::string save(Trainer& train, const Loader& batches, const types::state_notes& notes = {}) {
     const std::string path = path_of(train.steps());
     detail::on_first_rank(train, [&] {
       detail::make_folder(folder_);
@@ -75,8 +79,8 @@ public:
   // Resumes from the newest state that is whole; returns nullopt if there are no states. A damaged one is reported by a line, and
   // the one before it is taken; if all are damaged it throws file_error. A whole state of another network or other settings is an
   // error, as in load_state(), and so is one that the system cannot open or read: it may be whole.
-  template <class Trainer, resumable_loader Loader>
-  std::optional<saved_place> load_latest(Trainer& train, Loader& batches) {
+  template <class Trainer, detail::resumable_loader Loader>
+  std::optional<detail::saved_place> load_latest(Trainer& train, Loader& batches) {
     std::set<std::uint64_t> there, damaged;
     const auto open = [&] { return newest(there, damaged); };
     const auto found = detail::take_up(train, batches, open, chosen_.allowed);
@@ -138,8 +142,8 @@ public:
       say(run.why() + ": stopped after step " + std::to_string(run.step()) + ", saved in " + path_of(run.step()) +
           "; the same command goes on from there");
   }
-  void write_notes(state_notes& notes) const { best_.write("saved_states", notes); }
-  void read_notes(const state_notes& notes) { best_.read("saved_states", notes); }
+  void write_notes(types::state_notes& notes) const { best_.write("saved_states", notes); }
+  void read_notes(const types::state_notes& notes) { best_.read("saved_states", notes); }
 
 private:
   static constexpr std::string_view before = "step-", after = ".safetensors";
@@ -214,7 +218,7 @@ private:
   }
 
   std::string folder_;
-  saved_states_options chosen_;
+  types::saved_states_options chosen_;
   detail::monitored best_;
   std::optional<std::uint64_t> saved_at_;
   std::set<std::uint64_t> own_, passed_over_; // by steps; on rank 0

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The namespaces of the library. What a program types is in cairn.
+//
+// cairn::ops: what layers, losses and optimizers ask of a device. Calls need no namespace: an op is found through its queue.
+namespace cairn::ops {
+
+// A base of the queues of Cairn's devices, by which a call finds the ops in this namespace.
+struct queue {};
+
+} // namespace cairn::ops
+
+// cairn::plan: chains of stages, the routes and schedules of their steps, and the solvers of budgets. A program needs its words
+// for a policy of its own, and to look at a step.
+namespace cairn::plan {}
+
+// cairn::vision: datasets of images and what is done to images.
+namespace cairn::vision {}
+
+// cairn::files: readers and writers of IDX, .npy and safetensors files.
+namespace cairn::files {}
+
+// cairn::metrics: what a validation measures.
+namespace cairn::metrics {}
+
+// cairn::types: of options, which a program writes in braces, and of results, which it takes as auto.
+namespace cairn::types {}
+
+// cairn::report: what tables, pictures and traces are made of.
+namespace cairn::report {}
+
+// What is not promised from one version to the next.
+namespace cairn::detail {
+
+using namespace ops;
+using namespace plan;
+using namespace report;
+using namespace vision;
+using namespace files;
+using namespace metrics;
+using namespace types;
+
+} // namespace cairn::detail
