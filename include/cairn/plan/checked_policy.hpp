@@ -24,6 +24,7 @@ enum class policy_fault : unsigned char {
   no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
   too_long,     // its route is longer than this compiler evaluates in one constant
+  too_dear,     // it keeps a budget, at a cost above the limit that it sets
 };
 
 // Is a route a forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the last to
@@ -79,6 +80,14 @@ concept ends_within_limits =
           trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(Plan::whole, Plan::schedule.ops()).count>;
     });
 
+// Does a budget cost more than the program allows?
+template <class Policy, class Source>
+constexpr bool is_too_dear() {
+  if constexpr (keeps_a_budget<Policy> && requires { Policy::most_over_best; })
+    return plan_of<Source, Policy>::over_best > Policy::most_over_best;
+  else return false;
+}
+
 // The fault of a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
@@ -91,7 +100,9 @@ inline constexpr policy_fault policy_fault_of = [] {
   } else {
     if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves)) return policy_fault::no_walk;
     else if constexpr (!ends_within_limits<plan_of<Source, Policy>>) return policy_fault::too_long;
-    else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
+    else if constexpr (!plan_of<Source, Policy>::proof) return policy_fault::missing;
+    else if constexpr (is_too_dear<Policy, Source>()) return policy_fault::too_dear;
+    else return policy_fault::none;
   }
 }();
 
@@ -144,6 +155,25 @@ struct least_possible_bytes {};
 template <class Given, class Least>
 struct budget_of : budget_message {};
 
+struct dear_budget_message {
+  template <class Budget>
+  static constexpr bool right() {
+    static_assert(is_right<Budget>,
+                  "budget: the cheapest schedule known for so few bytes cannot be packed into them, and the one "
+                  "that can costs more than this budget allows; see dear_budget<per_mille_allowed<...>, "
+                  "per_mille_dearer<...>>, and allow more, or give it more bytes");
+    return false;
+  }
+};
+
+// A budget whose schedule is too dear: the diagnostic of an error.
+template <std::size_t Allowed>
+struct per_mille_allowed {};
+template <std::size_t Found>
+struct per_mille_dearer {};
+template <class Allowed, class Found>
+struct dear_budget : dear_budget_message {};
+
 template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
 struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
@@ -161,6 +191,12 @@ struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   // If the layout of the fewest bytes has gaps, store_all's arena may be smaller.
   static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
   using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
+};
+template <class Policy, class Source>
+struct policy_diagnostic<Policy, Source, policy_fault::too_dear> {
+  static constexpr std::size_t per_mille(double ratio) { return static_cast<std::size_t>((ratio - 1) * 1000 + 0.999); }
+  using type = dear_budget<per_mille_allowed<per_mille(Policy::most_over_best)>,
+                           per_mille_dearer<per_mille(plan_of<Source, Policy>::over_best)>>;
 };
 template <class Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::none> {

@@ -190,9 +190,20 @@ constexpr std::size_t least_arena() {
   }
 }
 
-// A policy that keeps a budget is planned as the candidate that fits.
+// A policy that keeps a budget is planned as the candidate that fits. Its step may cost more than that of the very first
+// candidate, the cheapest schedule known for so few bytes, whose buffers cannot be packed into them: `over_best` times as many
+// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp).
 template <class Source, keeps_a_budget Policy>
-struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
+struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {
+  static constexpr double over_best = [] {
+    using taken = fitting<Source, Policy>;
+    using best = typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>;
+    if constexpr (std::is_same_v<taken, best>) return 1.0;
+    else
+      return static_cast<double>(flops(Source::value, plan_of<Source, taken, most_bytes<Source, Policy>()>::schedule.ops())) /
+             static_cast<double>(flops(Source::value, plan_of<Source, best, most_bytes<Source, Policy>()>::schedule.ops()));
+  }();
+};
 template <class Source, keeps_a_budget Policy>
 struct route_of<Source, Policy> : route_of<Source, fitting<Source, Policy>> {};
 

@@ -11,6 +11,7 @@ namespace cairn::detail {
 struct run_time_plan {
   schedule<at_run_time> training{};
   memory_plan<at_run_time> memory{};
+  double over_best = 1; // of a solved one: its cost over that of the cheapest schedule known for its bytes
 };
 
 } // namespace cairn::detail

@@ -44,8 +44,8 @@ void draw_schedule(const std::string& file) {
   using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   const std::vector<report::bucket_departure> leaving = report::departures<Model, Batch, T>();
-  const report::picture_panel panel{report::name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
-                                    plan::trained::memory.live, leaving};
+  const report::picture_panel panel{report::name_of_policy<plan, typename detail::whole<model>::policy>(), plan::whole,
+                                    plan::training.ops(), plan::trained::memory.live, leaving};
   report::write_svg(
       file, report::draw_schedules(
                 std::span(&panel, 1),

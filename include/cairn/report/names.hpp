@@ -11,6 +11,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/report/format.hpp>
 
 namespace cairn::detail {
 
@@ -69,6 +70,20 @@ inline std::string typed_name(std::string_view name) {
   return out;
 }
 
+// How many times the FLOPs of the cheapest schedule known a plan needs: 1, unless it keeps a budget.
+template <class Plan>
+constexpr double over_best_of() {
+  if constexpr (requires { Plan::over_best; }) return Plan::over_best;
+  else return 1;
+}
+
+// What a reader is told where that is above 1; nothing where it is not.
+inline std::string remark_on_cost(double over_best) {
+  if (over_best < 1.0005) return "";
+  return " (" + format_fixed(over_best, 3) +
+         " x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
+}
+
 template <class Elements>
 struct names_of;
 template <class... Elements>
@@ -84,6 +99,15 @@ namespace cairn::report {
 template <class T>
 std::string name_of() {
   return detail::typed_name(detail::type_name<T>());
+}
+
+// The name of a blueprint's policy, with its own remark if it has one, and with what a budget costs more than the cheapest
+// schedule known for its bytes.
+template <class Blueprint, class Policy>
+std::string name_of_policy() {
+  std::string out = name_of<Policy>();
+  if constexpr (requires { Policy::remark; }) out += std::string(" (") + Policy::remark + ")";
+  return out + detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
 }
 
 // The name of every stage of a blueprint, for pictures and tables.

@@ -210,6 +210,7 @@ struct planned_chain {
   followed_chain used;
   std::size_t batch = 0, parameter_block = 0;
   bool is_frozen = false;
+  double over_best = 1; // see plan_of.hpp
   const tensor_list* constants = nullptr;
   // For each element:
   std::span<const stage> elements{};
@@ -249,6 +250,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .batch = Chain::batch,
                                        .parameter_block = Chain::parameter_block,
                                        .is_frozen = Chain::is_frozen,
+                                       .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
                                        .elements = Chain::element_stages,
                                        .made = Chain::values.of.data(),
@@ -278,7 +280,8 @@ private:
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const description& made = chain.made[first];
     const std::size_t here = out.size();
-    out.push_back(line_of(name_of(part), chain.elements[first], chain.batch, frozen(chain, first, part), uses, starts, level));
+    out.push_back(line_of(name_of(part, chain.inner[first]), chain.elements[first], chain.batch, frozen(chain, first, part), uses,
+                          starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
     write_chains(out, chain.inner[first], part, uses, level + 1);
@@ -346,9 +349,10 @@ private:
   }
 
   // A block has the name of its kind, and of its policy if that is all it adds.
-  static std::string name_of(const type_part& part) {
+  static std::string name_of(const type_part& part, std::span<const planned_chain* const> chains) {
     if (part.as == part_kind::layer) return typed_name(part.type);
-    return std::string(part.kind) + (part.policy.empty() ? "" : "<" + typed_name(part.policy) + ">");
+    if (part.policy.empty()) return std::string(part.kind);
+    return std::string(part.kind) + "<" + typed_name(part.policy) + ">" + remark_on_cost(chains.front()->over_best);
   }
 };
 

@@ -69,7 +69,8 @@ public:
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
-    out += "\n" + (solved ? "a solved schedule" : report::name_of<policy>());
+    out += "\n" + (solved ? "a solved schedule" + detail::remark_on_cost(train.inside().options.schedule.plan.over_best)
+                          : report::name_of_policy<plan, policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
            " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +

@@ -226,9 +226,7 @@ report::network_summary summary() {
   using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   report::network_summary out;
-  using policy = typename detail::whole<model>::policy;
-  out.policy = report::name_of<policy>();
-  if constexpr (requires { policy::remark; }) out.policy += std::string(" (") + policy::remark + ")";
+  out.policy = report::name_of_policy<plan, typename detail::whole<model>::policy>();
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;

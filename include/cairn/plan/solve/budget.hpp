@@ -66,6 +66,14 @@ struct fraction_message {
   }
 };
 
+// The most that a budget's schedule may cost, as a multiple of the cheapest known; without arguments there is no limit.
+template <auto...>
+struct limited_cost {};
+template <auto AtMostDearer>
+struct limited_cost<AtMostDearer> {
+  static constexpr double most_over_best = 1 + static_cast<double>(AtMostDearer);
+};
+
 struct solved_in_the_compiler {
   // A longer chain would take more than some seconds, and then exceed a compiler's own limits.
   static constexpr std::size_t most_different = 128;
@@ -104,14 +112,20 @@ namespace cairn {
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
 // belong to the network.
-template <std::size_t Bytes>
-struct budget : detail::solved_in_the_compiler {
+//
+// Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
+// trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an
+// error instead where it is more than 5 % dearer.
+template <std::size_t Bytes, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...> {
   static constexpr std::size_t bytes = Bytes;
 };
 
 // A budget of `Percent` hundredths of what store_all needs.
-template <std::size_t Percent>
-struct budget_fraction : detail::solved_in_the_compiler, detail::fraction_message {
+template <std::size_t Percent, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget_fraction : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...>, detail::fraction_message {
   static constexpr std::size_t asked = Percent;
   static constexpr std::size_t percent = Percent;
 };

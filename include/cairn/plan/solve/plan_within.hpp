@@ -20,7 +20,9 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
     detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
-    if (found.memory.arena <= bytes) return found;
+    if (found.memory.arena > bytes) continue;
+    if (solved[best].cost > 0) found.over_best = static_cast<double>(solved[i].cost) / static_cast<double>(solved[best].cost);
+    return found;
   }
   std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
   for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
