@@ -179,10 +179,10 @@
 #include <cairn/layer/checked_calls.hpp>       // a layer that cannot be called, as a diagnostic
 #include <cairn/layer/checked_layer.hpp>       // a type that is no layer, as a diagnostic
 #include <cairn/layer/conv2d.hpp>              // Conv2d<In, Out, Kernel>
-#include <cairn/layer/dense_bottleneck.hpp>    // the first half of a layer of DenseBlock
-#include <cairn/layer/dense_growth.hpp>        // the second half of it
-#include <cairn/layer/dense_half.hpp>          // the common part of both halves
-#include <cairn/layer/dense_transition.hpp>    // the layer between two DenseBlocks
+#include <cairn/layer/dense/dense_bottleneck.hpp>    // the first half of a layer of DenseBlock
+#include <cairn/layer/dense/dense_growth.hpp>        // the second half of it
+#include <cairn/layer/dense/dense_half.hpp>          // the common part of both halves
+#include <cairn/layer/dense/dense_transition.hpp>    // the layer between two DenseBlocks
 #include <cairn/layer/describe.hpp>            // the properties that a layer states, with defaults
 #include <cairn/layer/description.hpp>         // the properties of one element of a chain
 #include <cairn/layer/dropout.hpp>             // Dropout
@@ -209,8 +209,8 @@
 #include <cairn/net/checked_network.hpp>     // finds the first error of a network
 #include <cairn/net/checkpoint.hpp>          // checkpoint<Policy, Net>: the same function, another schedule
 #include <cairn/net/concat.hpp>              // several branches, with their results side by side
-#include <cairn/net/dense_block.hpp>         // DenseBlock<Layers, Growth>
-#include <cairn/net/dense_policies.hpp>      // which bottlenecks of a DenseBlock are stored
+#include <cairn/net/dense/dense_block.hpp>         // DenseBlock<Layers, Growth>
+#include <cairn/net/dense/dense_policies.hpp>      // which bottlenecks of a DenseBlock are stored
 #include <cairn/net/elements.hpp>            // joins packs of elements
 #include <cairn/net/execute.hpp>             // runs a program
 #include <cairn/net/frame.hpp>               // the operands of one walk of a chain

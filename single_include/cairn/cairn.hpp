@@ -3746,9 +3746,20 @@ constexpr std::size_t least_arena() {
   }
 }
 
-// A policy that keeps a budget is planned as the candidate that fits.
+// A policy that keeps a budget is planned as the candidate that fits. Its step may cost more than that of the very first
+// candidate, the cheapest schedule known for so few bytes, whose buffers cannot be packed into them: `over_best` times as many
+// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp).
 template <class Source, keeps_a_budget Policy>
-struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {};
+struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {
+  static constexpr double over_best = [] {
+    using taken = fitting<Source, Policy>;
+    using best = typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>;
+    if constexpr (std::is_same_v<taken, best>) return 1.0;
+    else
+      return static_cast<double>(flops(Source::value, plan_of<Source, taken, most_bytes<Source, Policy>()>::schedule.ops())) /
+             static_cast<double>(flops(Source::value, plan_of<Source, best, most_bytes<Source, Policy>()>::schedule.ops()));
+  }();
+};
 template <class Source, keeps_a_budget Policy>
 struct route_of<Source, Policy> : route_of<Source, fitting<Source, Policy>> {};
 
@@ -3767,6 +3778,7 @@ enum class policy_fault : unsigned char {
   no_walk,      // its route is not one forward pass and one backward pass
   missing,      // its route reads what is not there
   too_long,     // its route is longer than this compiler evaluates in one constant
+  too_dear,     // it keeps a budget, at a cost above the limit that it sets
 };
 
 // Is a route a forward pass, stage by stage, and then a backward pass that begins each stage's backward once, from the last to
@@ -3822,6 +3834,14 @@ concept ends_within_limits =
           trace<Plan::stages, Plan::schedule.count, Plan::buffers, Plan::windows>(Plan::whole, Plan::schedule.ops()).count>;
     });
 
+// Does a budget cost more than the program allows?
+template <class Policy, class Source>
+constexpr bool is_too_dear() {
+  if constexpr (keeps_a_budget<Policy> && requires { Policy::most_over_best; })
+    return plan_of<Source, Policy>::over_best > Policy::most_over_best;
+  else return false;
+}
+
 // The fault of a policy on the chain Source::value.
 template <class Policy, class Source>
 inline constexpr policy_fault policy_fault_of = [] {
@@ -3834,7 +3854,9 @@ inline constexpr policy_fault policy_fault_of = [] {
   } else {
     if constexpr (!walks_up_and_back(Source::value, route_of<Source, Policy>::moves)) return policy_fault::no_walk;
     else if constexpr (!ends_within_limits<plan_of<Source, Policy>>) return policy_fault::too_long;
-    else return plan_of<Source, Policy>::proof ? policy_fault::none : policy_fault::missing;
+    else if constexpr (!plan_of<Source, Policy>::proof) return policy_fault::missing;
+    else if constexpr (is_too_dear<Policy, Source>()) return policy_fault::too_dear;
+    else return policy_fault::none;
   }
 }();
 
@@ -3887,6 +3909,25 @@ struct least_possible_bytes {};
 template <class Given, class Least>
 struct budget_of : budget_message {};
 
+struct dear_budget_message {
+  template <class Budget>
+  static constexpr bool right() {
+    static_assert(is_right<Budget>,
+                  "budget: the cheapest schedule known for so few bytes cannot be packed into them, and the one "
+                  "that can costs more than this budget allows; see dear_budget<per_mille_allowed<...>, "
+                  "per_mille_dearer<...>>, and allow more, or give it more bytes");
+    return false;
+  }
+};
+
+// A budget whose schedule is too dear: the diagnostic of an error.
+template <std::size_t Allowed>
+struct per_mille_allowed {};
+template <std::size_t Found>
+struct per_mille_dearer {};
+template <class Allowed, class Found>
+struct dear_budget : dear_budget_message {};
+
 template <class Policy, class Source, policy_fault Fault = policy_fault_of<Policy, Source>>
 struct policy_diagnostic {
   using type = checked_policy<Policy, Source::value.size(), Fault>;
@@ -3904,6 +3945,12 @@ struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   // If the layout of the fewest bytes has gaps, store_all's arena may be smaller.
   static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
   using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
+};
+template <class Policy, class Source>
+struct policy_diagnostic<Policy, Source, policy_fault::too_dear> {
+  static constexpr std::size_t per_mille(double ratio) { return static_cast<std::size_t>((ratio - 1) * 1000 + 0.999); }
+  using type = dear_budget<per_mille_allowed<per_mille(Policy::most_over_best)>,
+                           per_mille_dearer<per_mille(plan_of<Source, Policy>::over_best)>>;
 };
 template <class Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::none> {
@@ -4088,6 +4135,7 @@ namespace cairn::detail {
 struct run_time_plan {
   schedule<at_run_time> training{};
   memory_plan<at_run_time> memory{};
+  double over_best = 1; // of a solved one: its cost over that of the cheapest schedule known for its bytes
 };
 
 } // namespace cairn::detail
@@ -5420,6 +5468,14 @@ struct fraction_message {
   }
 };
 
+// The most that a budget's schedule may cost, as a multiple of the cheapest known; without arguments there is no limit.
+template <auto...>
+struct limited_cost {};
+template <auto AtMostDearer>
+struct limited_cost<AtMostDearer> {
+  static constexpr double most_over_best = 1 + static_cast<double>(AtMostDearer);
+};
+
 struct solved_in_the_compiler {
   // A longer chain would take more than some seconds, and then exceed a compiler's own limits.
   static constexpr std::size_t most_different = 128;
@@ -5458,14 +5514,20 @@ namespace cairn {
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
 // belong to the network.
-template <std::size_t Bytes>
-struct budget : detail::solved_in_the_compiler {
+//
+// Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
+// trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an
+// error instead where it is more than 5 % dearer.
+template <std::size_t Bytes, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...> {
   static constexpr std::size_t bytes = Bytes;
 };
 
 // A budget of `Percent` hundredths of what store_all needs.
-template <std::size_t Percent>
-struct budget_fraction : detail::solved_in_the_compiler, detail::fraction_message {
+template <std::size_t Percent, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget_fraction : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...>, detail::fraction_message {
   static constexpr std::size_t asked = Percent;
   static constexpr std::size_t percent = Percent;
 };
@@ -13272,7 +13334,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   // pays only if there are many and the reduction has several blocks.
   by.pack_rows =
       columns >= 2 * widest &&
-      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
+      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step * columns >= (std::size_t{1} << 25) : rows >= 128 && carries);
   if (by.pack_rows) {
     by.pack = true;
     by.panel = panel_rows * depth + 64 / sizeof(T);
@@ -13285,7 +13347,8 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
     by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
     return by;
   }
-  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
+  // A small product, whose rows all fit, is spared the division.
+  by.rows = (rows + 7) * depth <= cached ? std::max<std::size_t>(8, rows) : std::max<std::size_t>(8, cached / depth / 8 * 8);
   by.carried = std::max<std::size_t>(1, rows);
   by.pack =
       whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
@@ -13751,6 +13814,10 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   const std::size_t m = whole.size.m;
   const std::size_t n = whole.size.n;
   const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+  if (threads == 1) { // without the divisions below, which a small product would notice
+    queue.parallel_for(1, [&](std::size_t, std::span<std::byte> scratch) { multiply_for(isa, whole, {0, m, 0, n}, scratch); });
+    return;
+  }
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
@@ -20256,6 +20323,12 @@ struct layer_sums {
 
 // cairn/layer/layer.hpp
 
+namespace cairn::detail {
+
+struct dense_strides; // layer/dense/dense_half.hpp
+
+} // namespace cairn::detail
+
 namespace cairn {
 
 // The reason why a layer runs. `forward` is the first forward of a step: only here may buffers change (BatchNorm's running
@@ -20297,7 +20370,7 @@ struct forward_call {
   // without a gap.
   std::size_t output_stride = 0;
   const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  std::size_t input_stride = 0;                   // the same for inputs[0]; set only for the layers of a DenseBlock
+  const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -20321,12 +20394,10 @@ struct backward_call {
   ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
   const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
   std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
-  // The same for other tensors; set only for the layers of a DenseBlock. 0: output_gradients[0] has the stride of outputs[0],
-  // the others have no gap.
-  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                        // as in forward
   accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
   const detail::layer_sums* over_ranks = nullptr; // as in forward
+  const detail::dense_strides* dense = nullptr;   // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -21058,9 +21129,9 @@ private:
 
 } // namespace cairn
 
-// cairn/layer/dense_half.hpp
+// cairn/layer/dense/dense_half.hpp
 
-// The two halves of a dense layer, which net/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
+// The two halves of a dense layer, which net/dense/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
 // decides whether it is stored or recomputed.
 //
 // Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics. The batch normalisation of a map
@@ -21069,6 +21140,15 @@ private:
 namespace cairn::detail {
 
 inline constexpr double dense_eps = 1e-5, dense_momentum = 0.1; // as torch.nn.BatchNorm2d
+
+// All channels of a block lie in one buffer, of which a layer reads and writes some: the distances between rows of channels, in
+// elements. 0: rows without a gap.
+struct dense_strides {
+  std::size_t input = 0;           // of inputs[0], in both directions
+  std::size_t input_gradient = 0;  // of input_gradients[0]
+  std::size_t addend = 0;          // of a backward's addend
+  std::size_t output_gradient = 0; // of output_gradients[0]
+};
 
 // The common part of both. The number of channels before it depends on its position and is that of its input.
 struct dense_half {
@@ -21108,6 +21188,11 @@ struct dense_half {
   static channel_norm<T> norm_of(const backward_call<T>& call) {
     return channel_norm<T>::of_batch(call.inputs.sums(1), dense_eps, call.parameters[0], call.parameters[1]);
   }
+  // The strides of a call; a layer that runs alone has none.
+  template <class Call>
+  static dense_strides strides_of(const Call& call) {
+    return call.dense == nullptr ? dense_strides{} : *call.dense;
+  }
   template <class T>
   static matrix<T> rows_of(T* data, std::size_t rows, std::size_t columns, std::size_t stride) {
     return {data, rows, columns, stride == 0 ? columns : stride};
@@ -21116,11 +21201,12 @@ struct dense_half {
 
 } // namespace cairn::detail
 
-// cairn/layer/dense_bottleneck.hpp
+// cairn/layer/dense/dense_bottleneck.hpp
 
 namespace cairn::detail {
 
-// BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys input_stride, input_gradient_stride and addend_stride.
+// BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys the strides of its input, of the gradient
+// and of the addend.
 template <std::size_t Width>
 struct dense_bottleneck : dense_half {
   static constexpr bool keeps_statistics_apart = true; // they are those of this rank's own samples
@@ -21151,29 +21237,29 @@ struct dense_bottleneck : dense_half {
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
     const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
     normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
-                               rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
+                               rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>
     requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     normalized_product_gradients<T> to{};
-    to.x = rows_of(call.input_gradients[0], rows, channels, call.input_gradient_stride);
-    if (call.addend != nullptr) to.addend = rows_of(call.addend, rows, channels, call.addend_stride);
+    to.x = rows_of(call.input_gradients[0], rows, channels, strides_of(call).input_gradient);
+    if (call.addend != nullptr) to.addend = rows_of(call.addend, rows, channels, strides_of(call).addend);
     to.statistics = call.input_gradients.sums(1);
     to.norm_weight = call.gradients[0];
     to.norm_bias = call.gradients[1];
     to.weight = call.gradients[2];
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
-                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm_of(call), call.parameters[2],
+                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call), call.parameters[2],
                                 call.workspace[0]);
   }
 };
 
 } // namespace cairn::detail
 
-// cairn/layer/dense_growth.hpp
+// cairn/layer/dense/dense_growth.hpp
 
 namespace cairn::detail {
 
@@ -21219,7 +21305,7 @@ struct dense_growth : dense_half {
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
-    const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
+    const std::size_t apart = strides_of(call).output_gradient, stride = apart != 0 ? apart : call.output_stride;
     matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
     if (call.output_gradients.sums(1) != nullptr) {
       // The block has this gradient in memory of its own, as others have added to it, and nothing reads it afterwards.
@@ -21243,7 +21329,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/layer/dense_transition.hpp
+// cairn/layer/dense/dense_transition.hpp
 
 namespace cairn {
 
@@ -25029,7 +25115,7 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/net/dense_policies.hpp
+// cairn/net/dense/dense_policies.hpp
 
 namespace cairn {
 
@@ -25064,7 +25150,7 @@ struct recompute_bottleneck {
 
 } // namespace cairn::detail
 
-// cairn/net/dense_block.hpp
+// cairn/net/dense/dense_block.hpp
 
 namespace cairn {
 
@@ -25180,7 +25266,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     if (block.why != pass::evaluate) channel_statistics(queue, of.input(block.inputs[0], of.first), statistics);
     for (std::size_t c = 0; c < chains.size(); ++c) {
       const std::size_t before = of.first + c * growth;
-      Frame inside = enter(chains[c], block, of);
+      const dense_strides strides{.input = of.width};
+      Frame inside = enter(chains[c], block, of, strides);
       if (!tape) inside.workspace += of.sums;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
       inside.inputs = in.template as<const typename Frame::element>();
@@ -25206,20 +25293,21 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       const std::size_t before = of.first + c * growth;
       const T* const from = is_last ? block.output_gradients[0] : gradients;
       const std::size_t stride = is_last ? of.width : own;
-      Frame inside = enter(chains[c], block, of);
+      const dense_strides strides{.input = of.width,
+                                  .input_gradient = c == 0 ? of.first : own,
+                                  .addend = stride,
+                                  .output_gradient = stride};
+      Frame inside = enter(chains[c], block, of, strides);
       inside.workspace += 2 * of.sums + room;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
       inside.inputs = in.template as<const T>();
       inside.outputs = out.template as<T>();
       const value above(from + before, all + 2 * before, is_last ? 1 : 2); // the last layer's statistics are not read
       inside.output_gradients = above.template as<const T>();
-      inside.output_gradient_stride = stride;
       inside.gradient_addend = from;
-      inside.gradient_addend_stride = stride;
       const value below(c == 0 ? block.input_gradients[0] : gradients, is_last ? all : part);
       inside.input_gradients = {};
       if (c > 0 || block.input_gradients) inside.input_gradients = below.template as<T>();
-      inside.input_gradient_stride = c == 0 ? of.first : own;
       backward_chain(queue, chains[c], inside);
       if (!is_last && inside.input_gradients) add(queue, 2 * before, all, all, part);
     }
@@ -25270,9 +25358,10 @@ private:
     }
   };
   template <class Chain, class Frame>
-  static Frame enter(const Chain& chain, const Frame& block, const places& of) {
+  static Frame enter(const Chain& chain, const Frame& block, const places& of, const dense_strides& strides) {
     Frame inside = chain.enter(block, of.sums);
-    inside.input_stride = inside.output_stride = of.width;
+    inside.output_stride = of.width;
+    inside.dense = &strides;
     return inside;
   }
 };
@@ -25738,7 +25827,7 @@ struct frame : frozen_as_T<T> {
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
-  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, gradient_addend_stride = 0;
+  const dense_strides* dense = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
@@ -25785,8 +25874,8 @@ frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_
   inside.random.position += leaf_begin;
   if (inside.tape != nullptr) inside.tape += own_tape + tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
-  inside.output_stride = inside.output_gradient_stride = 0;
-  inside.input_stride = inside.input_gradient_stride = inside.gradient_addend_stride = 0;
+  inside.output_stride = 0;
+  inside.dense = nullptr;
   return inside;
 }
 
@@ -25906,7 +25995,7 @@ private:
       call.why = why(o);
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
-      if (i == 0) call.input_stride = frame_.input_stride;
+      call.dense = frame_.dense;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -25974,16 +26063,9 @@ private:
     call.random = random(i);
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (i == 0) {
-      call.addend = frame_.gradient_addend;
-      call.addend_stride = frame_.gradient_addend_stride;
-      call.input_stride = frame_.input_stride;
-      call.input_gradient_stride = frame_.input_gradient_stride;
-    }
-    if (is_last(i)) {
-      call.output_stride = frame_.output_stride;
-      call.output_gradient_stride = frame_.output_gradient_stride;
-    }
+    call.dense = frame_.dense;
+    if (i == 0) call.addend = frame_.gradient_addend;
+    if (is_last(i)) call.output_stride = frame_.output_stride;
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)
@@ -26747,7 +26829,9 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
   const std::size_t best = solved.within(bytes);
   for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
     detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
-    if (found.memory.arena <= bytes) return found;
+    if (found.memory.arena > bytes) continue;
+    if (solved[best].cost > 0) found.over_best = static_cast<double>(solved[i].cost) / static_cast<double>(solved[best].cost);
+    return found;
   }
   std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
   for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
@@ -37044,6 +37128,20 @@ inline std::string typed_name(std::string_view name) {
   return out;
 }
 
+// How many times the FLOPs of the cheapest schedule known a plan needs: 1, unless it keeps a budget.
+template <class Plan>
+constexpr double over_best_of() {
+  if constexpr (requires { Plan::over_best; }) return Plan::over_best;
+  else return 1;
+}
+
+// What a reader is told where that is above 1; nothing where it is not.
+inline std::string remark_on_cost(double over_best) {
+  if (over_best < 1.0005) return "";
+  return " (" + format_fixed(over_best, 3) +
+         " x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
+}
+
 template <class Elements>
 struct names_of;
 template <class... Elements>
@@ -37059,6 +37157,15 @@ namespace cairn::report {
 template <class T>
 std::string name_of() {
   return detail::typed_name(detail::type_name<T>());
+}
+
+// The name of a blueprint's policy, with its own remark if it has one, and with what a budget costs more than the cheapest
+// schedule known for its bytes.
+template <class Blueprint, class Policy>
+std::string name_of_policy() {
+  std::string out = name_of<Policy>();
+  if constexpr (requires { Policy::remark; }) out += std::string(" (") + Policy::remark + ")";
+  return out + detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
 }
 
 // The name of every stage of a blueprint, for pictures and tables.
@@ -37958,6 +38065,7 @@ struct planned_chain {
   followed_chain used;
   std::size_t batch = 0, parameter_block = 0;
   bool is_frozen = false;
+  double over_best = 1; // see plan_of.hpp
   const tensor_list* constants = nullptr;
   // For each element:
   std::span<const stage> elements{};
@@ -37997,6 +38105,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .batch = Chain::batch,
                                        .parameter_block = Chain::parameter_block,
                                        .is_frozen = Chain::is_frozen,
+                                       .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
                                        .elements = Chain::element_stages,
                                        .made = Chain::values.of.data(),
@@ -38026,7 +38135,8 @@ private:
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const description& made = chain.made[first];
     const std::size_t here = out.size();
-    out.push_back(line_of(name_of(part), chain.elements[first], chain.batch, frozen(chain, first, part), uses, starts, level));
+    out.push_back(line_of(name_of(part, chain.inner[first]), chain.elements[first], chain.batch, frozen(chain, first, part), uses,
+                          starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
     write_chains(out, chain.inner[first], part, uses, level + 1);
@@ -38094,9 +38204,10 @@ private:
   }
 
   // A block has the name of its kind, and of its policy if that is all it adds.
-  static std::string name_of(const type_part& part) {
+  static std::string name_of(const type_part& part, std::span<const planned_chain* const> chains) {
     if (part.as == part_kind::layer) return typed_name(part.type);
-    return std::string(part.kind) + (part.policy.empty() ? "" : "<" + typed_name(part.policy) + ">");
+    if (part.policy.empty()) return std::string(part.kind);
+    return std::string(part.kind) + "<" + typed_name(part.policy) + ">" + remark_on_cost(chains.front()->over_best);
   }
 };
 
@@ -38448,9 +38559,7 @@ report::network_summary summary() {
   using plan = blueprint_of<model, Batch, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   report::network_summary out;
-  using policy = typename detail::whole<model>::policy;
-  out.policy = report::name_of<policy>();
-  if constexpr (requires { policy::remark; }) out.policy += std::string(" (") + policy::remark + ")";
+  out.policy = report::name_of_policy<plan, typename detail::whole<model>::policy>();
   out.element = detail::type_name<T>();
   out.batch = Batch;
   out.parameters = plan::parameters;
@@ -38511,8 +38620,8 @@ void draw_schedule(const std::string& file) {
   using plan = blueprint_of<model, Batch::size, T, typename distribution::update>;
   using plain = typename detail::without_checkpoint<model>::type;
   const std::vector<report::bucket_departure> leaving = report::departures<Model, Batch, T>();
-  const report::picture_panel panel{report::name_of<typename detail::whole<model>::policy>(), plan::whole, plan::training.ops(),
-                                    plan::trained::memory.live, leaving};
+  const report::picture_panel panel{report::name_of_policy<plan, typename detail::whole<model>::policy>(), plan::whole,
+                                    plan::training.ops(), plan::trained::memory.live, leaving};
   report::write_svg(
       file, report::draw_schedules(
                 std::span(&panel, 1),
@@ -39158,7 +39267,8 @@ public:
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
-    out += "\n" + (solved ? "a solved schedule" : report::name_of<policy>());
+    out += "\n" + (solved ? "a solved schedule" + detail::remark_on_cost(train.inside().options.schedule.plan.over_best)
+                          : report::name_of_policy<plan, policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
            " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +

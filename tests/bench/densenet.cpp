@@ -6,12 +6,12 @@
 #include <cairn/layer/avg_pool2d.hpp>
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
-#include <cairn/layer/dense_transition.hpp>
+#include <cairn/layer/dense/dense_transition.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>

@@ -3,7 +3,7 @@
 // expect: error: .*DenseBlock: it has at least one layer and a growth of 1 to 1024 channels
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 
 using namespace cairn;
 

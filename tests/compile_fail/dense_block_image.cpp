@@ -5,7 +5,7 @@
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/net/blueprint.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 
 using namespace cairn;
 

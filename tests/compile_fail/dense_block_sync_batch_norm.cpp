@@ -5,7 +5,7 @@
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/optimizers/sgd.hpp>

@@ -12,6 +12,12 @@
 #include <cairn/layer/layer_sums.hpp>
 #include <cairn/ops/activation.hpp>
 
+namespace cairn::detail {
+
+struct dense_strides; // layer/dense/dense_half.hpp
+
+} // namespace cairn::detail
+
 namespace cairn {
 
 // The reason why a layer runs. `forward` is the first forward of a step: only here may buffers change (BatchNorm's running
@@ -53,7 +59,7 @@ struct forward_call {
   // without a gap.
   std::size_t output_stride = 0;
   const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  std::size_t input_stride = 0;                   // the same for inputs[0]; set only for the layers of a DenseBlock
+  const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -77,12 +83,10 @@ struct backward_call {
   ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
   const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
   std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
-  // The same for other tensors; set only for the layers of a DenseBlock. 0: output_gradients[0] has the stride of outputs[0],
-  // the others have no gap.
-  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, addend_stride = 0;
   const T* tied = nullptr;                        // as in forward
   accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
   const detail::layer_sums* over_ranks = nullptr; // as in forward
+  const detail::dense_strides* dense = nullptr;   // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };

@@ -123,7 +123,7 @@ private:
       call.why = why(o);
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
-      if (i == 0) call.input_stride = frame_.input_stride;
+      call.dense = frame_.dense;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.addend = frame_.output_addend;
@@ -191,16 +191,9 @@ private:
     call.random = random(i);
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
-    if (i == 0) {
-      call.addend = frame_.gradient_addend;
-      call.addend_stride = frame_.gradient_addend_stride;
-      call.input_stride = frame_.input_stride;
-      call.input_gradient_stride = frame_.input_gradient_stride;
-    }
-    if (is_last(i)) {
-      call.output_stride = frame_.output_stride;
-      call.output_gradient_stride = frame_.output_gradient_stride;
-    }
+    call.dense = frame_.dense;
+    if (i == 0) call.addend = frame_.gradient_addend;
+    if (is_last(i)) call.output_stride = frame_.output_stride;
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)

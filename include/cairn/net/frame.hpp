@@ -71,7 +71,7 @@ struct frame : frozen_as_T<T> {
   const T* output_addend = nullptr;   // the last layer adds it to the chain's first output
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
-  std::size_t output_gradient_stride = 0, input_stride = 0, input_gradient_stride = 0, gradient_addend_stride = 0;
+  const dense_strides* dense = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
@@ -118,8 +118,8 @@ frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_
   inside.random.position += leaf_begin;
   if (inside.tape != nullptr) inside.tape += own_tape + tape_begin;
   inside.output_addend = inside.gradient_addend = nullptr;
-  inside.output_stride = inside.output_gradient_stride = 0;
-  inside.input_stride = inside.input_gradient_stride = inside.gradient_addend_stride = 0;
+  inside.output_stride = 0;
+  inside.dense = nullptr;
   return inside;
 }
 

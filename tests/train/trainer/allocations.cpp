@@ -13,7 +13,7 @@
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 #include <cairn/net/with_all_outputs.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/optimizers/adam.hpp>

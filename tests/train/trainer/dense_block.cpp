@@ -12,7 +12,7 @@
 #include <cairn/layer/adaptive_avg_pool2d.hpp>
 #include <cairn/layer/flatten.hpp>
 #include <cairn/layer/inputs.hpp>
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/train/losses/mse_loss.hpp>

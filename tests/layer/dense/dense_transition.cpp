@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/layer/dense_transition.hpp>
+#include <cairn/layer/dense/dense_transition.hpp>
 
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "given.hpp"
+#include "../given.hpp"
 
 namespace dense_transition_tests {
 

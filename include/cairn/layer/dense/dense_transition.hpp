@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <cairn/core/view.hpp>
-#include <cairn/layer/dense_half.hpp>
+#include <cairn/layer/dense/dense_half.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 #include <cairn/ops/normalized_product/normalized_product.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/layer/dense_half.hpp>
+#include <cairn/layer/dense/dense_half.hpp>
 
-#include "given.hpp"
+#include "../given.hpp"
 
 namespace dense_half_tests {
 

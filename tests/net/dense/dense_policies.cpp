@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/net/dense_policies.hpp>
+#include <cairn/net/dense/dense_policies.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 
 namespace dense_policies_tests {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // long to compile
-#include <cairn/net/dense_block.hpp>
+#include <cairn/net/dense/dense_block.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 #include <cairn/net/residual.hpp>
 #include <doctest/doctest.h>
 
-#include "planned.hpp"
+#include "../planned.hpp"
 
 namespace dense_block_tests {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/layer/dense_growth.hpp>
+#include <cairn/layer/dense/dense_growth.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "given.hpp"
-#include "positive_variance.hpp"
+#include "../given.hpp"
+#include "../positive_variance.hpp"
 
 namespace dense_growth_tests {
 
@@ -40,7 +40,8 @@ struct with_own_gradient : L {
     for (std::size_t row = 0; row < call.rows * made.size() / width; ++row)
       if (from[0] != nullptr) std::copy_n(from[0] + row * stride, width, own + row * width);
       else std::fill_n(own + row * width, width, T{0});
-    call.output_gradient_stride = width;
+    const detail::dense_strides strides{.output_gradient = width};
+    call.dense = &strides;
     std::array<std::size_t, 2> at{0, reinterpret_cast<std::uintptr_t>(from.sums(1)) - reinterpret_cast<std::uintptr_t>(own)};
     call.output_gradients = {reinterpret_cast<const std::byte*>(own), at.data(),
                              static_cast<detail::tensor_set>(from.there | 1U)};

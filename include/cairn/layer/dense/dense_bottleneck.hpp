@@ -4,12 +4,13 @@
 #include <cstddef>
 
 #include <cairn/core/view.hpp>
-#include <cairn/layer/dense_half.hpp>
+#include <cairn/layer/dense/dense_half.hpp>
 #include <cairn/ops/normalized_product/normalized_product.hpp>
 
 namespace cairn::detail {
 
-// BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys input_stride, input_gradient_stride and addend_stride.
+// BatchNorm2d, ReLU and a 1x1 convolution to Width channels. It obeys the strides of its input, of the gradient
+// and of the addend.
 template <std::size_t Width>
 struct dense_bottleneck : dense_half {
   static constexpr bool keeps_statistics_apart = true; // they are those of this rank's own samples
@@ -40,22 +41,22 @@ struct dense_bottleneck : dense_half {
     const channel_norm<T> norm = norm_of(queue, call, rows, channels);
     const normalized_product_memory<T> memory{call.workspace[0], call.workspace[1], call.workspace.sums(2)};
     normalized_product_forward(queue, matrix<T>{call.outputs[0], rows, Width}, call.outputs.sums(1),
-                               rows_of(call.inputs[0], rows, channels, call.input_stride), norm, call.parameters[2], memory);
+                               rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm, call.parameters[2], memory);
   }
   template <class Queue, class T>
     requires normalized_product_runs_on<Queue, T> && channel_statistics_runs_on<Queue, T>
   static void backward(Queue& queue, const backward_call<T>& call) {
     const std::size_t channels = call.in(0).last(), rows = call.rows * pixels_of(call.in(0));
     normalized_product_gradients<T> to{};
-    to.x = rows_of(call.input_gradients[0], rows, channels, call.input_gradient_stride);
-    if (call.addend != nullptr) to.addend = rows_of(call.addend, rows, channels, call.addend_stride);
+    to.x = rows_of(call.input_gradients[0], rows, channels, strides_of(call).input_gradient);
+    if (call.addend != nullptr) to.addend = rows_of(call.addend, rows, channels, strides_of(call).addend);
     to.statistics = call.input_gradients.sums(1);
     to.norm_weight = call.gradients[0];
     to.norm_bias = call.gradients[1];
     to.weight = call.gradients[2];
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
-                                rows_of(call.inputs[0], rows, channels, call.input_stride), norm_of(call), call.parameters[2],
+                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call), call.parameters[2],
                                 call.workspace[0]);
   }
 };

@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/layer/dense_bottleneck.hpp>
-#include <cairn/layer/dense_growth.hpp>
-#include <cairn/net/dense_policies.hpp>
+#include <cairn/layer/dense/dense_bottleneck.hpp>
+#include <cairn/layer/dense/dense_growth.hpp>
+#include <cairn/net/dense/dense_policies.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 #include <cairn/net/several_chains.hpp>
@@ -132,7 +132,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
     if (block.why != pass::evaluate) channel_statistics(queue, of.input(block.inputs[0], of.first), statistics);
     for (std::size_t c = 0; c < chains.size(); ++c) {
       const std::size_t before = of.first + c * growth;
-      Frame inside = enter(chains[c], block, of);
+      const dense_strides strides{.input = of.width};
+      Frame inside = enter(chains[c], block, of, strides);
       if (!tape) inside.workspace += of.sums;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
       inside.inputs = in.template as<const typename Frame::element>();
@@ -158,20 +159,21 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       const std::size_t before = of.first + c * growth;
       const T* const from = is_last ? block.output_gradients[0] : gradients;
       const std::size_t stride = is_last ? of.width : own;
-      Frame inside = enter(chains[c], block, of);
+      const dense_strides strides{.input = of.width,
+                                  .input_gradient = c == 0 ? of.first : own,
+                                  .addend = stride,
+                                  .output_gradient = stride};
+      Frame inside = enter(chains[c], block, of, strides);
       inside.workspace += 2 * of.sums + room;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
       inside.inputs = in.template as<const T>();
       inside.outputs = out.template as<T>();
       const value above(from + before, all + 2 * before, is_last ? 1 : 2); // the last layer's statistics are not read
       inside.output_gradients = above.template as<const T>();
-      inside.output_gradient_stride = stride;
       inside.gradient_addend = from;
-      inside.gradient_addend_stride = stride;
       const value below(c == 0 ? block.input_gradients[0] : gradients, is_last ? all : part);
       inside.input_gradients = {};
       if (c > 0 || block.input_gradients) inside.input_gradients = below.template as<T>();
-      inside.input_gradient_stride = c == 0 ? of.first : own;
       backward_chain(queue, chains[c], inside);
       if (!is_last && inside.input_gradients) add(queue, 2 * before, all, all, part);
     }
@@ -222,9 +224,10 @@ private:
     }
   };
   template <class Chain, class Frame>
-  static Frame enter(const Chain& chain, const Frame& block, const places& of) {
+  static Frame enter(const Chain& chain, const Frame& block, const places& of, const dense_strides& strides) {
     Frame inside = chain.enter(block, of.sums);
-    inside.input_stride = inside.output_stride = of.width;
+    inside.output_stride = of.width;
+    inside.dense = &strides;
     return inside;
   }
 };

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <cairn/core/view.hpp>
-#include <cairn/layer/dense_half.hpp>
+#include <cairn/layer/dense/dense_half.hpp>
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>
 
 namespace cairn::detail {
@@ -51,7 +51,7 @@ struct dense_growth : dense_half {
   static void backward(Queue& queue, const backward_call<T>& call) {
     const convolution how = on(call.in(0));
     const std::size_t rows = call.rows * how.over.outputs();
-    const std::size_t stride = call.output_gradient_stride != 0 ? call.output_gradient_stride : call.output_stride;
+    const std::size_t apart = strides_of(call).output_gradient, stride = apart != 0 ? apart : call.output_stride;
     matrix<const T> gradient = rows_of(call.output_gradients[0], rows, Growth, stride);
     if (call.output_gradients.sums(1) != nullptr) {
       // The block has this gradient in memory of its own, as others have added to it, and nothing reads it afterwards.

@@ -8,7 +8,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/ops/channel_statistics/channel_statistics.hpp>
 
-// The two halves of a dense layer, which net/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
+// The two halves of a dense layer, which net/dense/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
 // decides whether it is stored or recomputed.
 //
 // Both take a map (h, w, C) and its statistics (C, 2), and make a map and its statistics. The batch normalisation of a map
@@ -17,6 +17,15 @@
 namespace cairn::detail {
 
 inline constexpr double dense_eps = 1e-5, dense_momentum = 0.1; // as torch.nn.BatchNorm2d
+
+// All channels of a block lie in one buffer, of which a layer reads and writes some: the distances between rows of channels, in
+// elements. 0: rows without a gap.
+struct dense_strides {
+  std::size_t input = 0;           // of inputs[0], in both directions
+  std::size_t input_gradient = 0;  // of input_gradients[0]
+  std::size_t addend = 0;          // of a backward's addend
+  std::size_t output_gradient = 0; // of output_gradients[0]
+};
 
 // The common part of both. The number of channels before it depends on its position and is that of its input.
 struct dense_half {
@@ -55,6 +64,11 @@ struct dense_half {
   template <class T>
   static channel_norm<T> norm_of(const backward_call<T>& call) {
     return channel_norm<T>::of_batch(call.inputs.sums(1), dense_eps, call.parameters[0], call.parameters[1]);
+  }
+  // The strides of a call; a layer that runs alone has none.
+  template <class Call>
+  static dense_strides strides_of(const Call& call) {
+    return call.dense == nullptr ? dense_strides{} : *call.dense;
   }
   template <class T>
   static matrix<T> rows_of(T* data, std::size_t rows, std::size_t columns, std::size_t stride) {

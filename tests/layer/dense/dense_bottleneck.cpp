@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <cairn/layer/dense_bottleneck.hpp>
+#include <cairn/layer/dense/dense_bottleneck.hpp>
 
 #include <cairn/layer/gradient_check.hpp>
 #include <doctest/doctest.h>
 
-#include "given.hpp"
-#include "positive_variance.hpp"
+#include "../given.hpp"
+#include "../positive_variance.hpp"
 
 namespace dense_bottleneck_tests {
 
