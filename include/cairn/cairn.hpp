@@ -58,14 +58,12 @@
 #include <cairn/device/workers.hpp>         // the threads inside one operation
 
 #include <cairn/data/checksum.hpp>               // a checksum of bytes
-#include <cairn/data/cifar.hpp>                  // images of ten or a hundred classes
 #include <cairn/data/compose.hpp>                // several transforms as one
 #include <cairn/data/crc32c.hpp>                 // the checksum of event files
 #include <cairn/data/dataset.hpp>                // the concept: numbered samples
 #include <cairn/data/dataset_fingerprint.hpp>    // a number that identifies a dataset
 #include <cairn/data/distributed_sampler.hpp>    // which samples a rank reads in an epoch, shuffled
 #include <cairn/data/file.hpp>                   // a file that is written completely or not at all
-#include <cairn/data/idx.hpp>                    // reads the IDX format
 #include <cairn/data/image_dataset.hpp>          // bytes of pixels, scaled as they are read
 #include <cairn/data/input_types.hpp>            // the inputs of a sample, one or several
 #include <cairn/data/loader.hpp>                 // batches of a dataset, made ahead by a thread
@@ -73,8 +71,6 @@
 #include <cairn/data/loader_without_batch.hpp>   // the error of a loader without batch<N>
 #include <cairn/data/make_folder.hpp>            // makes the folders of files to be written
 #include <cairn/data/minibatch.hpp>              // the batch that a loader returns
-#include <cairn/data/mnist.hpp>                  // handwritten digits
-#include <cairn/data/npy.hpp>                    // numpy arrays, read and written
 #include <cairn/data/owned_tensor.hpp>           // rows of samples that own their memory
 #include <cairn/data/permutation.hpp>            // a shuffle that depends on its seed alone
 #include <cairn/data/pixel_value.hpp>            // one number for all channels, or one for each

@@ -25,6 +25,7 @@ PROGRAM = """#include <cstdio>
 #include <vector>
 
 #include <cairn/cairn.hpp>
+#include <cairn/data/npy.hpp>
 #include <cairn/train/state/safetensors.hpp>
 
 using namespace cairn;

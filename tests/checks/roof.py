@@ -2,8 +2,8 @@
 """cairn/cairn.hpp includes every header that needs no component, in floor order, each with a comment.
 
 In a folder below a room it includes the header with the folder's name and the one for the cpu; it includes others only if those
-two do not. cairn/ops/cpu.hpp, where there is one, includes every op on a cpu. cairn/report/charts.hpp is a roof of its own, for
-what most programs do without: cairn.hpp includes none of its headers. cairn/cairn_cuda.cuh includes cairn.hpp and then the .cuh
+two do not. cairn/ops/cpu.hpp, where there is one, includes every op on a cpu. Charts and readers of files have roofs of their
+own, as most programs do without: cairn.hpp includes none of their headers. cairn/cairn_cuda.cuh includes cairn.hpp and then the .cuh
 headers, which need nvcc; it exists only if there are any.
 """
 import pathlib
@@ -13,7 +13,7 @@ from house import CUDA_HEADER, FLOORS, SMALL_HOUSE, SPDX, component, cuda_header
 
 ROOF = "include/cairn/cairn.hpp"
 CUDA_ROOF = "include/cairn/cairn_cuda.cuh"
-CHARTS = "cairn/report/charts.hpp"
+APART = ("cairn/data/readers.hpp", "cairn/report/charts.hpp")
 OPS = ("cairn/ops/cpu.hpp", "cairn/ops/cuda.cuh")
 LINE = re.compile(r"^#include <([^>]+)>\s*(?:// *(.*))?$")
 
@@ -33,14 +33,18 @@ def reached(root, names):
     return seen
 
 
-def of_charts(root):
-    """The roof of charts, and the headers that it includes."""
-    path = root / "include" / CHARTS
-    return {CHARTS, *(target[1:-1] for _, target in includes(path))} if path.exists() else set()
+def apart(root):
+    """The roofs APART, and the headers that they include."""
+    found = set()
+    for roof in APART:
+        path = root / "include" / roof
+        if path.exists():
+            found |= {roof, *(target[1:-1] for _, target in includes(path))}
+    return found
 
 
 def expected(root, there):
-    names = [name for name in there if room(name) in FLOORS and not component(name) and name not in of_charts(root)]
+    names = [name for name in there if room(name) in FLOORS and not component(name) and name not in apart(root)]
     doors = [name for name in names if is_door(name)]
     rooms, brought = list(FLOORS), reached(root, doors)
     return sorted(doors + [name for name in names if name not in brought],
@@ -93,7 +97,7 @@ if __name__ == "__main__":
         ({"include/cairn/core/size.hpp": None}, r"size.hpp is not to be there"),
         ({ROOF: small.replace("// how many", "")}, r"size.hpp has no comment"),
         ({ROOF: "\n".join(reversed(small.splitlines()))}, r"not in the order"),
-        ({"include/" + CHARTS: SPDX + "#include <cairn/core/size.hpp>\n"}, r"cairn.hpp: cairn/core/size.hpp is not to be there"),
+        ({"include/" + APART[1]: SPDX + "#include <cairn/core/size.hpp>\n"}, r"cairn.hpp: cairn/core/size.hpp is not to be there"),
         ({CUDA_ROOF: None}, r"cairn_cuda.cuh: is not there, and is to bring cairn/device/stream.cuh"),
         ({"include/cairn/device/late.cuh": CUDA_HEADER}, r"cairn_cuda.cuh: lacks cairn/device/late.cuh"),
         ({CUDA_ROOF: of_cuda.replace("cairn/cairn.hpp", "cairn/core/size.hpp")}, r"cairn_cuda.cuh: lacks cairn/cairn.hpp"),
