@@ -7,12 +7,14 @@
 #include <string>
 
 #include <cairn/comm/threads/threads.hpp>
+#include <cairn/layer/gelu.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/fused_update.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/sequential.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/report/draw_schedule.hpp>
 #include <cairn/train/ddp.hpp>
 
@@ -24,10 +26,10 @@ namespace {
 
 using Net = Sequential<Linear<8, 16>, ReLU, Repeat<4, Linear<16, 16>>, Linear<16, 4>>;
 
-template <class Model>
+template <class Model, class Batch = batch<32>>
 std::string drawn() {
   const std::string file = "draw_schedule_test.svg";
-  draw_schedule<Model, batch<32>>(file);
+  draw_schedule<Model, Batch>(file);
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   std::remove(file.c_str());
@@ -49,6 +51,12 @@ TEST_CASE("draw_schedule: one line draws the step of whatever a trainer takes") 
   CHECK(!has(checkpointed, "bucket"));
   CHECK(has(drawn<ddp<checkpoint<sqrt_n, Net>, threads::rank, bucket_bytes<512>>>(), "bucket"));
   CHECK(has(drawn<ddp<fused_update<Net>, threads::rank>>(), "<svg"));
+}
+
+TEST_CASE("draw_schedule: a budget that costs more than the cheapest schedule known for its bytes says so") {
+  using Wide = Sequential<Linear<64, 768>, ReLU, Linear<768, 656>, GELU, Linear<656, 752>, GELU>;
+  CHECK(has(drawn<checkpoint<budget<170_KiB>, Wide>, batch<16>>(), "budget&lt;174080&gt; (1.152 x the FLOPs of the cheapest"));
+  CHECK(!has(drawn<checkpoint<budget<171_KiB>, Wide>, batch<16>>(), "of the cheapest"));
 }
 
 } // namespace draw_schedule_tests

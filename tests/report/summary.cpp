@@ -8,6 +8,7 @@
 
 #include <cairn/comm/loopback.hpp>
 #include <cairn/layer/batch_norm.hpp>
+#include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -15,6 +16,7 @@
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/gated.hpp>
 #include <cairn/plan/revolve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/report/summary.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
@@ -133,6 +135,14 @@ TEST_CASE("summary: what a policy remarks of its plans stands beside its name") 
   using net = Sequential<Linear<8, 16>, ReLU, Linear<16, 4>>;
   CHECK(summary<checkpoint<revolve<2>, net>, 4>().policy == "revolve<2> (counts stages, whatever their bytes)");
   CHECK(summary<checkpoint<sqrt_n, net>, 4>().policy == "sqrt_n");
+}
+
+TEST_CASE("summary: what a budget costs over the cheapest schedule known for its bytes stands beside its name") {
+  using Net = Sequential<Linear<64, 768>, ReLU, Linear<768, 656>, GELU, Linear<656, 752>, GELU>;
+  const std::string told = " (1.152 x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
+  CHECK(summary<checkpoint<budget<170_KiB>, Net>, 16>().policy == "budget<174080>" + told);
+  CHECK(summary<checkpoint<budget<171_KiB>, Net>, 16>().policy == "budget<175104>");
+  CHECK(summary<checkpoint<budget<170_KiB, percent<20>>, Net>, 16>().policy == "budget<174080, percent<20>>" + told);
 }
 
 TEST_CASE("summary: without checkpointing means without any, also inside") {

@@ -37,6 +37,7 @@ TEST_CASE("every budget on the curve is kept, by the cheapest schedule that lies
     CHECK(found.memory.arena <= solved[i].bytes);
     const auto cost = flops(source::value, found.training.ops());
     CHECK(cost >= solved[i].cost);
+    CHECK(found.over_best == static_cast<double>(cost) / static_cast<double>(solved[i].cost));
     tight += cost == solved[i].cost ? 1 : 0;
   }
   CHECK(tight * 10 >= solved.size() * 9); // live buffers are nearly always packed without a gap
