@@ -25,6 +25,8 @@
 #include "command_line.hpp"
 #include "found_digits.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -80,7 +82,7 @@ double rate_of(const model<Net, batch<1>>& net, const std::vector<float>& images
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   std::string weights, data;
   command_line given("inference", "evaluates a network that was trained before");
   given.add("weights", weights, "a safetensors file of this network's weights, or a state of examples/resume")
@@ -116,3 +118,7 @@ int main(int count, char** words) {
     return 1;
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

@@ -13,6 +13,8 @@
 
 #include <cairn/cairn.hpp>
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: an activation
@@ -55,7 +57,7 @@ struct samples {
 
 } // namespace
 
-int main() {
+int program() {
   const std::string fault = gradient_fault<SiLU>({{4}}); // of 1, 2 and 5 samples of 4 features
   const samples s;
   trainer<Net, MSELoss, SGD, batch<rows>, double> train{SGD{.learning_rate = 0.1, .momentum = 0.9}, {.seed = 1}};
@@ -66,3 +68,7 @@ int main() {
   std::printf("300 steps take the loss from %.4f to %.4f\n", first, last);
   return fault.empty() && last < first / 20 ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

@@ -16,6 +16,8 @@
 
 #include "toy_dataset.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: a communicator
@@ -67,10 +69,14 @@ std::array<std::uint64_t, 2> train_over(Join join) {
 
 } // namespace
 
-int main() {
+int program() {
   const auto plain = train_over<threads::rank>([](threads::rank& rank) -> auto& { return rank; });
   const auto counted = train_over<own>([](threads::rank& rank) { return own{rank}; });
   std::printf("weights %s on rank 0, %s on rank 1, %s without counting\n", report::format_checksum(counted[0]).c_str(),
               report::format_checksum(counted[1]).c_str(), report::format_checksum(plain[0]).c_str());
   return counted[0] == counted[1] && counted == plain ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

@@ -14,6 +14,8 @@
 
 #include <cairn/cairn.hpp>
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: a layer
@@ -68,7 +70,7 @@ result learn(const samples& s) {
 
 } // namespace
 
-int main() {
+int program() {
   const std::string fault = gradient_fault<Scale>({{4}}); // of 1, 2 and 5 samples of 4 features
   const samples s;
   const result stored = learn<Net>(s);
@@ -80,3 +82,7 @@ int main() {
   const bool right = fault.empty() && stored.last < stored.first / 20 && stored.weights == again.weights;
   return right ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

@@ -16,6 +16,8 @@
 
 #include <cairn/cairn.hpp>
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: a loss
@@ -108,7 +110,7 @@ std::uint64_t learn_by_function(const samples& s, double q) {
 
 } // namespace
 
-int main() {
+int program() {
   const samples s;
   bool right = derivative_fault(s) < 1e-12;
   std::printf("derivatives are %s\n", right ? "right" : "wrong");
@@ -123,3 +125,7 @@ int main() {
   std::printf("by a function, the weights are %s\n", same ? "the same" : "others");
   return right && same ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

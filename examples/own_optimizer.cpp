@@ -16,6 +16,8 @@
 
 #include <cairn/cairn.hpp>
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: an optimizer
@@ -71,7 +73,7 @@ result learn(const samples& s) {
 
 } // namespace
 
-int main() {
+int program() {
   const samples s;
   const result whole = learn<Net>(s);
   const result fused = learn<fused_update<checkpoint<sqrt_n, Net>>>(s);
@@ -82,3 +84,7 @@ int main() {
   const bool right = whole.last < whole.first / 20 && std::abs(whole.longest - 0.002) < 1e-12 && whole.weights == fused.weights;
   return right ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

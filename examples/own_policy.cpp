@@ -12,6 +12,8 @@
 
 #include "toy_dataset.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 // own code: a policy
@@ -73,7 +75,7 @@ trained train_under(const char* name, report::table& results) {
 
 } // namespace
 
-int main() {
+int program() {
   report::table results({"policy", "activations", "MFLOP in a step", "layers", "of that again", "weights"});
   const trained stored = train_under<store_all>("store_all", results);
   const trained segments = train_under<sqrt_n>("sqrt_n", results);
@@ -81,3 +83,7 @@ int main() {
   std::printf("%s\nbisect, %s", results.text().c_str(), own.times.text(5).c_str());
   return own.weights == stored.weights && own.weights == segments.weights ? 0 : 1;
 }
+
+} // namespace mine
+
+int main() { return mine::program(); }

@@ -24,6 +24,8 @@
 #include "command_line.hpp"
 #include "found_digits.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -85,7 +87,7 @@ int prove(job j, const vision::digit_images<float>& digits) {
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   job j;
   command_line given("resume", "trains digits, and goes on where it was stopped");
   given.add("folder", j.folder, "where states, metrics and pictures go")
@@ -107,3 +109,7 @@ int main(int count, char** words) {
     return 1;
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

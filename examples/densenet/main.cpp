@@ -27,6 +27,8 @@
 
 #include "../image_training/image_training.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -58,7 +60,7 @@ constexpr std::array networks{image_training::network{"DenseNet-BC-22", small},
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   return image_training::run({.program = "densenet",
                               .purpose = "trains DenseNet-BC of growth 12 on CIFAR-10",
                               .optimizer = {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4, .nesterov = true},
@@ -67,3 +69,7 @@ int main(int count, char** words) {
                               .networks = networks},
                              count, words);
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

@@ -27,6 +27,8 @@
 #include "../command_line.hpp"
 #include "depth.hpp"
 
+namespace mine {
+
 using namespace cairn;
 using namespace depth_study;
 
@@ -168,7 +170,7 @@ int run(const job& j, const std::vector<candidate>& chosen, const std::string& p
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   job j;
   std::string depths = "10,30,100,300,1000";
   std::string picture = "depth.svg";
@@ -188,3 +190,7 @@ int main(int count, char** words) {
     return 1;
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

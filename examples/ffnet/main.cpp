@@ -36,6 +36,8 @@
 #include "../ranks_of_program/ranks_of_program.hpp"
 #include "../toy_dataset.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -263,7 +265,7 @@ int climb(std::span<const size_entry> sizes, const job& j, const command_line& g
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   job j;
   command_line given("ffnet", "the ladder of data-parallel training");
   j.ranks.add_to(given);
@@ -280,3 +282,7 @@ int main(int count, char** words) {
     return given.failed(fault);
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

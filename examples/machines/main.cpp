@@ -19,6 +19,8 @@
 
 #include "../command_line.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -70,7 +72,7 @@ report::table as_table(const Times& times, const std::vector<report::named_netwo
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   double step_ms = 0;
   double latency_us = 20;
   double message_us = 1;
@@ -111,3 +113,7 @@ int main(int count, char** words) {
   }
   return 0;
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

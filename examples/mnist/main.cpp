@@ -38,6 +38,8 @@
 #include "../found_digits.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -330,7 +332,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   job j;
   command_line given("mnist", "trains a residual network on handwritten digits");
   j.ranks.add_to(given);
@@ -358,3 +360,7 @@ int main(int count, char** words) {
     return given.failed(fault);
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

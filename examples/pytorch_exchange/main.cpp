@@ -17,10 +17,13 @@
 #include <vector>
 
 #include <cairn/cairn.hpp>
+#include <cairn/data/npy.hpp>
 #include <cairn/train/state/safetensors.hpp>
 
 #include "../command_line.hpp"
 #include "../digits.hpp"
+
+namespace mine {
 
 using namespace cairn;
 
@@ -54,7 +57,7 @@ double mean_loss(training& train, const vision::image_dataset<float>& part) {
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   std::string load, save, images;
   std::size_t epochs = 1;
   command_line given("pytorch_exchange", "trains a network whose weights come from PyTorch, and go there");
@@ -82,3 +85,7 @@ int main(int count, char** words) {
     return 1;
   }
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

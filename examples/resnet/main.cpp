@@ -25,6 +25,8 @@
 
 #include "../image_training/image_training.hpp"
 
+namespace mine {
+
 using namespace cairn;
 
 namespace {
@@ -57,7 +59,7 @@ constexpr std::array networks{image_training::network{"ResNet-20", policies}};
 
 } // namespace
 
-int main(int count, char** words) {
+int program(int count, char** words) {
   return image_training::run({.program = "resnet",
                               .purpose = "trains ResNet-20 on CIFAR-10",
                               .optimizer = {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4},
@@ -65,3 +67,7 @@ int main(int count, char** words) {
                               .networks = networks},
                              count, words);
 }
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }

@@ -6111,652 +6111,6 @@ inline std::uint64_t quick_checksum(std::span<const std::byte> bytes) {
 
 } // namespace cairn::detail
 
-// cairn/data/file.hpp
-
-namespace cairn::detail {
-
-// An open file; the destructor closes it. Uses POSIX calls: std::ofstream can neither sync nor refuse a name that exists, and
-// <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a std::string everywhere; a
-// std::filesystem::path converts by itself. A call that fails leaves its reason in errno.
-class open_file {
-public:
-  static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
-
-  // Opening a pipe would wait for its other end, without a deadline. O_NONBLOCK prevents that; ordinary files ignore it, and
-  // it is cleared once the file is open.
-  open_file(const std::string& path, int flags) {
-    do number_ = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
-    while (number_ < 0 && errno == EINTR);
-    if (number_ >= 0) ::fcntl(number_, F_SETFL, flags & ~O_NONBLOCK);
-  }
-  open_file(const open_file&) = delete;
-  open_file& operator=(const open_file&) = delete;
-  ~open_file() { close(); }
-
-  explicit operator bool() const { return number_ >= 0; }
-
-  // The size in bytes, or no_size if the file is not open or not an ordinary file; fault() then says why.
-  std::uint64_t size() const {
-    struct stat facts{};
-    if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
-    if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
-    errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
-    return no_size;
-  }
-  std::string fault() const {
-    const int reason = errno;
-    const bool is_strange = number_ >= 0 && reason == EINVAL;
-    return is_strange ? "expected an ordinary file, found a pipe, a device or a socket" : std::strerror(reason);
-  }
-  // Reads exactly `bytes` bytes from an offset. False if it fails; errno is 0 if the file has fewer bytes.
-  bool read(void* to, std::size_t bytes, std::uint64_t offset) {
-    for (auto* next = static_cast<char*>(to); bytes > 0;) {
-      const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got == 0) errno = 0;
-      if (got <= 0) return false;
-      next += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-  bool write(std::string_view text) {
-    while (!text.empty()) {
-      const auto written = ::write(number_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  bool sync() {
-    int done = 0;
-    do done = ::fsync(number_);
-    while (done != 0 && errno == EINTR);
-    return done == 0;
-  }
-  // False with EWOULDBLOCK while the file is locked elsewhere. The lock ends with the object or the process.
-  bool lock() { return ::flock(number_, LOCK_EX | LOCK_NB) == 0; }
-  // Whether `path` still names this file, which might have been removed or replaced.
-  bool is_at(const std::string& path) const {
-    struct stat own{}, named{};
-    return ::fstat(number_, &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
-           own.st_ino == named.st_ino;
-  }
-  bool set_mode(mode_t mode) {
-    struct stat own{};
-    return ::fstat(number_, &own) == 0 && ((own.st_mode & 07777U) == mode || ::fchmod(number_, mode) == 0);
-  }
-  // Changes the owner. Only root may do that, and nobody needs it: a failure is ignored.
-  void give_to(uid_t user, gid_t group) { [[maybe_unused]] const int done = ::fchown(number_, user, group); }
-  bool close() {
-    const bool fine = number_ < 0 || ::close(number_) == 0;
-    number_ = -1;
-    return fine;
-  }
-
-private:
-  int number_ = -1;
-};
-
-// FILE, byte N: expected X, found Y; do Z.
-[[noreturn]] inline void wrong_bytes(const std::string& path, std::uint64_t offset, const std::string& expected,
-                                     const std::string& found, const char* advice) {
-  std::string text = path;
-  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
-  text.append(", found ").append(found).append("; ").append(advice);
-  throw file_error(text);
-}
-
-// A file that the system did not open or did not read. The error says nothing about its contents.
-class unreadable_file : public file_error {
-public:
-  using file_error::file_error;
-};
-
-inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
-
-// The folder of a file, with a slash at its end; "./" for a name alone.
-inline std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == path.npos ? "./" : path.substr(0, slash + 1);
-}
-// Syncs a folder, so that the names in it last. A failure is ignored: some file systems refuse to sync a folder, and a folder
-// that may not be read cannot be opened.
-inline void sync_folder(const std::string& folder) {
-  open_file names(folder, O_RDONLY);
-  if (names) names.sync();
-}
-
-// Calls f(name) for every entry of a folder. Returns 0, or the errno if the folder cannot be read.
-template <class F>
-int for_each_name(const std::string& folder, F&& f) {
-  struct closes {
-    void operator()(DIR* open) const { ::closedir(open); }
-  };
-  const std::unique_ptr<DIR, closes> open(::opendir(folder.c_str()));
-  if (!open) return errno;
-  for (;;) {
-    errno = 0;
-    const dirent* const entry = ::readdir(open.get());
-    if (entry == nullptr) return errno;
-    f(std::string_view(entry->d_name));
-  }
-}
-
-// The names in a folder, in no order; none if there is no folder. Throws file_error if there may be one that cannot be read.
-inline std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> out;
-  const int reason = for_each_name(folder, [&](std::string_view name) { out.emplace_back(name); });
-  if (reason != 0 && reason != ENOENT)
-    throw file_error("cannot read the folder '" + folder + "': " + std::strerror(reason) +
-                     "; what is in it is not known, so that nothing is begun anew");
-  return out;
-}
-
-// Removes the parts that killed writers left, of all files in a folder whose names begin with `begin`. A writer holds a lock
-// on its part, see replacement. A part that can be locked therefore has no writer, whatever container, process number or
-// machine it came from. On a file system without locks the parts stay; they do no harm.
-inline void remove_dead_parts(const std::string& folder, std::string_view begin) {
-  const auto is_part = [&](std::string_view name) {
-    const std::size_t at = name.rfind(".part-");
-    if (at == name.npos || !name.starts_with(begin)) return false;
-    const std::string_view numbers = name.substr(at + 6);
-    return numbers.find('-') != numbers.npos && numbers.find_first_not_of("0123456789-") == numbers.npos;
-  };
-  for_each_name(folder, [&](std::string_view name) {
-    if (!is_part(name)) return;
-    const std::string path = folder + "/" + std::string(name);
-    open_file part(path, O_RDWR | O_NOFOLLOW);
-    if (part.size() != open_file::no_size && part.lock() && part.is_at(path)) ::unlink(path.c_str());
-  });
-}
-
-// A file that replaces another one: it is written beside the old file, then renamed over it. A symbolic link stays and the
-// file that it points to is replaced; mode and owner stay. A pipe or a device such as /dev/null or /dev/stdout is written in
-// place.
-class replacement {
-public:
-  explicit replacement(const std::string& path) : asked_(path), path_(path) {
-    struct stat old{};
-    follow_links();
-    const bool exists = ::stat(path_.c_str(), &old) == 0;
-    if (in_place_ || (exists && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))) {
-      in_place_ = true;
-      file_.emplace(path_, O_WRONLY | O_APPEND | O_NOCTTY);
-      if (!*file_) fail("write into");
-      return;
-    }
-    if (exists && S_ISDIR(old.st_mode)) errno = EISDIR, fail("replace");
-    if (exists && !S_ISREG(old.st_mode)) errno = EEXIST, fail("replace what is no ordinary file,");
-    folder_ = folder_of(path_);
-    remove_dead_parts(folder_, path_.substr(path_.find_last_of('/') + 1) + ".part-");
-    make_part();
-    // Before anything is written, else others could read what only the owner may read.
-    if (exists) {
-      if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) file_->give_to(old.st_uid, old.st_gid);
-      if (!file_->set_mode(old.st_mode & 0777U)) fail("keep the mode of");
-    }
-  }
-  replacement(const replacement&) = delete;
-  replacement& operator=(const replacement&) = delete;
-
-  open_file& file() { return *file_; }
-  // Allocates nothing: either throws and leaves the old file, or succeeds.
-  void finish() {
-    if (in_place_) {
-      if (!file_->close()) fail("close");
-      return;
-    }
-    if (!file_->sync()) fail("sync");
-    // The part stays open, and so locked, until it has its final name.
-    if (std::rename(part_.name.c_str(), path_.c_str()) != 0) fail("replace");
-    part_.name.clear();
-    file_->close();
-    sync_folder(folder_); // the new name is safe only when its folder is
-  }
-  [[noreturn]] void fail(const char* what) const {
-    const int reason = errno;
-    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + asked_ +
-                     "': " + (in_place_ && reason == ENXIO ? "nobody reads this pipe" : std::strerror(reason)) +
-                     ". Its folder must exist, be writable and have room.");
-  }
-
-private:
-  // A dangling link names the file to make. A link of /proc is an open file and is written in place, because a new file of
-  // its name would be another one. /dev/stdout is such a link if a shell has redirected it to a file.
-  void follow_links() {
-    std::string to(4096, '\0');
-    for (int links = 0; !in_place_; ++links) {
-      const ssize_t length = ::readlink(path_.c_str(), to.data(), to.size());
-      if (length < 0) return;
-      if (links == 40) errno = ELOOP, fail("follow the links of");
-      in_place_ = path_.starts_with("/proc/") || path_.starts_with("/dev/fd/");
-      if (in_place_) return;
-      const std::string_view target(to.data(), static_cast<std::size_t>(length));
-      path_ = (target.starts_with('/') ? "" : folder_of(path_)) + std::string(target);
-    }
-  }
-  // Makes the part in the same folder, because a rename cannot cross file systems. Its name has the process id and a number,
-  // because others may be writing the same file. A name that exists belongs to a process in another container, or to a killed
-  // one that had the same id.
-  void make_part() {
-    static std::atomic<unsigned> serial{0};
-    const std::string stem = path_ + ".part-" + std::to_string(::getpid()) + "-";
-    for (;;) {
-      std::string name = stem + std::to_string(serial.fetch_add(1));
-      file_.emplace(name, O_WRONLY | O_CREAT | O_EXCL);
-      if (!*file_ && errno == EEXIST) continue;
-      if (!*file_) fail("create a file beside");
-      // Between these two calls the part is not locked, so another process may have taken it for dead and removed it. Then
-      // the next one is made.
-      const bool lost = file_->lock() ? !file_->is_at(name) : errno == EWOULDBLOCK;
-      if (lost) continue;
-      part_.name = std::move(name);
-      return;
-    }
-  }
-
-  struct removed_file { // unless it has its final name, or was never made
-    std::string name;
-    ~removed_file() {
-      if (!name.empty()) ::unlink(name.c_str());
-    }
-  };
-
-  std::string asked_, path_, folder_;
-  removed_file part_;
-  bool in_place_ = false;
-  std::optional<open_file> file_;
-};
-
-// Replaces the contents of the file by what write(open_file&) writes; `write` returns false if it fails. See
-// write_file_atomically.
-template <class Write>
-void replace_file(const std::string& path, Write&& write) {
-  replacement to(path);
-  if (!write(to.file())) to.fail("write");
-  to.finish();
-}
-
-} // namespace cairn::detail
-
-namespace cairn::files {
-
-// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so does the
-// next start after a crash: the text is written beside the file under another name, synced, then renamed over it. Throws
-// file_error and leaves the old file alone when any of that fails. A symbolic link, the mode and the owner of the file stay;
-// a pipe or a device such as /dev/stdout is written in place.
-inline void write_file_atomically(const std::string& path, std::string_view text) {
-  detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
-}
-
-} // namespace cairn::files
-
-// cairn/data/pixel_value.hpp
-
-namespace cairn::vision {
-
-// The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
-// (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
-class pixel_value {
-public:
-  pixel_value(double every_channel = 0) : channels_{every_channel} {}
-  pixel_value(std::initializer_list<double> channels) : channels_(channels) { check(); }
-  pixel_value(std::vector<double> channels) : channels_(std::move(channels)) { check(); }
-
-  bool operator==(const pixel_value&) const = default;
-
-  // How many numbers it has: 1, or as many as there are channels.
-  std::size_t size() const { return channels_.size(); }
-  double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
-
-  // Writes `count` numbers: whole pixels of `channels` numbers each. Throws input_error if this value has neither 1 nor
-  // `channels` of them.
-  template <class T>
-  void fill(T* to, std::size_t count, std::size_t channels) const {
-    if (channels_.size() == 1) {
-      std::fill_n(to, count, static_cast<T>(channels_[0]));
-      return;
-    }
-    if (channels_.size() != channels)
-      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
-                        " channels of an image, found " + std::to_string(channels_.size()) +
-                        "; take the black() of the dataset that is transformed");
-    for (std::size_t i = 0; i < count; i += channels)
-      for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
-  }
-
-private:
-  void check() const {
-    if (channels_.empty()) throw input_error("pixel_value: expected one number, or one for each channel, found none");
-  }
-
-  std::vector<double> channels_; // one, or one for each channel
-};
-
-} // namespace cairn::vision
-
-// cairn/data/image_dataset.hpp
-
-namespace cairn::vision {
-
-// Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
-// network's inputs have mean 0 and variance 1.
-struct pixel_scale {
-  double mean = 0;
-  double deviation = 1;
-};
-
-// Labelled images (height, width, channels). Pixels and labels are kept as bytes, a quarter or an eighth of the memory of
-// numbers; pixels become numbers of type T when a batch is made.
-template <class T>
-class image_dataset {
-public:
-  using input_type = T;
-  using target_type = std::int32_t;
-
-  // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
-      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(&scale, 1)) {}
-
-  // The same with a scale for each channel, which is the last extent of an image.
-  template <std::size_t Channels>
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
-                const std::array<pixel_scale, Channels>& scales)
-      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(scales)) {
-    static_assert(Channels > 0, "image_dataset: needs a scale");
-    if (Channels > 1 && (image.rank == 0 || image[image.rank - 1] != Channels))
-      throw input_error("image_dataset: expected images of " + std::to_string(Channels) +
-                        " channels, one for each scale, found " + std::to_string(image.rank == 0 ? 0 : image[image.rank - 1]) +
-                        " as the last extent of an image");
-  }
-
-  std::size_t size() const { return labels_.size(); }
-  const shape& sample_shape() const { return image_; }
-  static constexpr std::size_t targets_per_sample() { return 1; }
-
-  // Looks values up instead of computing them, so that they have the same bits whatever operations a compiler contracts.
-  void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
-    const std::uint8_t* const first = pixels_.data() + index * input.size();
-    const std::size_t channels = values_.size();
-    const auto* const values = values_.data();
-    if (channels == 1)
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
-    else if (channels == 3) // a constant number of channels is twice as fast
-      read_channels<3>(first, input, values);
-    else
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
-    target[0] = labels_[index];
-  }
-
-  // The value of a black pixel: transforms fill margins with it.
-  pixel_value black() const {
-    std::vector<double> channels;
-    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
-    return channels;
-  }
-
-  std::span<const std::uint8_t> pixels() const { return pixels_; }
-  std::span<const std::uint8_t> labels() const { return labels_; }
-
-private:
-  using table = std::array<T, 256>; // the value of each byte
-
-  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
-                std::span<const pixel_scale> scales)
-      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
-      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
-                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
-                        " pixels; check the shape of an image");
-    for (const pixel_scale& scale : scales) {
-      if (!(scale.deviation > 0))
-        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
-      table& values = values_.emplace_back();
-      for (std::size_t p = 0; p < values.size(); ++p)
-        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
-    }
-  }
-
-  template <std::size_t Channels>
-  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
-    for (std::size_t i = 0; i < to.size(); i += Channels)
-      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
-  }
-
-  shape image_;
-  std::vector<std::uint8_t> pixels_;
-  std::vector<std::uint8_t> labels_;
-  std::vector<table> values_; // one for all channels, or one for each
-};
-
-} // namespace cairn::vision
-
-// cairn/data/cifar.hpp
-
-namespace cairn::vision {
-
-// The binary version of CIFAR-10 and CIFAR-100 (Krizhevsky: Learning multiple layers of features from tiny images. 2009;
-// cifar-10-binary.tar.gz, cifar-100-binary.tar.gz). A file has no header, only records, one after another:
-//   CIFAR-10    a label 0 … 9, then 3072 bytes of pixels           data_batch_1.bin … data_batch_5.bin, test_batch.bin
-//   CIFAR-100   a coarse label 0 … 19, a fine one 0 … 99, then 3072 bytes of pixels                train.bin, test.bin
-// The pixels are three planes (32, 32): red, green, blue. They are reordered to (32, 32, 3) once, when they are read.
-
-// Pictures (32, 32, 3) with labels, to train on and to test with.
-template <class T>
-struct cifar_images {
-  image_dataset<T> train;
-  image_dataset<T> test;
-};
-
-// Mean and standard deviation of each channel of the training pixels, as in fb.resnet.torch and in DenseNet's own program.
-// (The deviations 0.2023, 0.1994, 0.2010 that one often meets are means of the deviations of single pictures.)
-inline constexpr std::array<pixel_scale, 3> cifar10_scale{pixel_scale{.mean = 125.3 / 255, .deviation = 63.0 / 255},
-                                                          pixel_scale{.mean = 123.0 / 255, .deviation = 62.1 / 255},
-                                                          pixel_scale{.mean = 113.9 / 255, .deviation = 66.7 / 255}};
-inline constexpr std::array<pixel_scale, 3> cifar100_scale{pixel_scale{.mean = 129.3 / 255, .deviation = 68.2 / 255},
-                                                           pixel_scale{.mean = 124.1 / 255, .deviation = 65.4 / 255},
-                                                           pixel_scale{.mean = 112.4 / 255, .deviation = 70.4 / 255}};
-
-// The files that a folder must have. `all`: every file, each with all of its pictures. `a_part`: in each file any number of
-// whole pictures, and for CIFAR-10 as many batches as there are, from the first on.
-enum class cifar_files { all, a_part };
-
-// The label of a picture of CIFAR-100: one of 100 classes, or one of the 20 that they are grouped into.
-enum class cifar100_labels { fine, coarse };
-
-} // namespace cairn::vision
-
-namespace cairn::detail {
-
-struct cifar_format {
-  const char* name;                // of the data set
-  const char* folder;              // that its archive is unpacked to
-  std::array<unsigned, 2> classes; // of each label; 0 for a label that does not exist
-  std::size_t side = 32;           // of a picture, in pixels
-  std::size_t chosen = 0;          // label
-  constexpr std::size_t labels() const { return classes[1] == 0 ? 1 : 2; }
-  constexpr std::size_t plane() const { return side * side; }
-  constexpr std::size_t record() const { return labels() + 3 * plane(); } // bytes
-};
-inline constexpr cifar_format cifar10_format{.name = "CIFAR-10", .folder = "cifar-10-batches-bin", .classes = {10, 0}};
-inline constexpr cifar_format cifar100_format{.name = "CIFAR-100", .folder = "cifar-100-binary", .classes = {20, 100}};
-
-struct cifar_records {
-  std::vector<std::uint8_t> pixels; // (pictures, height, width, 3)
-  std::vector<std::uint8_t> labels; // (pictures)
-};
-
-[[noreturn]] inline void refuse_cifar_file(const std::string& path, const cifar_format& format, const std::string& reason) {
-  std::string text = path;
-  text.append(": expected a file of the binary version of ").append(format.name);
-  text.append(", found ").append(reason);
-  const std::string python = path.substr(0, path.size() - std::min<std::size_t>(path.size(), 4)); // without .bin
-  const std::string packed = path + ".gz";
-  if (file_exists(packed)) text.append("; ").append(packed).append(" is there: gunzip it first");
-  else if (file_exists(python))
-    text.append("; ").append(python).append(" is there, of the version for Python: get the binary one");
-  else text.append("; check the path, and that the archive was unpacked whole");
-  throw file_error(text);
-}
-
-// The number of pictures in a file, from its size. The size is checked here, before memory is allocated. `wanted` is the
-// number that the file must have; 0: any number.
-inline std::size_t count_cifar_pictures(open_file& file, const std::string& path, std::size_t wanted,
-                                        const cifar_format& format) {
-  const std::uint64_t size = file.size();
-  if (size == file.no_size) refuse_cifar_file(path, format, file.fault());
-  std::array<std::uint8_t, 2> start{};
-  if (size >= 2 && file.read(start.data(), 2, 0) && start[0] == 0x1F && start[1] == 0x8B)
-    wrong_bytes(path, 0, "a file of the binary version", "a gzip file", "gunzip it first");
-  const std::uint64_t pictures = size / format.record();
-  const std::uint64_t expected = std::uint64_t{wanted} * format.record();
-  if (expected != 0 && size != expected)
-    wrong_bytes(path, std::min(size, expected),
-                std::to_string(wanted) + " pictures of " + std::to_string(format.record()) + " bytes, " +
-                    std::to_string(expected) + " in all",
-                size < expected ? "the end of the file" : std::to_string(size - expected) + " more bytes",
-                "get the file again, or read what is there by cifar_files::a_part");
-  if (pictures == 0 || size % format.record() != 0)
-    wrong_bytes(path, size, "whole pictures of " + std::to_string(format.record()) + " bytes",
-                "the end of the file after " + std::to_string(pictures) + " of them and " +
-                    std::to_string(size % format.record()) + " bytes",
-                "the file was cut short or is no file of this format: get it again");
-  return static_cast<std::size_t>(pictures);
-}
-
-// Reorders three planes (height, width) to pixels (height, width, 3).
-inline void turn_cifar_planes(const std::uint8_t* planes, std::size_t plane, std::uint8_t* to) {
-  for (std::size_t i = 0; i < plane; ++i, to += 3) {
-    to[0] = planes[i];
-    to[1] = planes[plane + i];
-    to[2] = planes[2 * plane + i];
-  }
-}
-
-// Checks the labels of one record and returns the chosen one; `offset` is where the record begins.
-inline std::uint8_t cifar_label(const std::uint8_t* record, const std::string& path, std::uint64_t offset,
-                                const cifar_format& format) {
-  for (std::size_t k = 0; k < format.labels(); ++k) {
-    if (record[k] < format.classes[k]) continue;
-    std::string expected = format.labels() == 1 ? "a label" : k == 0 ? "a coarse label" : "a fine label";
-    expected.append(" from 0 to ").append(std::to_string(format.classes[k] - 1));
-    expected.append(" of picture ").append(std::to_string(offset / format.record()));
-    wrong_bytes(path, offset + k, expected, std::to_string(record[k]),
-                "the file is damaged, or of another data set: get it again");
-  }
-  return record[format.chosen];
-}
-
-// Reads the pictures of all files, one after another; each file has `wanted` of them, 0: any number. It reads all sizes,
-// allocates once, then reads the files in pieces of 64 pictures.
-inline cifar_records read_cifar_files(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format) {
-  std::size_t total = 0;
-  for (const std::string& path : paths) {
-    open_file file(path, O_RDONLY);
-    total += count_cifar_pictures(file, path, wanted, format);
-  }
-  const std::size_t record = format.record();
-  const std::size_t pixels = 3 * format.plane();
-  constexpr std::size_t piece = 64;
-  cifar_records all;
-  std::vector<std::uint8_t> bytes;
-  try {
-    if (total > all.pixels.max_size() / pixels) throw std::bad_alloc(); // before the product could wrap around
-    all.pixels.resize(total * pixels);
-    all.labels.resize(total);
-    bytes.resize(std::min(total, piece) * record);
-  } catch (const std::bad_alloc&) {
-    throw input_error(paths[0] + ": expected pictures that fit into memory, found " + std::to_string(total) + " of " +
-                      std::to_string(pixels) + " bytes; read fewer files");
-  }
-
-  std::size_t done = 0;
-  for (const std::string& path : paths) {
-    open_file file(path, O_RDONLY);
-    // A file may have grown since its size was read: take no more than there is room for.
-    const std::size_t here = std::min(count_cifar_pictures(file, path, wanted, format), total - done);
-    for (std::size_t first = 0; first < here; first += piece) {
-      const std::size_t count = std::min(piece, here - first);
-      const std::uint64_t offset = std::uint64_t{first} * record;
-      if (!file.read(bytes.data(), count * record, offset))
-        wrong_bytes(path, offset, std::to_string(count * record) + " readable bytes", "an error of the file system",
-                    "check the permissions and the disk");
-      for (std::size_t k = 0; k < count; ++k, ++done) {
-        const std::uint8_t* const from = bytes.data() + k * record;
-        all.labels[done] = cifar_label(from, path, offset + k * record, format);
-        turn_cifar_planes(from + format.labels(), format.plane(), all.pixels.data() + done * pixels);
-      }
-    }
-  }
-  all.labels.resize(done);
-  all.pixels.resize(done * pixels);
-  return all;
-}
-
-template <class T>
-image_dataset<T> read_cifar(const std::vector<std::string>& paths, std::size_t wanted, const cifar_format& format,
-                            const std::array<pixel_scale, 3>& scale) {
-  auto all = read_cifar_files(paths, wanted, format);
-  return {shape{format.side, format.side, 3}, std::move(all.pixels), std::move(all.labels), scale};
-}
-
-// The training batches of CIFAR-10: all five, or for a part those up to the last one that is there. A missing batch between
-// two others is therefore noticed.
-inline std::vector<std::string> cifar10_batches(const std::string& root, bool all) {
-  const auto path = [&](std::size_t number) { return root + "data_batch_" + std::to_string(number) + ".bin"; };
-  std::size_t count = 5;
-  while (!all && count > 1 && !file_exists(path(count))) --count;
-  std::vector<std::string> paths;
-  for (std::size_t number = 1; number <= count; ++number) paths.push_back(path(number));
-  return paths;
-}
-
-// The folder itself, or the one that the archive was unpacked to inside it.
-inline std::string cifar_folder(const std::string& folder, const cifar_format& format, const char* first_file) {
-  const std::string inner = folder + "/" + format.folder;
-  return !file_exists(folder + "/" + first_file) && file_exists(inner + "/" + first_file) ? inner : folder;
-}
-
-} // namespace cairn::detail
-
-namespace cairn::vision {
-
-// Reads CIFAR-10 from a folder with its six files, or with the folder cifar-10-batches-bin of its archive. A pixel is scaled
-// for its channel when a batch is made. Throws a file_error that names the file, the byte, what was expected and what was
-// found if a file is missing, has another size, or has a label out of range.
-template <class T = float>
-cifar_images<T> read_cifar10(const std::string& folder, cifar_files which = cifar_files::all,
-                             const std::array<pixel_scale, 3>& scale = cifar10_scale) {
-  const std::string root = detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/";
-  const bool all = which == cifar_files::all;
-  const std::size_t each = all ? 10000 : 0;
-  const auto& format = detail::cifar10_format;
-  return {detail::read_cifar<T>(detail::cifar10_batches(root, all), each, format, scale),
-          detail::read_cifar<T>({root + "test_batch.bin"}, each, format, scale)};
-}
-
-// The same for CIFAR-100, with 100 classes or 20. The folder of its archive is cifar-100-binary.
-template <class T = float>
-cifar_images<T> read_cifar100(const std::string& folder, cifar100_labels labels = cifar100_labels::fine,
-                              cifar_files which = cifar_files::all, const std::array<pixel_scale, 3>& scale = cifar100_scale) {
-  detail::cifar_format format = detail::cifar100_format;
-  format.chosen = labels == cifar100_labels::fine ? 1 : 0;
-  const std::string root = detail::cifar_folder(folder, format, "train.bin") + "/";
-  const std::size_t all = which == cifar_files::all ? 1 : 0;
-  return {detail::read_cifar<T>({root + "train.bin"}, all * 50000, format, scale),
-          detail::read_cifar<T>({root + "test.bin"}, all * 10000, format, scale)};
-}
-
-// Whether the files for read_cifar10 are there; read_cifar10 checks whether they are sound.
-inline bool has_cifar10(const std::string& folder) {
-  return detail::file_exists(detail::cifar_folder(folder, detail::cifar10_format, "data_batch_1.bin") + "/data_batch_1.bin");
-}
-
-} // namespace cairn::vision
-
 // cairn/data/compose.hpp
 
 namespace cairn {
@@ -7398,195 +6752,428 @@ using sampler = distributed_sampler;
 
 } // namespace cairn
 
-// cairn/data/idx.hpp
-
-namespace cairn::files {
-
-// The IDX format of the MNIST files, all numbers big-endian:
-//   bytes 0, 1        0
-//   byte  2           type of an element: 0x08 uint8, 0x09 int8, 0x0B int16, 0x0C int32, 0x0D float, 0x0E double
-//   byte  3           number of extents
-//   bytes 4 …         the extents, 32 bits each, none of them 0; the first one counts samples
-//   then              the elements, row after row, and nothing after them
-
-// The contents of an IDX file: `samples` samples of one shape, one after another.
-template <class T>
-struct idx_array {
-  std::size_t samples = 0;
-  shape sample_shape{};
-  std::vector<T> values; // (samples, sample_shape)
-};
-
-} // namespace cairn::files
+// cairn/data/file.hpp
 
 namespace cairn::detail {
 
-template <class T>
-concept idx_element = std::same_as<T, std::uint8_t> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
-                      std::same_as<T, std::int32_t> || std::same_as<T, float> || std::same_as<T, double>;
+// An open file; the destructor closes it. Uses POSIX calls: std::ofstream can neither sync nor refuse a name that exists, and
+// <fstream> and <filesystem> cost every user of the library a tenth of a second. A path is a std::string everywhere; a
+// std::filesystem::path converts by itself. A call that fails leaves its reason in errno.
+class open_file {
+public:
+  static constexpr std::uint64_t no_size = static_cast<std::uint64_t>(-1);
 
-template <idx_element T>
-inline constexpr unsigned idx_code = std::same_as<T, std::uint8_t>   ? 0x08
-                                     : std::same_as<T, std::int8_t>  ? 0x09
-                                     : std::same_as<T, std::int16_t> ? 0x0B
-                                     : std::same_as<T, std::int32_t> ? 0x0C
-                                     : std::same_as<T, float>        ? 0x0D
-                                                                     : 0x0E;
-
-inline std::string idx_type_name(unsigned code) {
-  switch (code) {
-  case 0x08: return "uint8 (0x08)";
-  case 0x09: return "int8 (0x09)";
-  case 0x0B: return "int16 (0x0b)";
-  case 0x0C: return "int32 (0x0c)";
-  case 0x0D: return "float (0x0d)";
-  case 0x0E: return "double (0x0e)";
-  default: return "the unknown type " + std::to_string(code);
+  // Opening a pipe would wait for its other end, without a deadline. O_NONBLOCK prevents that; ordinary files ignore it, and
+  // it is cleared once the file is open.
+  open_file(const std::string& path, int flags) {
+    do number_ = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
+    while (number_ < 0 && errno == EINTR);
+    if (number_ >= 0) ::fcntl(number_, F_SETFL, flags & ~O_NONBLOCK);
   }
-}
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() { close(); }
 
-// Reads one number by shifts, independent of the machine's byte order and of alignment.
-template <std::unsigned_integral U>
-constexpr U big_endian(const std::uint8_t* from) {
-  U number = 0;
-  for (std::size_t i = 0; i < sizeof(U); ++i) number = static_cast<U>((std::uint64_t{number} << 8) | from[i]);
-  return number;
-}
+  explicit operator bool() const { return number_ >= 0; }
 
-template <class T>
-constexpr T idx_value(const std::uint8_t* from) {
-  if constexpr (sizeof(T) == 1) return std::bit_cast<T>(*from);
-  else if constexpr (sizeof(T) == 2) return std::bit_cast<T>(big_endian<std::uint16_t>(from));
-  else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(big_endian<std::uint32_t>(from));
-  else return std::bit_cast<T>(big_endian<std::uint64_t>(from));
-}
+  // The size in bytes, or no_size if the file is not open or not an ordinary file; fault() then says why.
+  std::uint64_t size() const {
+    struct stat facts{};
+    if (number_ < 0 || ::fstat(number_, &facts) != 0) return no_size;
+    if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
+    errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
+    return no_size;
+  }
+  std::string fault() const {
+    const int reason = errno;
+    const bool is_strange = number_ >= 0 && reason == EINVAL;
+    return is_strange ? "expected an ordinary file, found a pipe, a device or a socket" : std::strerror(reason);
+  }
+  // Reads exactly `bytes` bytes from an offset. False if it fails; errno is 0 if the file has fewer bytes.
+  bool read(void* to, std::size_t bytes, std::uint64_t offset) {
+    for (auto* next = static_cast<char*>(to); bytes > 0;) {
+      const auto got = ::pread(number_, next, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got == 0) errno = 0;
+      if (got <= 0) return false;
+      next += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+  bool write(std::string_view text) {
+    while (!text.empty()) {
+      const auto written = ::write(number_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+  bool sync() {
+    int done = 0;
+    do done = ::fsync(number_);
+    while (done != 0 && errno == EINTR);
+    return done == 0;
+  }
+  // False with EWOULDBLOCK while the file is locked elsewhere. The lock ends with the object or the process.
+  bool lock() { return ::flock(number_, LOCK_EX | LOCK_NB) == 0; }
+  // Whether `path` still names this file, which might have been removed or replaced.
+  bool is_at(const std::string& path) const {
+    struct stat own{}, named{};
+    return ::fstat(number_, &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+  }
+  bool set_mode(mode_t mode) {
+    struct stat own{};
+    return ::fstat(number_, &own) == 0 && ((own.st_mode & 07777U) == mode || ::fchmod(number_, mode) == 0);
+  }
+  // Changes the owner. Only root may do that, and nobody needs it: a failure is ignored.
+  void give_to(uid_t user, gid_t group) { [[maybe_unused]] const int done = ::fchown(number_, user, group); }
+  bool close() {
+    const bool fine = number_ < 0 || ::close(number_) == 0;
+    number_ = -1;
+    return fine;
+  }
 
-inline constexpr std::size_t idx_header_limit = 4 + 4 * (shape::max_rank + 1);
-
-struct idx_header {
-  std::size_t samples = 0;
-  shape sample_shape{};
-  std::size_t bytes = 0;    // of the header
-  std::size_t elements = 0; // that follow; the file is known to have exactly that many
+private:
+  int number_ = -1;
 };
 
-// Checks everything, from the first idx_header_limit bytes of a file (or all of a shorter one) and its size. So a damaged
-// file cannot make the program allocate too much memory.
-inline idx_header parse_idx_header(std::span<const std::uint8_t> start, std::uint64_t file_size, unsigned code,
-                                   std::size_t element_bytes, const std::string& name) {
-  const auto cut_short = [&](std::uint64_t needed) {
-    wrong_bytes(name, file_size, "at least " + std::to_string(needed) + " bytes of header", "the end of the file",
-                "the file was cut short: get it again");
-  };
-  if (start.size() >= 2 && start[0] == 0x1F && start[1] == 0x8B)
-    wrong_bytes(name, 0, "an IDX file", "a gzip file", "gunzip it first");
-  if (start.size() < 4) cut_short(4);
-  if (start[0] != 0 || start[1] != 0)
-    wrong_bytes(name, 0, "the bytes 0 0 that begin an IDX file", std::to_string(start[0]) + " " + std::to_string(start[1]),
-                "this is no IDX file: check the path");
-  if (start[2] != code)
-    wrong_bytes(name, 2, "elements of type " + idx_type_name(code), idx_type_name(start[2]),
-                "check that this is the right file, or read it as the type that it has");
-  const std::size_t axes = start[3];
-  if (axes == 0 || axes > shape::max_rank + 1)
-    wrong_bytes(name, 3, "1 to " + std::to_string(shape::max_rank + 1) + " extents", std::to_string(axes),
-                "check that this is the right file");
-  idx_header header{.bytes = 4 + 4 * axes};
-  if (start.size() < header.bytes) cut_short(header.bytes);
-
-  // All in 64 bits. The product is stopped before it exceeds the number of bytes that are there.
-  const std::uint64_t available = file_size - header.bytes;
-  std::array<std::uint64_t, shape::max_rank + 1> extents{};
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    extents[axis] = big_endian<std::uint32_t>(start.data() + 4 + 4 * axis);
-    if (extents[axis] == 0)
-      wrong_bytes(name, 4 + 4 * axis, "extents of 1 or more", "extent " + std::to_string(axis) + " = 0",
-                  "the file holds nothing: check that this is the right file");
-  }
-  std::uint64_t bytes = element_bytes;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    if (extents[axis] > available / bytes)
-      wrong_bytes(name, 4 + 4 * axis, "extents whose product fits the " + std::to_string(available) + " bytes of data",
-                  "extent " + std::to_string(axis) + " = " + std::to_string(extents[axis]),
-                  "the file was cut short or is damaged: get it again");
-    bytes *= extents[axis];
-  }
-  if (bytes != available)
-    wrong_bytes(name, header.bytes + bytes, "the end of the file", std::to_string(available - bytes) + " more bytes",
-                "the file is damaged: get it again");
-  header.samples = static_cast<std::size_t>(extents[0]);
-  for (std::size_t axis = 1; axis < axes; ++axis) header.sample_shape.push_back(static_cast<std::size_t>(extents[axis]));
-  header.elements = static_cast<std::size_t>(bytes / element_bytes);
-  return header;
+// FILE, byte N: expected X, found Y; do Z.
+[[noreturn]] inline void wrong_bytes(const std::string& path, std::uint64_t offset, const std::string& expected,
+                                     const std::string& found, const char* advice) {
+  std::string text = path;
+  text.append(", byte ").append(std::to_string(offset)).append(": expected ").append(expected);
+  text.append(", found ").append(found).append("; ").append(advice);
+  throw file_error(text);
 }
 
-// Allocates all elements of a file whose size is known to fit its header.
-template <class T>
-idx_array<T> idx_room(const idx_header& header, const std::string& name) {
-  const auto refuse = [&] {
-    std::string text = name;
-    text.append(", byte 4: expected an array that fits into memory, found ").append(std::to_string(header.elements));
-    text.append(" elements of ").append(std::to_string(sizeof(T))).append(" bytes");
-    throw input_error(text.append("; split the file, or write a dataset that reads samples from it when they are asked for"));
+// A file that the system did not open or did not read. The error says nothing about its contents.
+class unreadable_file : public file_error {
+public:
+  using file_error::file_error;
+};
+
+inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// The folder of a file, with a slash at its end; "./" for a name alone.
+inline std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
+// Syncs a folder, so that the names in it last. A failure is ignored: some file systems refuse to sync a folder, and a folder
+// that may not be read cannot be opened.
+inline void sync_folder(const std::string& folder) {
+  open_file names(folder, O_RDONLY);
+  if (names) names.sync();
+}
+
+// Calls f(name) for every entry of a folder. Returns 0, or the errno if the folder cannot be read.
+template <class F>
+int for_each_name(const std::string& folder, F&& f) {
+  struct closes {
+    void operator()(DIR* open) const { ::closedir(open); }
   };
-  idx_array<T> room{header.samples, header.sample_shape, {}};
-  try {
-    room.values.resize(header.elements);
-  } catch (const std::bad_alloc&) {
-    refuse();
-  } catch (const std::length_error&) {
-    refuse();
+  const std::unique_ptr<DIR, closes> open(::opendir(folder.c_str()));
+  if (!open) return errno;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(open.get());
+    if (entry == nullptr) return errno;
+    f(std::string_view(entry->d_name));
   }
-  return room;
+}
+
+// The names in a folder, in no order; none if there is no folder. Throws file_error if there may be one that cannot be read.
+inline std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> out;
+  const int reason = for_each_name(folder, [&](std::string_view name) { out.emplace_back(name); });
+  if (reason != 0 && reason != ENOENT)
+    throw file_error("cannot read the folder '" + folder + "': " + std::strerror(reason) +
+                     "; what is in it is not known, so that nothing is begun anew");
+  return out;
+}
+
+// Removes the parts that killed writers left, of all files in a folder whose names begin with `begin`. A writer holds a lock
+// on its part, see replacement. A part that can be locked therefore has no writer, whatever container, process number or
+// machine it came from. On a file system without locks the parts stay; they do no harm.
+inline void remove_dead_parts(const std::string& folder, std::string_view begin) {
+  const auto is_part = [&](std::string_view name) {
+    const std::size_t at = name.rfind(".part-");
+    if (at == name.npos || !name.starts_with(begin)) return false;
+    const std::string_view numbers = name.substr(at + 6);
+    return numbers.find('-') != numbers.npos && numbers.find_first_not_of("0123456789-") == numbers.npos;
+  };
+  for_each_name(folder, [&](std::string_view name) {
+    if (!is_part(name)) return;
+    const std::string path = folder + "/" + std::string(name);
+    open_file part(path, O_RDWR | O_NOFOLLOW);
+    if (part.size() != open_file::no_size && part.lock() && part.is_at(path)) ::unlink(path.c_str());
+  });
+}
+
+// A file that replaces another one: it is written beside the old file, then renamed over it. A symbolic link stays and the
+// file that it points to is replaced; mode and owner stay. A pipe or a device such as /dev/null or /dev/stdout is written in
+// place.
+class replacement {
+public:
+  explicit replacement(const std::string& path) : asked_(path), path_(path) {
+    struct stat old{};
+    follow_links();
+    const bool exists = ::stat(path_.c_str(), &old) == 0;
+    if (in_place_ || (exists && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))) {
+      in_place_ = true;
+      file_.emplace(path_, O_WRONLY | O_APPEND | O_NOCTTY);
+      if (!*file_) fail("write into");
+      return;
+    }
+    if (exists && S_ISDIR(old.st_mode)) errno = EISDIR, fail("replace");
+    if (exists && !S_ISREG(old.st_mode)) errno = EEXIST, fail("replace what is no ordinary file,");
+    folder_ = folder_of(path_);
+    remove_dead_parts(folder_, path_.substr(path_.find_last_of('/') + 1) + ".part-");
+    make_part();
+    // Before anything is written, else others could read what only the owner may read.
+    if (exists) {
+      if (old.st_uid != ::geteuid() || old.st_gid != ::getegid()) file_->give_to(old.st_uid, old.st_gid);
+      if (!file_->set_mode(old.st_mode & 0777U)) fail("keep the mode of");
+    }
+  }
+  replacement(const replacement&) = delete;
+  replacement& operator=(const replacement&) = delete;
+
+  open_file& file() { return *file_; }
+  // Allocates nothing: either throws and leaves the old file, or succeeds.
+  void finish() {
+    if (in_place_) {
+      if (!file_->close()) fail("close");
+      return;
+    }
+    if (!file_->sync()) fail("sync");
+    // The part stays open, and so locked, until it has its final name.
+    if (std::rename(part_.name.c_str(), path_.c_str()) != 0) fail("replace");
+    part_.name.clear();
+    file_->close();
+    sync_folder(folder_); // the new name is safe only when its folder is
+  }
+  [[noreturn]] void fail(const char* what) const {
+    const int reason = errno;
+    throw file_error("write_file_atomically: cannot " + std::string(what) + " '" + asked_ +
+                     "': " + (in_place_ && reason == ENXIO ? "nobody reads this pipe" : std::strerror(reason)) +
+                     ". Its folder must exist, be writable and have room.");
+  }
+
+private:
+  // A dangling link names the file to make. A link of /proc is an open file and is written in place, because a new file of
+  // its name would be another one. /dev/stdout is such a link if a shell has redirected it to a file.
+  void follow_links() {
+    std::string to(4096, '\0');
+    for (int links = 0; !in_place_; ++links) {
+      const ssize_t length = ::readlink(path_.c_str(), to.data(), to.size());
+      if (length < 0) return;
+      if (links == 40) errno = ELOOP, fail("follow the links of");
+      in_place_ = path_.starts_with("/proc/") || path_.starts_with("/dev/fd/");
+      if (in_place_) return;
+      const std::string_view target(to.data(), static_cast<std::size_t>(length));
+      path_ = (target.starts_with('/') ? "" : folder_of(path_)) + std::string(target);
+    }
+  }
+  // Makes the part in the same folder, because a rename cannot cross file systems. Its name has the process id and a number,
+  // because others may be writing the same file. A name that exists belongs to a process in another container, or to a killed
+  // one that had the same id.
+  void make_part() {
+    static std::atomic<unsigned> serial{0};
+    const std::string stem = path_ + ".part-" + std::to_string(::getpid()) + "-";
+    for (;;) {
+      std::string name = stem + std::to_string(serial.fetch_add(1));
+      file_.emplace(name, O_WRONLY | O_CREAT | O_EXCL);
+      if (!*file_ && errno == EEXIST) continue;
+      if (!*file_) fail("create a file beside");
+      // Between these two calls the part is not locked, so another process may have taken it for dead and removed it. Then
+      // the next one is made.
+      const bool lost = file_->lock() ? !file_->is_at(name) : errno == EWOULDBLOCK;
+      if (lost) continue;
+      part_.name = std::move(name);
+      return;
+    }
+  }
+
+  struct removed_file { // unless it has its final name, or was never made
+    std::string name;
+    ~removed_file() {
+      if (!name.empty()) ::unlink(name.c_str());
+    }
+  };
+
+  std::string asked_, path_, folder_;
+  removed_file part_;
+  bool in_place_ = false;
+  std::optional<open_file> file_;
+};
+
+// Replaces the contents of the file by what write(open_file&) writes; `write` returns false if it fails. See
+// write_file_atomically.
+template <class Write>
+void replace_file(const std::string& path, Write&& write) {
+  replacement to(path);
+  if (!write(to.file())) to.fail("write");
+  to.finish();
 }
 
 } // namespace cairn::detail
 
 namespace cairn::files {
 
-// Parses an IDX file in memory. T is one of the six types and must be that of the file. Throws file_error with the name, the
-// byte, what was expected there and what was found; input_error if a sound file does not fit into memory.
-template <detail::idx_element T>
-idx_array<T> parse_idx(std::span<const std::uint8_t> file, const std::string& name) {
-  const auto start = file.first(file.size() < detail::idx_header_limit ? file.size() : detail::idx_header_limit);
-  const auto header = detail::parse_idx_header(start, file.size(), detail::idx_code<T>, sizeof(T), name);
-  auto result = detail::idx_room<T>(header, name);
-  const std::uint8_t* from = file.data() + header.bytes;
-  for (std::size_t i = 0; i < header.elements; ++i, from += sizeof(T)) result.values[i] = detail::idx_value<T>(from);
-  return result;
-}
-
-// The same from a file. The elements are read into their final place; those of more than one byte are converted there.
-template <detail::idx_element T>
-idx_array<T> read_idx(const std::string& path) {
-  detail::open_file file(path, O_RDONLY);
-  const std::uint64_t size = file.size();
-  if (size == file.no_size) {
-    std::string text = path;
-    text.append(": expected an IDX file, found ").append(file.fault());
-    const std::string packed = path + ".gz";
-    throw file_error(
-        text.append(detail::file_exists(packed) ? "; " + packed + " is there: gunzip it first" : "; check the path"));
-  }
-  const auto read = [&](void* to, std::size_t bytes, std::uint64_t offset) {
-    if (!file.read(to, bytes, offset))
-      detail::wrong_bytes(path, offset, std::to_string(bytes) + " readable bytes", "an error of the file system",
-                          "check the permissions and the disk");
-  };
-
-  std::array<std::uint8_t, detail::idx_header_limit> start{};
-  const auto known = static_cast<std::size_t>(size < start.size() ? size : start.size());
-  read(start.data(), known, 0);
-  const auto header = detail::parse_idx_header(std::span(start).first(known), size, detail::idx_code<T>, sizeof(T), path);
-  auto result = detail::idx_room<T>(header, path);
-  auto* const bytes = reinterpret_cast<std::uint8_t*>(result.values.data());
-  read(bytes, header.elements * sizeof(T), header.bytes);
-  if constexpr (sizeof(T) > 1)
-    for (std::size_t i = 0; i < header.elements; ++i) result.values[i] = detail::idx_value<T>(bytes + i * sizeof(T));
-  return result;
+// Makes `text` the whole contents of the file. A reader sees the old contents or the new ones, never a part, and so does the
+// next start after a crash: the text is written beside the file under another name, synced, then renamed over it. Throws
+// file_error and leaves the old file alone when any of that fails. A symbolic link, the mode and the owner of the file stay;
+// a pipe or a device such as /dev/stdout is written in place.
+inline void write_file_atomically(const std::string& path, std::string_view text) {
+  detail::replace_file(path, [text](detail::open_file& file) { return file.write(text); });
 }
 
 } // namespace cairn::files
+
+// cairn/data/pixel_value.hpp
+
+namespace cairn::vision {
+
+// The value of a pixel: one number for all of its channels, or one for each. An image_dataset gives that of a black pixel
+// (black()), a transform fills with it: .fill = 0, .fill = {-1.99, -1.98, -1.71}, .fill = data.train.black().
+class pixel_value {
+public:
+  pixel_value(double every_channel = 0) : channels_{every_channel} {}
+  pixel_value(std::initializer_list<double> channels) : channels_(channels) { check(); }
+  pixel_value(std::vector<double> channels) : channels_(std::move(channels)) { check(); }
+
+  bool operator==(const pixel_value&) const = default;
+
+  // How many numbers it has: 1, or as many as there are channels.
+  std::size_t size() const { return channels_.size(); }
+  double operator[](std::size_t channel) const { return channels_[channels_.size() == 1 ? 0 : channel]; }
+
+  // Writes `count` numbers: whole pixels of `channels` numbers each. Throws input_error if this value has neither 1 nor
+  // `channels` of them.
+  template <class T>
+  void fill(T* to, std::size_t count, std::size_t channels) const {
+    if (channels_.size() == 1) {
+      std::fill_n(to, count, static_cast<T>(channels_[0]));
+      return;
+    }
+    if (channels_.size() != channels)
+      throw input_error("pixel_value: expected one number, or one for each of the " + std::to_string(channels) +
+                        " channels of an image, found " + std::to_string(channels_.size()) +
+                        "; take the black() of the dataset that is transformed");
+    for (std::size_t i = 0; i < count; i += channels)
+      for (std::size_t channel = 0; channel < channels; ++channel) to[i + channel] = static_cast<T>(channels_[channel]);
+  }
+
+private:
+  void check() const {
+    if (channels_.empty()) throw input_error("pixel_value: expected one number, or one for each channel, found none");
+  }
+
+  std::vector<double> channels_; // one, or one for each channel
+};
+
+} // namespace cairn::vision
+
+// cairn/data/image_dataset.hpp
+
+namespace cairn::vision {
+
+// Maps a pixel p in 0 … 255 to (p / 255 - mean) / deviation. With the mean and the deviation of the training images, the
+// network's inputs have mean 0 and variance 1.
+struct pixel_scale {
+  double mean = 0;
+  double deviation = 1;
+};
+
+// Labelled images (height, width, channels). Pixels and labels are kept as bytes, a quarter or an eighth of the memory of
+// numbers; pixels become numbers of type T when a batch is made.
+template <class T>
+class image_dataset {
+public:
+  using input_type = T;
+  using target_type = std::int32_t;
+
+  // pixels (images, height, width, channels); labels (images). Throws input_error where the lengths do not fit.
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels, pixel_scale scale = {})
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(&scale, 1)) {}
+
+  // The same with a scale for each channel, which is the last extent of an image.
+  template <std::size_t Channels>
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                const std::array<pixel_scale, Channels>& scales)
+      : image_dataset(image, std::move(pixels), std::move(labels), std::span<const pixel_scale>(scales)) {
+    static_assert(Channels > 0, "image_dataset: needs a scale");
+    if (Channels > 1 && (image.rank == 0 || image[image.rank - 1] != Channels))
+      throw input_error("image_dataset: expected images of " + std::to_string(Channels) +
+                        " channels, one for each scale, found " + std::to_string(image.rank == 0 ? 0 : image[image.rank - 1]) +
+                        " as the last extent of an image");
+  }
+
+  std::size_t size() const { return labels_.size(); }
+  const shape& sample_shape() const { return image_; }
+  static constexpr std::size_t targets_per_sample() { return 1; }
+
+  // Looks values up instead of computing them, so that they have the same bits whatever operations a compiler contracts.
+  void read(std::size_t index, std::span<T> input, std::span<target_type> target) const {
+    const std::uint8_t* const first = pixels_.data() + index * input.size();
+    const std::size_t channels = values_.size();
+    const auto* const values = values_.data();
+    if (channels == 1)
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[0][first[i]];
+    else if (channels == 3) // a constant number of channels is twice as fast
+      read_channels<3>(first, input, values);
+    else
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = values[i % channels][first[i]];
+    target[0] = labels_[index];
+  }
+
+  // The value of a black pixel: transforms fill margins with it.
+  pixel_value black() const {
+    std::vector<double> channels;
+    for (const auto& values : values_) channels.push_back(static_cast<double>(values[0]));
+    return channels;
+  }
+
+  std::span<const std::uint8_t> pixels() const { return pixels_; }
+  std::span<const std::uint8_t> labels() const { return labels_; }
+
+private:
+  using table = std::array<T, 256>; // the value of each byte
+
+  image_dataset(const shape& image, std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels,
+                std::span<const pixel_scale> scales)
+      : image_(image), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+    if (image.size() == 0 || pixels_.size() / image.size() != labels_.size() || pixels_.size() % image.size() != 0)
+      throw input_error("image_dataset: expected " + std::to_string(image.size()) + " pixels for each of " +
+                        std::to_string(labels_.size()) + " labels, found " + std::to_string(pixels_.size()) +
+                        " pixels; check the shape of an image");
+    for (const pixel_scale& scale : scales) {
+      if (!(scale.deviation > 0))
+        throw input_error("image_dataset: expected a positive deviation, found " + std::to_string(scale.deviation));
+      table& values = values_.emplace_back();
+      for (std::size_t p = 0; p < values.size(); ++p)
+        values[p] = static_cast<T>((static_cast<double>(p) / 255 - scale.mean) / scale.deviation);
+    }
+  }
+
+  template <std::size_t Channels>
+  static void read_channels(const std::uint8_t* from, std::span<T> to, const table* values) {
+    for (std::size_t i = 0; i < to.size(); i += Channels)
+      for (std::size_t channel = 0; channel < Channels; ++channel) to[i + channel] = values[channel][from[i + channel]];
+  }
+
+  shape image_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::uint8_t> labels_;
+  std::vector<table> values_; // one for all channels, or one for each
+};
+
+} // namespace cairn::vision
 
 // cairn/data/loader_options.hpp
 
@@ -8233,310 +7820,6 @@ inline void make_folder_of(const std::string& file) {
 }
 
 } // namespace cairn::detail
-
-// cairn/data/mnist.hpp
-
-namespace cairn::vision {
-
-// Images of handwritten digits (height, width, 1) with labels 0 … 9, to train on and to test with.
-template <class T>
-struct digit_images {
-  image_dataset<T> train;
-  image_dataset<T> test;
-};
-
-// Mean and standard deviation of MNIST's training pixels, as they are commonly used.
-inline constexpr pixel_scale mnist_scale{.mean = 0.1307, .deviation = 0.3081};
-
-} // namespace cairn::vision
-
-namespace cairn::detail {
-
-// Some archives write a dot for the second hyphen: train-images.idx3-ubyte.
-inline std::string mnist_file(const std::string& folder, const std::string& stem, const char* suffix) {
-  const std::string dotted = folder + "/" + stem + "." + suffix;
-  return file_exists(dotted) ? dotted : folder + "/" + stem + "-" + suffix;
-}
-
-template <class T>
-image_dataset<T> read_digits(const std::string& folder, const std::string& part, pixel_scale scale) {
-  const auto image_path = mnist_file(folder, part + "-images", "idx3-ubyte");
-  const auto label_path = mnist_file(folder, part + "-labels", "idx1-ubyte");
-  auto images = read_idx<std::uint8_t>(image_path);
-  auto labels = read_idx<std::uint8_t>(label_path);
-  if (images.sample_shape.rank != 2)
-    wrong_bytes(image_path, 3, "3 extents (images, height, width)", std::to_string(images.sample_shape.rank + 1),
-                "check that images and labels have not changed places");
-  if (labels.sample_shape.rank != 0)
-    wrong_bytes(label_path, 3, "1 extent (labels)", std::to_string(labels.sample_shape.rank + 1),
-                "check that images and labels have not changed places");
-  if (labels.samples != images.samples)
-    wrong_bytes(label_path, 4, "one label for each of the " + std::to_string(images.samples) + " images of " + image_path,
-                std::to_string(labels.samples), "take both files from the same data set");
-  for (std::size_t i = 0; i < labels.samples; ++i)
-    if (labels.values[i] > 9)
-      wrong_bytes(label_path, 8 + i, "a label from 0 to 9", std::to_string(labels.values[i]),
-                  "the file is damaged, or not of digits: read it by read_idx");
-  shape image = images.sample_shape;
-  image.push_back(1);
-  return {image, std::move(images.values), std::move(labels.values), scale};
-}
-
-} // namespace cairn::detail
-
-namespace cairn::vision {
-
-// Reads train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-… from a folder, as distributed and gunzipped; any file of
-// that form will do. Throws a file_error that names the file, the byte, what was expected and what was found.
-template <class T = float>
-digit_images<T> read_mnist(const std::string& folder, pixel_scale scale = mnist_scale) {
-  digit_images<T> digits{detail::read_digits<T>(folder, "train", scale), detail::read_digits<T>(folder, "t10k", scale)};
-  if (!(digits.train.sample_shape() == digits.test.sample_shape()))
-    throw file_error(folder + ": expected images of one size to train and to test with, found " +
-                     std::to_string(digits.train.sample_shape().size()) + " and " +
-                     std::to_string(digits.test.sample_shape().size()) + " pixels; take both from the same data set");
-  return digits;
-}
-
-// Whether the files for read_mnist are there; read_mnist checks whether they are sound.
-inline bool has_mnist(const std::string& folder) {
-  return detail::file_exists(detail::mnist_file(folder, "train-images", "idx3-ubyte"));
-}
-
-} // namespace cairn::vision
-
-// cairn/data/npy.hpp
-
-namespace cairn::files {
-
-// A numpy array: its extents, and its elements row by row. No extents: one number.
-template <class T>
-struct npy_array {
-  std::vector<std::size_t> extents;
-  std::vector<T> numbers;
-};
-
-} // namespace cairn::files
-
-namespace cairn::detail {
-
-// numpy's type of an array's elements, such as 'f' and 4 bytes.
-struct npy_type {
-  char kind = 0; // f: floating point, i: integer, u: unsigned, b: bool, which is not read
-  std::size_t size = 0;
-  bool operator==(const npy_type&) const = default;
-};
-template <class T>
-inline constexpr npy_type npy_type_of{std::is_floating_point_v<T> ? 'f'
-                                      : std::is_signed_v<T>       ? 'i'
-                                                                  : 'u',
-                                      sizeof(T)};
-
-// Numbers that numpy and C++ share. No bool: numpy's may be any byte.
-template <class T>
-concept npy_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
-
-// The header of a .npy file: a dictionary as Python writes it, with these three keys in any order.
-class npy_header {
-public:
-  npy_type type;
-  bool turned = false;        // the byte order is not this machine's
-  bool fortran_order = false; // the first extent is the innermost
-  std::vector<std::size_t> extents;
-
-  // Returns what is wrong with the text; empty if it is right.
-  std::string read(std::string_view text) {
-    text_ = text;
-    if (!take('{')) return "no dictionary";
-    unsigned seen = 0;
-    while (!take('}')) {
-      std::string_view key, value;
-      if (!take_text(key) || !take(':')) return "expected a key and a value";
-      if (key == "descr" && take_text(value)) {
-        if (!read_type(value)) return "its elements are '" + std::string(value) + "', expected one type of numbers";
-        seen |= 1U;
-      } else if (key == "fortran_order" && (take_word("True") || take_word("False"))) {
-        fortran_order = word_ == "True";
-        seen |= 2U;
-      } else if (key == "shape" && take('(')) {
-        if (!read_extents()) return "its shape is no list of whole numbers";
-        seen |= 4U;
-      } else {
-        return "'" + std::string(key) + "' is unknown, or has a value that is";
-      }
-      if (!take(',') && (skip(), text_.empty() || text_.front() != '}')) return "expected a comma";
-    }
-    skip();
-    if (!text_.empty()) return "there is text behind the dictionary";
-    return seen == 7U ? "" : "expected descr, fortran_order and shape";
-  }
-
-private:
-  void skip() {
-    while (!text_.empty() && (text_.front() == ' ' || text_.front() == '\n')) text_.remove_prefix(1);
-  }
-  bool take(char c) {
-    skip();
-    if (text_.empty() || text_.front() != c) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
-  bool take_word(std::string_view word) {
-    skip();
-    if (!text_.starts_with(word)) return false;
-    text_.remove_prefix(word.size());
-    word_ = word;
-    return true;
-  }
-  bool take_text(std::string_view& out) {
-    skip();
-    if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return false;
-    const std::size_t end = text_.find(text_.front(), 1);
-    if (end == text_.npos) return false;
-    out = text_.substr(1, end - 1);
-    text_.remove_prefix(end + 1);
-    return true;
-  }
-  bool read_type(std::string_view descr) {
-    if (descr.size() != 3 || std::string_view("<>|").find(descr[0]) == descr.npos ||
-        std::string_view("fiub").find(descr[1]) == descr.npos || std::string_view("1248").find(descr[2]) == descr.npos)
-      return false;
-    type = {descr[1], static_cast<std::size_t>(descr[2] - '0')};
-    turned = type.size > 1 && (descr[0] == '>') == (std::endian::native == std::endian::little);
-    return descr[0] != '|' || type.size == 1;
-  }
-  bool read_extents() {
-    extents.clear();
-    while (!take(')')) {
-      std::size_t extent = 0;
-      skip();
-      const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
-      if (fault != std::errc{}) return false;
-      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      extents.push_back(extent);
-      if (!take(',') && (text_.empty() || text_.front() != ')')) return false;
-    }
-    return true;
-  }
-
-  std::string_view text_, word_;
-};
-
-} // namespace cairn::detail
-
-namespace cairn::files {
-
-// Reads a .npy file of any version, byte order and order of extents (numpy/lib/format.py). The numbers must be of type T, but
-// float and double are converted into each other. Throws file_error, which names the file and what is wrong with it. Every
-// size is compared with that of the file before memory is allocated by it.
-template <detail::npy_number T>
-npy_array<T> read_npy(const std::string& path) {
-  const auto fail = [&](const std::string& what) { throw file_error("read_npy: '" + path + "': " + what); };
-  detail::open_file file(path, O_RDONLY);
-  const std::uint64_t size = file.size();
-  if (size == detail::open_file::no_size) fail("cannot be read: " + file.fault());
-  std::array<unsigned char, 12> begin{};
-  if (size < begin.size() || !file.read(begin.data(), begin.size(), 0)) fail("expected a .npy file, found fewer than 12 bytes");
-  if (std::memcmp(begin.data(), "\x93NUMPY", 6) != 0) fail("expected a .npy file, found other first bytes");
-  const unsigned version = begin[6];
-  if (version < 1 || version > 3) fail("its version " + std::to_string(version) + " is unknown");
-  std::uint64_t length = begin[8] + 256U * begin[9];
-  if (version > 1) length += 65536U * begin[10] + 16777216U * std::uint64_t{begin[11]};
-  const std::uint64_t header_at = version > 1 ? 12 : 10;
-  if (length > size - header_at) fail("its header is longer than the file; is it cut off?");
-  std::string text(static_cast<std::size_t>(length), '\0');
-  if (!file.read(text.data(), text.size(), header_at)) fail("cannot be read");
-  detail::npy_header header;
-  if (const std::string fault = header.read(text); !fault.empty()) fail("its header: " + fault);
-
-  constexpr detail::npy_type wanted = detail::npy_type_of<T>;
-  const bool converts = wanted.kind == 'f' && header.type.kind == 'f' && header.type.size >= 4;
-  if (header.type != wanted && !converts)
-    fail("expected numbers of the type " + std::string(1, wanted.kind) + std::to_string(wanted.size) + ", found " +
-         std::string(1, header.type.kind) + std::to_string(header.type.size));
-  const std::uint64_t there = size - header_at - length;
-  std::uint64_t bytes = header.type.size;
-  for (const std::size_t extent : header.extents) {
-    if (extent != 0 && bytes > static_cast<std::uint64_t>(-1) / extent) fail("its shape is too large");
-    bytes *= extent;
-  }
-  if (bytes != there)
-    fail("its shape has " + std::to_string(bytes) + " bytes, found " + std::to_string(there) +
-         (there < bytes ? "; is it cut off?" : ""));
-
-  npy_array<T> out{header.extents, std::vector<T>(static_cast<std::size_t>(bytes / header.type.size))};
-  std::vector<T>& to = out.numbers;
-  const auto take = [&]<class Stored>(Stored) {
-    std::vector<std::byte> some(4096 * sizeof(Stored));
-    for (std::size_t done = 0; done < to.size();) {
-      const std::size_t count = std::min<std::size_t>(4096, to.size() - done);
-      if (!file.read(some.data(), count * sizeof(Stored), header_at + length + done * sizeof(Stored))) fail("cannot be read");
-      for (std::size_t i = 0; i < count; ++i) {
-        std::byte* const number = some.data() + i * sizeof(Stored);
-        if (header.turned) std::reverse(number, number + sizeof(Stored));
-        Stored value{};
-        std::memcpy(&value, number, sizeof(Stored));
-        to[done + i] = static_cast<T>(value);
-      }
-      done += count;
-    }
-  };
-  if (header.type == wanted) take(T{});
-  else if (header.type.size == 4) take(float{});
-  else take(double{});
-
-  if (header.fortran_order && header.extents.size() > 1 && !to.empty()) { // column-major: reorder it
-    std::vector<T> turned(to.size());
-    std::vector<std::size_t> at(header.extents.size(), 0); // the indices of number i of the file
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      std::size_t place = 0;
-      for (std::size_t a = 0; a < at.size(); ++a) place = place * header.extents[a] + at[a];
-      turned[place] = to[i];
-      for (std::size_t a = 0; a < at.size() && ++at[a] == header.extents[a]; ++a) at[a] = 0;
-    }
-    to = std::move(turned);
-  }
-  return out;
-}
-
-// Writes the numbers of a vector, a span or a view as numpy.save does, byte for byte; the old file is replaced as a whole or
-// not at all. Throws input_error if the extents have another number of elements.
-template <class Numbers>
-void write_npy(const std::string& path, const Numbers& array, const std::vector<std::size_t>& extents) {
-  const std::span numbers(std::data(array), std::size(array));
-  using T = std::remove_cv_t<typename decltype(numbers)::element_type>;
-  static_assert(detail::npy_number<T>, "write_npy: expected floating-point numbers or integers of at most 8 bytes");
-  if (extents.size() > 64)
-    throw input_error("write_npy: expected at most 64 extents, as numpy has, found " + std::to_string(extents.size()));
-  std::size_t elements = 1;
-  std::string shape;
-  for (const std::size_t extent : extents) {
-    if (extent != 0 && elements > static_cast<std::size_t>(-1) / extent) // the product would wrap around
-      throw input_error("write_npy: expected extents whose product fits 64 bits, found more");
-    elements *= extent;
-    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  }
-  if (elements != numbers.size())
-    throw input_error("write_npy: expected " + std::to_string(elements) + " numbers for the shape (" + shape + "), found " +
-                      std::to_string(numbers.size()));
-  constexpr detail::npy_type type = detail::npy_type_of<T>;
-  const char order = type.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
-  std::string header = std::string("{'descr': '") + order + type.kind + std::to_string(type.size) +
-                       "', 'fortran_order': False, 'shape': (" + shape + (extents.size() == 1 ? ",), }" : "), }");
-  // numpy leaves room for a first extent of 21 digits, so that an array can grow in place.
-  if (!extents.empty()) header.append(21 - std::to_string(extents[0]).size(), ' ');
-  header.append(64 - (10 + header.size() + 1) % 64, ' ');
-  header += '\n';
-  std::string begin("\x93NUMPY\x01\0", 8);
-  begin += static_cast<char>(header.size() % 256);
-  begin += static_cast<char>(header.size() / 256);
-  detail::replace_file(path, [&](detail::open_file& file) {
-    return file.write(begin) && file.write(header) &&
-           file.write({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()});
-  });
-}
-
-} // namespace cairn::files
 
 // cairn/data/owned_tensor.hpp
 
@@ -21252,8 +20535,8 @@ struct dense_bottleneck : dense_half {
     to.weight = call.gradients[2];
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
-                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call), call.parameters[2],
-                                call.workspace[0]);
+                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call),
+                                call.parameters[2], call.workspace[0]);
   }
 };
 
@@ -25293,10 +24576,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       const std::size_t before = of.first + c * growth;
       const T* const from = is_last ? block.output_gradients[0] : gradients;
       const std::size_t stride = is_last ? of.width : own;
-      const dense_strides strides{.input = of.width,
-                                  .input_gradient = c == 0 ? of.first : own,
-                                  .addend = stride,
-                                  .output_gradient = stride};
+      const dense_strides strides{
+          .input = of.width, .input_gradient = c == 0 ? of.first : own, .addend = stride, .output_gradient = stride};
       Frame inside = enter(chains[c], block, of, strides);
       inside.workspace += 2 * of.sums + room;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);

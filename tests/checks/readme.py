@@ -6,6 +6,9 @@ The first two fenced blocks of README.md are the two commands; it has at most 20
 to each page. A cpp block with an #include is a file, and may include headers that the example programs share. A block without
 one is a piece of a function: it is put into one, after `#include <cairn/cairn.hpp>` and `using namespace cairn;`. A block that
 uses threads also compiles with loopback in their place.
+
+Cairn may add a name in any version, so a program that says `using namespace cairn;` has its own types in a namespace, where they are
+found before Cairn's: no block and no example declares one beside that line.
 """
 import re
 
@@ -38,6 +41,18 @@ def over_loopback(block):
     """The block with loopback{} in place of threads{N}; None if it has none."""
     changed = re.sub(r"\bthreads\{\d+\}", "loopback{}", block)
     return re.sub(r"\bthreads::", "loopback::", changed) if changed != block else None
+
+
+def unprotected(text):
+    """Types that are declared outside of any namespace, beside `using namespace cairn;`."""
+    depth, directive, found = 0, False, []
+    for line in text.splitlines():
+        line = re.sub(r'"(?:[^"\\]|\\.)*"|//.*', "", line)
+        directive = directive or (depth == 0 and line.startswith("using namespace cairn;"))
+        if depth == 0 and (own := re.match(r"(?:template <.*> )?(?:struct|class) (\w+)", line)):
+            found.append(own[1])
+        depth += line.count("{") - line.count("}")
+    return found if directive else []
 
 
 def prose(text):
@@ -92,6 +107,10 @@ def faults(root, options):
               if len(sections(text)) > 1 and anchor not in links]
     found += [f"README.md: has no link to examples/{page.name}" for page in pages if f"examples/{page.name}" not in links]
 
+    for source in sorted((root / "examples").rglob("*.cpp")):
+        found += [f"{source.relative_to(root)}: {name} could be a name of Cairn's next version; declare it in a namespace"
+                  for name in unprotected(source.read_text())]
+
     blocks = []
     for page in [readme, *pages]:
         name, text = page.relative_to(root).as_posix(), page.read_text()
@@ -99,6 +118,9 @@ def faults(root, options):
         for block in FENCED.finditer(text):
             at = f"{name}:{text.count(chr(10), 0, block.start()) + 1}"
             blocks.append((at, block[1], block[2]))
+            if block[1] == "cpp" and "#include" in block[2]:
+                found += [f"{at}: {own} could be a name of Cairn's next version; declare it in a namespace"
+                          for own in unprotected(block[2])]
             if block[1] == "cpp" and (changed := over_loopback(block[2])):
                 blocks.append((f"{at}, over loopback", block[1], changed))
 
@@ -139,4 +161,7 @@ if __name__ == "__main__":
         ({"README.md": small + "[more](examples/more.md)\n"}, r"links to examples/more.md, which is not there"),
         ({"README.md": linked, "examples/more.md": "```cpp\nint n = sizes();\n```\n"}, r"more.md:1: this block does not compile"),
         ({"README.md": linked, "examples/more.md": "`build/examples/run`\n"}, r"more.md: names build/examples/run"),
+        ({"examples/walk.cpp": SPDX + "// test:\nusing namespace cairn;\nstruct Swish {};\n"}, r"walk.cpp: Swish could be"),
+        ({"README.md": small + "```cpp\n#include <cairn/net/pair.hpp>\nusing namespace cairn;\nstruct Swish {};\n```\n"},
+         r"README.md:15: Swish could be"),
     ], small={"examples/walk.cpp": SPDX + "// test:\n"})

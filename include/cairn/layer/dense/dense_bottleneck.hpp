@@ -56,8 +56,8 @@ struct dense_bottleneck : dense_half {
     to.weight = call.gradients[2];
     normalized_product_backward(queue, to, {call.output_gradients[0], rows, Width}, {call.outputs[0], rows, Width},
                                 call.outputs.sums(1), call.output_gradients.sums(1),
-                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call), call.parameters[2],
-                                call.workspace[0]);
+                                rows_of(call.inputs[0], rows, channels, strides_of(call).input), norm_of(call),
+                                call.parameters[2], call.workspace[0]);
   }
 };
 

@@ -159,10 +159,8 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
       const std::size_t before = of.first + c * growth;
       const T* const from = is_last ? block.output_gradients[0] : gradients;
       const std::size_t stride = is_last ? of.width : own;
-      const dense_strides strides{.input = of.width,
-                                  .input_gradient = c == 0 ? of.first : own,
-                                  .addend = stride,
-                                  .output_gradient = stride};
+      const dense_strides strides{
+          .input = of.width, .input_gradient = c == 0 ? of.first : own, .addend = stride, .output_gradient = stride};
       Frame inside = enter(chains[c], block, of, strides);
       inside.workspace += 2 * of.sums + room;
       const value in(block.outputs[0], statistics), out(block.outputs[0] + before, statistics + 2 * before);
