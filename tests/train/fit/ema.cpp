@@ -41,6 +41,7 @@ using Net = Sequential<frozen<Linear<features, 8>>, BatchNorm1d<8>, ReLU, Linear
 
 static_assert(optimizer<ema<AdamW>> && !detail::divides_parameters<ema<AdamW>>);
 static_assert(detail::divides_parameters<ema<parameter_groups<vectors_only, AdamW>>>);
+static_assert(detail::has_groups<ema<layer_groups<AdamW>>> && !detail::has_groups<ema<AdamW>>);
 
 template <class Optimizer, class Model = Net, class Device = cpu>
 using training = trainer<Model, CrossEntropyLoss, Optimizer, batch<6>, float, Device>;
@@ -136,6 +137,11 @@ TEST_CASE("ema: a fused update, groups, ranks and a device with memory of its ow
                                 {.seed = 3}};
   make_steps(divided, 0, 4);
   CHECK(averages_of(divided) == expected);
+  using Parts = layer_groups<AdamW>;
+  training<ema<Parts>> by_name{{Parts{.others = average_of_adam.optimizer, .groups = {{"3", average_of_adam.optimizer}}}, 0.75},
+                               {.seed = 3}};
+  make_steps(by_name, 0, 4);
+  CHECK(averages_of(by_name) == expected);
 
   std::vector<std::vector<float>> of_ranks(2);
   threads{2}.run([&](threads::rank& rank) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct moved_average {
 template <class Optimizer>
 struct division_of {};
 template <divides_parameters Optimizer>
+  requires(!has_groups<Optimizer>)
 struct division_of<Optimizer> {
   static constexpr bool is_special(const tensor& t) { return Optimizer::is_special(t); }
 };
@@ -59,6 +61,24 @@ struct ema : detail::division_of<Optimizer> {
   ema(const Optimizer& averaged, double its_decay = 0.999) : optimizer(averaged), decay(its_decay) {}
 
   std::size_t states() const { return optimizer.states() + 1; } // the last one holds the averages
+
+  // The groups of an optimizer that divides parameters by name.
+  std::size_t group_of(std::string_view name) const
+    requires detail::has_groups<Optimizer>
+  {
+    return optimizer.group_of(name);
+  }
+  std::size_t group_count() const
+    requires detail::has_groups<Optimizer>
+  {
+    return optimizer.group_count();
+  }
+  std::string_view group_path(std::size_t i) const
+    requires detail::has_groups<Optimizer>
+  {
+    return optimizer.group_path(i);
+  }
+
   std::vector<double> settings() const {
     std::vector<double> all{decay};
     if constexpr (detail::has_settings<Optimizer>)
