@@ -19,6 +19,7 @@
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/optimizers/adamw.hpp>
+#include <cairn/train/optimizers/layer_groups.hpp>
 #include <cairn/train/state/saved_state.hpp>
 #include <cairn/train/trainer.hpp>
 
