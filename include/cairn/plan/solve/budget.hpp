@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <cairn/core/explain.hpp>
+#include <cairn/core/fraction.hpp> // percent
 #include <cairn/plan/chain.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
