@@ -947,7 +947,7 @@ namespace cairn::types {}
 // cairn::report: what tables, pictures and traces are made of.
 namespace cairn::report {}
 
-// What is not promised from one version to the next.
+// What is not promised from one version to the next. It uses the words of all the others without their namespaces.
 namespace cairn::detail {
 
 using namespace ops;
@@ -6118,7 +6118,7 @@ namespace cairn {
 // Several transforms as one, called in their order, as torchvision's Compose:
 //
 //   loader batches{data.train, sampler{rank}, batch<64>{},
-//                  compose{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}}};
+//                  compose{vision::random_crop{.padding = 4, .fill = data.train.black()}, vision::random_horizontal_flip{}}};
 //
 // Each transform draws from a stream of its own, which depends on the sample's key and on the place in the list; so does a
 // compose inside a compose. A transform therefore draws other numbers here than it would alone. Models sample_transform for
@@ -32423,7 +32423,7 @@ namespace cairn {
 
 // A callable at a named moment of a step: before or after each op of a kind.
 //
-//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
+//   train.step(images, labels, after_op<plan::step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
 //
 // It is a type, so that a step without hooks has no instruction for them. An exception from a hook comes out of the step, like
 // any other failure in a step. A step or an evaluation of the trainer that a hook asks for is an input_error.
@@ -32999,7 +32999,7 @@ namespace cairn {
 // Trains over a loader's epochs until max_epochs or max_steps is reached, or a callback or a signal stops it:
 //
 //   const fit_result all =
-//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
+//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, metrics::Accuracy{}},
 //           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
 // A loop of your own over train.step() can do the same. With ddp every rank calls it, with a loader, callbacks and options alike;
@@ -33114,7 +33114,7 @@ namespace cairn {
 // and val_check_interval steps. It adds val_loss, the mean over all samples, and each metric as val_ and its name. With several
 // ranks, each evaluates the samples of its sampler, and all get the metrics of all samples:
 //
-//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
+//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, metrics::Accuracy{}});
 //
 // (With a distributed sampler a few samples count twice if their number is not divisible by that of the ranks.) The caller keeps
 // the dataset. A loader, which the caller keeps too, may replace dataset, sampler and batch: validation{held_out, Accuracy{}}.
@@ -37141,9 +37141,9 @@ private:
 
 namespace cairn::report {
 
-//   const auto leaving = departures<Model, batch<64>>();
-//   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
-//   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
+//   const auto leaving = report::departures<Model, batch<64>>();
+//   const report::picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
+//   report::write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
 // Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG
 // file. Above, time runs to the right and the stages are rows, the first at the bottom; below is the curve of live
@@ -37536,7 +37536,7 @@ namespace cairn::report {
 // a column of numbers (with or without a unit) is aligned to the right, header included.
 //
 //   table results({"policy", "peak", "step"});
-//   results.row({"sqrt_n", format_bytes(peak), format_duration(seconds)});
+//   results.row({"sqrt_n", report::format_bytes(peak), report::format_duration(seconds)});
 //   std::fputs(results.text().c_str(), stdout);
 class table {
 public:
@@ -38998,7 +38998,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   }
 }
 
-//   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
+//   report::trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
 //
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the

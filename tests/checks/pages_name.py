@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Every name that a user may type is on a page: in code in README.md or on a page of examples/.
 
-A name is a type, a function, a variable or a concept of the namespace cairn or of one inside it. The fields of structs in the rooms TOLD are names
-too, as in `{.seed = 7}`, and so are the members of the types HELD. cairn::detail is not for users. Headers for nvcc need no
-page. Every word beside PyTorch's names on SIDE_BY_SIDE must be in a header, outside of comments and texts.
+A name is a type, a function, a variable or a concept of the namespace cairn or of one inside it. The fields of structs in the
+rooms TOLD are names too, as in `{.seed = 7}`, and so are the members of the types HELD. cairn::detail is not for users. Headers
+for nvcc need no page. Every word beside PyTorch's names on SIDE_BY_SIDE must be in a header, outside of comments and texts.
 
 The namespace cairn itself holds what programs usually type: at most MOST names, each in one row of the tables on ALL.
 """
@@ -168,7 +168,7 @@ def names_of(text, place):
                 if at is not None:
                     yield from walk(at, until, "::".join(filter(None, (space, "".join(head[head.index("namespace") + 1:])))))
                 continue
-            if not space.startswith("cairn") or space.startswith("cairn::detail"):
+            if space.split("::")[0] != "cairn" or "detail" in space.split("::"):
                 continue
             found = declared(without_template(head))
             if not found or not found[1]:
@@ -217,26 +217,30 @@ def wrong_rows(root, names):
     found = [f"{ALL}: {name} is in {rows.count(name)} rows, expected one" for name in sorted(names) if rows.count(name) != 1]
     found += [f"{ALL}: {name} is no name of the namespace cairn" for name in sorted({*rows} - names)]
     if len(names) > MOST:
-        found.append(f"the namespace cairn has {len(names)} names, at most {MOST}; what programs seldom type belongs in one inside it")
+        found.append(f"the namespace cairn has {len(names)} names, at most {MOST}; what programs seldom type belongs in one "
+                     "inside it")
     return found
 
 
 def faults(root, _options=None):
-    words, seen, known, found, own = words_of_pages(root), set(), set(), [], set()
-    for header in headers(root):
+    words, seen, known, found, own = words_of_pages(root), set(), set(), [], set()  # own: of cairn itself
+
+    def names_in(header):
         text = (root / "include" / header).read_text()
         known.update(tokens_of(text))
         for space, name in names_of(text, room(header)):
-            seen.add(name)
             if space == "cairn" and "::" not in name:
                 own.add(name)
+            yield name
+
+    for header in headers(root):
+        for name in names_in(header):
+            seen.add(name)
             if name.split("::")[-1] not in words and name not in EXCEPTIONS:
                 found.append(f"include/{header}: {name} stands on no page; say in examples/ what it is for, or move it to "
                              "cairn::detail")
     for header in cuda_headers(root):
-        text = (root / "include" / header).read_text()
-        known.update(tokens_of(text))
-        own.update(name for space, name in names_of(text, room(header)) if space == "cairn" and "::" not in name)
+        list(names_in(header))
     found += wrong_rows(root, own)
     found += [f"{SIDE_BY_SIDE}:{line}: {word} is in no header" for line, word in beside(root) if word not in known]
     if len(seen) > 100:  # not in the small house, which has none of them

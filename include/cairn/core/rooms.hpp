@@ -30,7 +30,7 @@ namespace cairn::types {}
 // cairn::report: what tables, pictures and traces are made of.
 namespace cairn::report {}
 
-// What is not promised from one version to the next.
+// What is not promised from one version to the next. It uses the words of all the others without their namespaces.
 namespace cairn::detail {
 
 using namespace ops;

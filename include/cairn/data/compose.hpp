@@ -14,7 +14,7 @@ namespace cairn {
 // Several transforms as one, called in their order, as torchvision's Compose:
 //
 //   loader batches{data.train, sampler{rank}, batch<64>{},
-//                  compose{random_crop{.padding = 4, .fill = data.train.black()}, random_horizontal_flip{}}};
+//                  compose{vision::random_crop{.padding = 4, .fill = data.train.black()}, vision::random_horizontal_flip{}}};
 //
 // Each transform draws from a stream of its own, which depends on the sample's key and on the place in the list; so does a
 // compose inside a compose. A transform therefore draws other numbers here than it would alone. Models sample_transform for

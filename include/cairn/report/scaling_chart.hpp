@@ -20,9 +20,9 @@ struct named_network {
   plan::cluster of{};
 };
 
-//   const std::array networks{named_network{"10 Gbit/s", {.latency = 20e-6, .bandwidth = 1.25e9}}};
-//   const line_chart chart = scaling_chart(times, networks, 1024);
-//   write_svg("machines.svg", draw_line_charts({&chart, 1}));
+//   const std::array networks{report::named_network{"10 Gbit/s", {.latency = 20e-6, .bandwidth = 1.25e9}}};
+//   const report::line_chart chart = report::scaling_chart(times, networks, 1024);
+//   report::write_svg("machines.svg", report::draw_line_charts({&chart, 1}));
 //
 // Predicted time of a step against the number of machines, 1, 2, 4, … up to `most`: a line for each network, and below all of
 // them the time that a machine alone would take. The end of a line shows the time with `most` machines, and the efficiency.

@@ -262,9 +262,9 @@ private:
 
 namespace cairn::report {
 
-//   const auto leaving = departures<Model, batch<64>>();
-//   const picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
-//   write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
+//   const auto leaving = report::departures<Model, batch<64>>();
+//   const report::picture_panel panel{"sqrt_n", chain, steps.ops(), plan.live, leaving};
+//   report::write_svg("schedule.svg", draw_schedule(panel, {.title = "mnist", .store_all_peak = other_plan.bound}));
 //
 // Draws schedules one above the other, or `columns` of them side by side, with common scales, as the text of an SVG
 // file. Above, time runs to the right and the stages are rows, the first at the bottom; below is the curve of live

@@ -167,7 +167,7 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
   }
 }
 
-//   trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
+//   report::trace_step(train, images, labels, "step.json"); // in place of train.step(images, labels), once
 //
 // The same, written as a file in Chrome's trace format that ui.perfetto.dev and chrome://tracing open: a process for each
 // rank, with a row for what it computes and rows for its buckets. Rank 0 writes the file with what all ranks did. Returns the

@@ -18,7 +18,7 @@ namespace cairn::report {
 // a column of numbers (with or without a unit) is aligned to the right, header included.
 //
 //   table results({"policy", "peak", "step"});
-//   results.row({"sqrt_n", format_bytes(peak), format_duration(seconds)});
+//   results.row({"sqrt_n", report::format_bytes(peak), report::format_duration(seconds)});
 //   std::fputs(results.text().c_str(), stdout);
 class table {
 public:

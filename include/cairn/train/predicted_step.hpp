@@ -196,8 +196,8 @@ constexpr auto calls_of(const Times& times, std::size_t machines) {
 namespace cairn::plan {
 
 //   using Model = ddp<Net, mpi::rank, bucket_bytes<1_MiB>>;
-//   const auto times = op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
-//   const auto on_64 = predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
+//   const auto times = plan::op_times<Model, batch<128>>::of_step(18.3e-3);  // as one rank was measured
+//   const auto on_64 = plan::predicted_step(times, {.machines = 64, .latency = 20e-6, .bandwidth = 1.25e9});
 //   std::printf("%.1f ms, %.0f %% efficient\n", 1e3 * on_64.seconds(), 100 * on_64.efficiency());
 //
 // The time of one training step on several machines, from what it costs on one and from the network between them. It is plain

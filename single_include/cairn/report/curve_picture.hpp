@@ -137,7 +137,7 @@ namespace cairn::report {
 
 //   const memory_curve<Net, 64> curve;
 //   const std::vector<std::size_t> budgets{900_KiB, 2_MiB};
-//   write_file_atomically("curve.svg", draw_curve<store_all, sqrt_n, every<2>>(curve, budgets));
+//   files::write_file_atomically("curve.svg", report::draw_curve<store_all, sqrt_n, every<2>>(curve, budgets));
 //
 // Draws the time of a step against the bytes of its activations, as the text of an SVG file: the curve of the best
 // schedules, these policies as points above it, and the schedules that keep these budgets. Times are the costs of the

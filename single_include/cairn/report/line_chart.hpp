@@ -264,8 +264,9 @@ private:
 
 namespace cairn::report {
 
-//   const line_chart memory{"memory", {"layers", .logarithmic = true}, {"bytes", chart_unit::bytes, true}, lines};
-//   write_svg("memory.svg", draw_line_charts({&memory, 1}, {.title = "Depth"}));
+//   const report::line_chart memory{
+//       "memory", {"layers", .logarithmic = true}, {"bytes", report::chart_unit::bytes, true}, lines};
+//   report::write_svg("memory.svg", report::draw_line_charts({&memory, 1}, {.title = "Depth"}));
 //
 // Draws charts side by side, in rows of `columns`, as the text of an SVG file. Throws input_error where a line has no points,
 // or points that its axes cannot show.

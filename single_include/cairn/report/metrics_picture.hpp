@@ -181,7 +181,7 @@ line_chart metrics_panel(const Metrics& metrics, std::string_view quantity) {
 
 namespace cairn::report {
 
-//   write_svg("curves.svg", draw_metrics(read_metrics("runs/a/metrics.csv"), "run a"));
+//   report::write_svg("curves.svg", report::draw_metrics(report::read_metrics("runs/a/metrics.csv"), "run a"));
 //
 // Draws metrics as the text of an SVG file: a small panel for each quantity, where train_loss, val_loss and test_loss are one.
 // Throws input_error where there is nothing to draw.
@@ -243,7 +243,7 @@ namespace cairn::report {
 
 // A callback of fit: the curves of a run as a picture, which rank 0 writes when the run ends.
 //
-//   fit(train, batches, options, metrics_picture{"runs/a/curves.svg"});
+//   fit(train, batches, options, report::metrics_picture{"runs/a/curves.svg"});
 //
 // It draws what it has seen: in a resumed run, the steps since then. To draw the whole run, call draw_metrics for a csv_log's
 // table. Throws file_error.

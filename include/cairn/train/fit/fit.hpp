@@ -289,7 +289,7 @@ namespace cairn {
 // Trains over a loader's epochs until max_epochs or max_steps is reached, or a callback or a signal stops it:
 //
 //   const fit_result all =
-//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}},
+//       fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, metrics::Accuracy{}},
 //           early_stopping{{.patience = 3}}, saved_states{"runs/a"}, csv_log{"runs/a/metrics.csv"});
 //
 // A loop of your own over train.step() can do the same. With ddp every rank calls it, with a loader, callbacks and options alike;

@@ -23,7 +23,7 @@ namespace cairn {
 // and val_check_interval steps. It adds val_loss, the mean over all samples, and each metric as val_ and its name. With several
 // ranks, each evaluates the samples of its sampler, and all get the metrics of all samples:
 //
-//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, Accuracy{}});
+//   fit(train, batches, {.max_epochs = 20}, validation{digits.test, sampler{rank}, batch<64>{}, metrics::Accuracy{}});
 //
 // (With a distributed sampler a few samples count twice if their number is not divisible by that of the ranks.) The caller keeps
 // the dataset. A loader, which the caller keeps too, may replace dataset, sampler and batch: validation{held_out, Accuracy{}}.

@@ -86,7 +86,7 @@ namespace cairn {
 
 // A callable at a named moment of a step: before or after each op of a kind.
 //
-//   train.step(images, labels, after_op<step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
+//   train.step(images, labels, after_op<plan::step_op_kind::wait>([&](const auto& now) { ... now.gradients ... }));
 //
 // It is a type, so that a step without hooks has no instruction for them. An exception from a hook comes out of the step, like
 // any other failure in a step. A step or an evaluation of the trainer that a hook asks for is an input_error.
