@@ -3895,8 +3895,10 @@ struct checked_policy : policy_message {
 struct budget_message {
   template <class Budget>
   static constexpr bool right() {
-    static_assert(is_right<Budget>, "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
-                                    "least_possible_bytes<...>>, and give it at least the second");
+    static_assert(is_right<Budget>,
+                  "budget: none of the schedules that the compiler searches needs so few bytes (of a chain of more than "
+                  "20 stages memory_curve searches more); see budget_of<bytes_given<...>, least_possible_bytes<...>>, and "
+                  "give it at least the second");
     return false;
   }
 };
@@ -4371,6 +4373,8 @@ struct repetition {
   // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
   // reads decides which standings the stretch can have.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
+  // The number of stages of a chain of `stages` without the copies.
+  constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
 
   // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
@@ -4404,7 +4408,7 @@ namespace cairn::detail {
 
 // Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
 // is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
-// neighbours the one with the smaller value stays, as a checkpoint is cheap there. The chain's ends are ticks of all levels.
+// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
 // The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
 // of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
 // that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
@@ -4426,6 +4430,7 @@ public:
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
       : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+    for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
     if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
@@ -4485,18 +4490,33 @@ public:
   constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
 
 private:
-  // Keeps one of each two ticks of the highest level between two borders for the next level.
+  // Is the value at one border a better checkpoint than that at another? Of neighbours on level 0 the output of a costly stage is
+  // better than that of a cheap one, which can be run again from there: with room for half of what Linear, LayerNorm, GELU, ...
+  // store, it is best to keep what each Linear made. Else the smaller value is better.
+  constexpr bool is_better(const entry* entries, std::size_t one, std::size_t other) const {
+    const bool costly = is_costly(entries[one - 1]), other_costly = is_costly(entries[other - 1]);
+    return levels == 1 && costly != other_costly ? costly : entries[one].input < entries[other].input;
+  }
+  // Does the stage cost at least half of the mean?
+  constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
+
+  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
+  // takes the place of the one kept before it, if it is better.
   constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
-    std::size_t other = 0;
+    std::size_t other = 0, kept = 0;
     for (std::size_t b = first; b < end; ++b) {
       if (height_.items[b] + 1U != levels) continue;
       if (other == 0) {
         other = b;
         continue;
       }
-      ++height_.items[entries[b].input < entries[other].input ? b : other];
+      kept = is_better(entries, b, other) ? b : other;
+      ++height_.items[kept];
       other = 0;
     }
+    if (other == 0 || kept == 0 || !is_better(entries, other, kept)) return;
+    --height_.items[kept];
+    ++height_.items[other];
   }
   constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
     std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
@@ -4516,7 +4536,8 @@ private:
   }
 
   repetition repeats_;
-  std::size_t alike_ = 0; // the highest level with a tick in each copy
+  std::uint64_t forwards_ = 0; // the cost of all stages' forwards
+  std::size_t alike_ = 0;      // the highest level with a tick in each copy
   std::size_t borders_;
   plain_array<std::uint32_t, plus(Stages, 2)> height_;
   plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
@@ -4588,7 +4609,7 @@ public:
   // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
       : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
+        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
@@ -4597,6 +4618,7 @@ public:
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
       plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
       const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
+      tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
       walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
     }
   }
@@ -4622,11 +4644,10 @@ public:
     if (s.how.owns) return s.first > 0;
     return s.first == 0 || table.items[s.first - 1].reads_output;
   }
-  // May a split of a stretch tape stage i? In a long chain only if it is the first one, or needs no input for its backward:
-  // otherwise the stages from the first one to it would run again for that input.
+  // May a split of a stretch tape stage i? The stages from the first one to it run again for its input, if its backward reads
+  // that. So in a long chain it may be far only if it reads no input, or keeps little beside it, as LayerNorm does.
   constexpr bool may_tape(std::size_t first, std::size_t i) const {
-    const entry& e = table.items[i];
-    return e.kept() != 0 && (i == first || along.levels == 1 || !e.reads_input);
+    return table.items[i].kept() != 0 && (i <= first + 1 || tapes_far_.items[i]);
   }
   constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
   // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
@@ -4705,7 +4726,7 @@ public:
       const bool is_read_no_more = frees && kept == 0 && s.how.owns;
       const std::size_t passing = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
       if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
-      if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
+      if (kept == 0 || !(end <= s.first + 2 || tapes_far_.items[end - 1])) continue; // may_tape()
 
       // The items that the backward of the stage below reads are kept from this forward on, and so serve as the checkpoint.
       const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
@@ -4743,6 +4764,7 @@ private:
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
   // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
   plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
 };
 
 } // namespace cairn::detail
@@ -5260,7 +5282,10 @@ constexpr need write_route(const divisions<Stages>& ways, const Find& find, std:
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-constexpr std::size_t units_for(std::size_t stages) { return stages <= 48 ? stages + 1 : 12; }
+constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
+  if (stages <= 20) return stages + 1;
+  return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
+}
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 // For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
@@ -5302,8 +5327,8 @@ template <class Source, std::size_t Budget>
 struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr divisions<stages> ways{in_cost_units<stages>(cost_table_of<stages>(whole)), stages, units_for(stages),
-                                          solves_beginnings(stages)};
+  static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
+  static constexpr divisions<stages> ways{table, stages, units_for(table.items, stages), solves_beginnings(stages)};
   static constexpr catalogue<stages> jobs{ways};
   static constexpr std::size_t job_count = [] {
     std::size_t count = 0;
@@ -5485,8 +5510,7 @@ struct solved_in_the_compiler {
     if (c.size() <= most_different) return true;
     if (c.size() > most_repeated) return false;
     const auto table = cost_table_of<most_repeated>(c);
-    const repetition r = find_repetition(table.items, c.size());
-    return r.period != 0 && r.copies() + c.size() - r.end <= most_different / 2;
+    return find_repetition(table.items, c.size()).different(c.size()) <= most_different / 2;
   }
   template <class Source>
   using refusal = too_long_for_the_compiler<Source::value.size()>;
@@ -5505,7 +5529,7 @@ namespace cairn {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 48
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
 // stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
 // the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
 // schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
@@ -25963,8 +25987,7 @@ struct no_progress {
 
 // The most units of a stretch (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
-  const repetition r = find_repetition(table.items, stages);
-  const std::size_t different = r.period == 0 ? stages : r.copies() + stages - r.end;
+  const std::size_t different = find_repetition(table.items, stages).different(stages);
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A budget that no schedule of the network keeps: the error states the least that one needs.
-// expect: error: .*budget: no schedule of this network needs so few bytes
+// expect: error: .*budget: none of the schedules that the compiler searches needs so few bytes
 // expect: budget_of<(detail::)?bytes_given<4096>, (detail::)?least_possible_bytes<32768>>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>

@@ -141,8 +141,10 @@ struct checked_policy : policy_message {
 struct budget_message {
   template <class Budget>
   static constexpr bool right() {
-    static_assert(is_right<Budget>, "budget: no schedule of this network needs so few bytes; see budget_of<bytes_given<...>, "
-                                    "least_possible_bytes<...>>, and give it at least the second");
+    static_assert(is_right<Budget>,
+                  "budget: none of the schedules that the compiler searches needs so few bytes (of a chain of more than "
+                  "20 stages memory_curve searches more); see budget_of<bytes_given<...>, least_possible_bytes<...>>, and "
+                  "give it at least the second");
     return false;
   }
 };

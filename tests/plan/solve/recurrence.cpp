@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -19,6 +20,7 @@
 #include <cairn/plan/solve/recurrence.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
+#include "../../long_tests.hpp"
 #include "../chains.hpp"
 #include "../families.hpp"
 #include "../outcome.hpp"
@@ -159,7 +161,8 @@ template <std::size_t Marks>
 need within_marks(const chain& c, const cost_table<at_run_time>& table, std::size_t budget) {
   const marks scale{.budget = static_cast<std::int64_t>(budget), .count = Marks};
   using fronts = solved<marked_front<Marks>, passage_kinds>;
-  const fronts all(table, c.size(), units_for(c.size()), budget, marked_front<Marks>(scale), solves_beginnings(c.size()));
+  const fronts all(table, c.size(), units_for(table.items, c.size()), budget, marked_front<Marks>(scale),
+                   solves_beginnings(c.size()));
   need own = {all({0, c.size(), {}}).least.bytes, 0};
   if (own.bytes > budget) return own;
   const outcome real = outcome_of(c, write(all, c, budget, own));
@@ -169,7 +172,7 @@ need within_marks(const chain& c, const cost_table<at_run_time>& table, std::siz
 }
 need within_budget(const chain& c, std::size_t budget) {
   const auto table = in_cost_units<at_run_time>(cost_table_of<at_run_time>(c));
-  const divisions<at_run_time> ways{table, c.size(), units_for(c.size()), solves_beginnings(c.size())};
+  const divisions<at_run_time> ways{table, c.size(), units_for(table.items, c.size()), solves_beginnings(c.size())};
   std::size_t jobs = 0;
   catalogue<at_run_time>{ways}.each([&](const job&) { ++jobs; });
   switch (marks_for(jobs)) {
@@ -307,6 +310,181 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole f
         char text[32];
         std::snprintf(text, sizeof text, " | %.3f", ratio);
         table += text;
+      }
+      table += " |\n";
+    }
+  MESSAGE(table);
+}
+
+namespace {
+
+// Layers as networks have them, with images of `pixels`.
+constexpr stage layer_norm(std::size_t width) {
+  stage s = gelu(width);
+  s.tape = {8, 0}; // the mean and the deviation of a row
+  s.parameters = 2 * width;
+  s.forward_flops = s.input_gradient_flops = 8 * width;
+  s.backward_flops = 12 * width;
+  return s;
+}
+constexpr stage convolution(std::size_t pixels, std::size_t in, std::size_t out) {
+  stage s = dense(9 * in, out);
+  s.output = {4 * pixels * out, 0};
+  s.forward_flops *= pixels;
+  s.backward_flops *= pixels;
+  s.input_gradient_flops *= pixels;
+  return s;
+}
+constexpr stage batch_norm(std::size_t pixels, std::size_t channels) {
+  stage s = layer_norm(pixels * channels);
+  s.tape = {0, 8 * channels};
+  s.parameters = 2 * channels;
+  return s;
+}
+constexpr stage max_pool(std::size_t pixels, std::size_t channels) { // from four times as many pixels
+  stage s{};
+  s.output = {4 * pixels * channels, 0};
+  s.tape = {pixels * channels, 0};
+  s.forward_flops = s.backward_flops = s.input_gradient_flops = 4 * pixels * channels;
+  return s;
+}
+constexpr stage embedding(std::size_t width) {
+  stage s = dense(1000, width);
+  s.forward_flops = s.backward_flops = width;
+  s.input_gradient_flops = 0;
+  return s;
+}
+void add_convolutions(std::vector<stage>& list, std::size_t count, std::size_t pixels, std::size_t in, std::size_t out) {
+  for (std::size_t i = 0; i < count; ++i)
+    for (const stage& s : {convolution(pixels, i == 0 ? in : out, out), batch_norm(pixels, out), relu(pixels * out)})
+      list.push_back(s);
+}
+// `count` times Linear and what follows it, of one width or of random ones.
+template <class... Then>
+std::vector<stage> linear_and(std::size_t count, bool differ, Then... then) {
+  dice d(count);
+  std::vector<stage> list;
+  for (std::size_t i = 0, width = 128; i < count; ++i) {
+    const std::size_t next = differ ? 16 * (1 + d.below(16)) : width;
+    list.push_back(dense(width, next));
+    (list.push_back(then(next)), ...);
+    width = next;
+  }
+  return list;
+}
+
+// Networks by name, of 34 to 102 stages.
+std::vector<std::pair<std::string, std::vector<stage>>> networks() {
+  std::vector<std::pair<std::string, std::vector<stage>>> all;
+  const auto named = [&](const char* name) -> std::vector<stage>& { return all.emplace_back(name, std::vector<stage>{}).second; };
+  named("33 Linear, LayerNorm, ReLU, equal") = linear_and(33, false, layer_norm, relu);
+  named("33 Linear, LayerNorm, ReLU") = linear_and(33, true, layer_norm, relu);
+  named("50 Linear, GELU, equal") = linear_and(50, false, gelu);
+  named("50 Linear, GELU") = linear_and(50, true, gelu);
+  named("24 Linear, LayerNorm, GELU, Dropout") = linear_and(24, true, layer_norm, gelu, dropout);
+  named("50 Linear, ReLU, equal") = linear_and(50, false, relu);
+  std::vector<stage>& pyramid = named("convolutions, a pyramid");
+  for (std::size_t level = 0, pixels = 1024, channels = 16; level < 5; ++level, pixels /= 4, channels *= 2) {
+    add_convolutions(pyramid, 4, pixels, level == 0 ? 3 : channels / 2, channels);
+    if (level < 4) pyramid.push_back(max_pool(pixels / 4, channels));
+  }
+  std::vector<stage>& vgg = named("VGG of 38 stages");
+  for (const auto& [count, pixels, in, out] :
+       {std::array<std::size_t, 4>{1, 1024, 3, 64}, {1, 256, 64, 128}, {2, 64, 128, 256}, {2, 16, 256, 512}, {2, 4, 512, 512}}) {
+    add_convolutions(vgg, count, pixels, in, out);
+    vgg.push_back(max_pool(pixels / 4, out));
+  }
+  for (const stage& s : {dense(512, 512), relu(512), dense(512, 512), relu(512), dense(512, 10)}) vgg.push_back(s);
+  std::vector<stage>& resnet = named("ResNet-56");
+  add_convolutions(resnet, 1, 1024, 3, 16);
+  for (std::size_t level = 0, pixels = 1024, channels = 16; level < 3; ++level, pixels /= 4, channels *= 2)
+    for (std::size_t i = 0; i < 9; ++i) {
+      stage s = block(pixels * channels, 4);
+      s.parameters = 18 * channels * channels;
+      s.forward_flops = 36 * pixels * channels * channels;
+      s.tape_flops = s.forward_flops;
+      s.backward_flops = 2 * s.forward_flops;
+      resnet.push_back(s);
+      resnet.push_back(relu(pixels * channels));
+    }
+  std::vector<stage>& valley = named("widths of a U");
+  for (std::size_t i = 0, width = 256; i < 24; ++i) {
+    const std::size_t next = 256 - 18 * (i < 12 ? i : 23 - i);
+    for (const stage& s : {dense(width, next), relu(next)}) valley.push_back(s);
+    width = next;
+  }
+  std::vector<stage>& giant = named("one giant layer of 100");
+  for (std::size_t i = 0; i < 50; ++i)
+    for (const stage& s : {dense(i == 31 ? 4096 : 64, i == 30 ? 4096 : 64), relu(i == 30 ? 4096 : 64)}) giant.push_back(s);
+  std::vector<stage>& growth = named("growth as in a DenseNet");
+  for (std::size_t i = 0; i < 48; ++i) {
+    stage s = block(64 + 12 * i, 2);
+    s.output = {4 * (64 + 12 * (i + 1)), 0};
+    growth.push_back(s);
+  }
+  std::vector<stage>& transformer = named("24 blocks of a transformer");
+  transformer.push_back(embedding(192));
+  for (std::size_t i = 0; i < 24; ++i) {
+    transformer.push_back(block(192, 6)); // attention
+    transformer.push_back(block(192, 9));
+  }
+  transformer.push_back(layer_norm(192));
+  transformer.push_back(dense(192, 1000));
+  return all;
+}
+
+// The gradients of a chain's parameters in buckets of at least `bytes`, each open until the backward of the next bucket's first
+// stage ends: `in_flight` at a time.
+std::vector<gradient_window> buckets_of(const std::vector<stage>& stages, std::size_t bytes) {
+  std::vector<gradient_window> windows;
+  bool full = true;
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    if (stages[i].parameters == 0) continue;
+    const auto at = static_cast<std::uint32_t>(i);
+    if (full && !windows.empty()) windows.back().to = at;
+    if (full) windows.push_back({0, at, at});
+    windows.back().bytes += 4 * stages[i].parameters;
+    if (!full) windows.back().to = at;
+    full = windows.back().bytes >= bytes;
+  }
+  return windows;
+}
+
+} // namespace
+
+TEST_CASE("recurrence: what the compiler's marks and ruler cost networks, by name") {
+  constexpr std::array<std::size_t, 9> percents{0, 1, 2, 5, 10, 25, 50, 75, 90};
+  std::string table = "\n| network | least | +1 byte | +1 % | +2 % | +5 % | +10 % | +25 % | +50 % | +75 % | +90 % |\n"
+                      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  for (const auto& [name, stages] : networks())
+    for (const std::size_t bucket : {0U, 1U, 1U << 18}) { // no windows; one for each stage; buckets
+      if (bucket != 0 && !::testing::long_tests) continue;
+      const std::vector<gradient_window> windows = buckets_of(stages, bucket);
+      chain c{.stages = stages, .batch = 16, .input = {4 * 3072, 0}};
+      if (bucket != 0) c.windows = windows;
+      const solver whole{c};
+      const std::size_t least = whole[0].bytes, most = whole[whole.size() - 1].bytes;
+      table += "| " + name + (bucket == 0 ? "" : bucket == 1 ? ", fused_update" : ", in buckets");
+      std::uint64_t before = static_cast<std::uint64_t>(-1) / 2000;
+      const auto add = [&](std::size_t budget, double limit) {
+        const need found = within_budget(c, budget);
+        const double ratio = static_cast<double>(found.cost) / static_cast<double>(whole[whole.within(budget)].cost);
+        CAPTURE(name);
+        CAPTURE(bucket);
+        CAPTURE(budget);
+        CHECK(found.cost != 0);
+        CHECK(ratio <= limit);
+        CHECK(found.cost * 1000 <= before * 1013); // more memory is hardly ever slower
+        before = std::min(before, found.cost);
+        char text[32];
+        std::snprintf(text, sizeof text, " | %.3f", ratio);
+        table += text;
+      };
+      const bool in_buckets = bucket > 1;
+      const double tight = name == "one giant layer of 100" ? 1.23 : in_buckets ? 1.19 : 1.1;
+      for (const std::size_t percent : percents) {
+        add(least + (most - least) * percent / 100, percent < 5 ? tight : in_buckets ? 1.08 : 1.042);
+        if (percent == 0) add(least + 1, tight);
       }
       table += " |\n";
     }

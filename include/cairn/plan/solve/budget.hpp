@@ -84,8 +84,7 @@ struct solved_in_the_compiler {
     if (c.size() <= most_different) return true;
     if (c.size() > most_repeated) return false;
     const auto table = cost_table_of<most_repeated>(c);
-    const repetition r = find_repetition(table.items, c.size());
-    return r.period != 0 && r.copies() + c.size() - r.end <= most_different / 2;
+    return find_repetition(table.items, c.size()).different(c.size()) <= most_different / 2;
   }
   template <class Source>
   using refusal = too_long_for_the_compiler<Source::value.size()>;
@@ -104,7 +103,7 @@ namespace cairn {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 48
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
 // stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
 // the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
 // schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,

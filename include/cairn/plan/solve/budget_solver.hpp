@@ -17,7 +17,10 @@
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-constexpr std::size_t units_for(std::size_t stages) { return stages <= 48 ? stages + 1 : 12; }
+constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
+  if (stages <= 20) return stages + 1;
+  return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
+}
 constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
 inline constexpr std::size_t passage_kinds = 17;
 // For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
@@ -59,8 +62,8 @@ template <class Source, std::size_t Budget>
 struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
-  static constexpr divisions<stages> ways{in_cost_units<stages>(cost_table_of<stages>(whole)), stages, units_for(stages),
-                                          solves_beginnings(stages)};
+  static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
+  static constexpr divisions<stages> ways{table, stages, units_for(table.items, stages), solves_beginnings(stages)};
   static constexpr catalogue<stages> jobs{ways};
   static constexpr std::size_t job_count = [] {
     std::size_t count = 0;

@@ -18,6 +18,8 @@ struct repetition {
   // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
   // reads decides which standings the stretch can have.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
+  // The number of stages of a chain of `stages` without the copies.
+  constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
 
   // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {

@@ -13,7 +13,7 @@ namespace cairn::detail {
 
 // Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
 // is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
-// neighbours the one with the smaller value stays, as a checkpoint is cheap there. The chain's ends are ticks of all levels.
+// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
 // The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
 // of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
 // that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
@@ -35,6 +35,7 @@ public:
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
       : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
         below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+    for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
     if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
@@ -94,18 +95,33 @@ public:
   constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
 
 private:
-  // Keeps one of each two ticks of the highest level between two borders for the next level.
+  // Is the value at one border a better checkpoint than that at another? Of neighbours on level 0 the output of a costly stage is
+  // better than that of a cheap one, which can be run again from there: with room for half of what Linear, LayerNorm, GELU, ...
+  // store, it is best to keep what each Linear made. Else the smaller value is better.
+  constexpr bool is_better(const entry* entries, std::size_t one, std::size_t other) const {
+    const bool costly = is_costly(entries[one - 1]), other_costly = is_costly(entries[other - 1]);
+    return levels == 1 && costly != other_costly ? costly : entries[one].input < entries[other].input;
+  }
+  // Does the stage cost at least half of the mean?
+  constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
+
+  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
+  // takes the place of the one kept before it, if it is better.
   constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
-    std::size_t other = 0;
+    std::size_t other = 0, kept = 0;
     for (std::size_t b = first; b < end; ++b) {
       if (height_.items[b] + 1U != levels) continue;
       if (other == 0) {
         other = b;
         continue;
       }
-      ++height_.items[entries[b].input < entries[other].input ? b : other];
+      kept = is_better(entries, b, other) ? b : other;
+      ++height_.items[kept];
       other = 0;
     }
+    if (other == 0 || kept == 0 || !is_better(entries, other, kept)) return;
+    --height_.items[kept];
+    ++height_.items[other];
   }
   constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
     std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
@@ -125,7 +141,8 @@ private:
   }
 
   repetition repeats_;
-  std::size_t alike_ = 0; // the highest level with a tick in each copy
+  std::uint64_t forwards_ = 0; // the cost of all stages' forwards
+  std::size_t alike_ = 0;      // the highest level with a tick in each copy
   std::size_t borders_;
   plain_array<std::uint32_t, plus(Stages, 2)> height_;
   plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number

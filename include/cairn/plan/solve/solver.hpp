@@ -36,8 +36,7 @@ struct no_progress {
 
 // The most units of a stretch (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
-  const repetition r = find_repetition(table.items, stages);
-  const std::size_t different = r.period == 0 ? stages : r.copies() + stages - r.end;
+  const std::size_t different = find_repetition(table.items, stages).different(stages);
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
 }
 

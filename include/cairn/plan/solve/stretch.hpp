@@ -70,7 +70,7 @@ public:
   // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
       : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2) {
+        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
@@ -79,6 +79,7 @@ public:
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
       plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
       const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
+      tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
       walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
     }
   }
@@ -104,11 +105,10 @@ public:
     if (s.how.owns) return s.first > 0;
     return s.first == 0 || table.items[s.first - 1].reads_output;
   }
-  // May a split of a stretch tape stage i? In a long chain only if it is the first one, or needs no input for its backward:
-  // otherwise the stages from the first one to it would run again for that input.
+  // May a split of a stretch tape stage i? The stages from the first one to it run again for its input, if its backward reads
+  // that. So in a long chain it may be far only if it reads no input, or keeps little beside it, as LayerNorm does.
   constexpr bool may_tape(std::size_t first, std::size_t i) const {
-    const entry& e = table.items[i];
-    return e.kept() != 0 && (i == first || along.levels == 1 || !e.reads_input);
+    return table.items[i].kept() != 0 && (i <= first + 1 || tapes_far_.items[i]);
   }
   constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
   // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
@@ -187,7 +187,7 @@ public:
       const bool is_read_no_more = frees && kept == 0 && s.how.owns;
       const std::size_t passing = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
       if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
-      if (kept == 0 || !(at_first || along.levels == 1 || !e.reads_input)) continue; // see may_tape()
+      if (kept == 0 || !(end <= s.first + 2 || tapes_far_.items[end - 1])) continue; // may_tape()
 
       // The items that the backward of the stage below reads are kept from this forward on, and so serve as the checkpoint.
       const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
@@ -225,6 +225,7 @@ private:
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
   // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
   plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
 };
 
 } // namespace cairn::detail
