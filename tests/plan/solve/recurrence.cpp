@@ -381,7 +381,7 @@ std::vector<std::pair<std::string, std::vector<stage>>> networks() {
   named("33 Linear, LayerNorm, ReLU") = linear_and(33, true, layer_norm, relu);
   named("50 Linear, GELU, equal") = linear_and(50, false, gelu);
   named("50 Linear, GELU") = linear_and(50, true, gelu);
-  named("24 Linear, LayerNorm, GELU, Dropout") = linear_and(24, true, layer_norm, gelu, dropout);
+  named("24 Linear, LayerNorm, GELU, Dropout") = linear_and(24, true, layer_norm, gelu, cairn::testing::dropout);
   named("50 Linear, ReLU, equal") = linear_and(50, false, relu);
   std::vector<stage>& pyramid = named("convolutions, a pyramid");
   for (std::size_t level = 0, pixels = 1024, channels = 16; level < 5; ++level, pixels /= 4, channels *= 2) {
@@ -456,20 +456,20 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost networks, by nam
   constexpr std::array<std::size_t, 9> percents{0, 1, 2, 5, 10, 25, 50, 75, 90};
   std::string table = "\n| network | least | +1 byte | +1 % | +2 % | +5 % | +10 % | +25 % | +50 % | +75 % | +90 % |\n"
                       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
-  for (const auto& [name, stages] : networks())
+  for (const auto& network : networks())
     for (const std::size_t bucket : {0U, 1U, 1U << 18}) { // no windows; one for each stage; buckets
       if (bucket != 0 && !::testing::long_tests) continue;
-      const std::vector<gradient_window> windows = buckets_of(stages, bucket);
-      chain c{.stages = stages, .batch = 16, .input = {4 * 3072, 0}};
+      const std::vector<gradient_window> windows = buckets_of(network.second, bucket);
+      chain c{.stages = network.second, .batch = 16, .input = {4 * 3072, 0}};
       if (bucket != 0) c.windows = windows;
       const solver whole{c};
       const std::size_t least = whole[0].bytes, most = whole[whole.size() - 1].bytes;
-      table += "| " + name + (bucket == 0 ? "" : bucket == 1 ? ", fused_update" : ", in buckets");
+      table += "| " + network.first + (bucket == 0 ? "" : bucket == 1 ? ", fused_update" : ", in buckets");
       std::uint64_t before = static_cast<std::uint64_t>(-1) / 2000;
       const auto add = [&](std::size_t budget, double limit) {
         const need found = within_budget(c, budget);
         const double ratio = static_cast<double>(found.cost) / static_cast<double>(whole[whole.within(budget)].cost);
-        CAPTURE(name);
+        CAPTURE(network.first);
         CAPTURE(bucket);
         CAPTURE(budget);
         CHECK(found.cost != 0);
@@ -481,7 +481,7 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost networks, by nam
         table += text;
       };
       const bool in_buckets = bucket > 1;
-      const double tight = name == "one giant layer of 100" ? 1.23 : in_buckets ? 1.19 : 1.1;
+      const double tight = network.first == "one giant layer of 100" ? 1.23 : in_buckets ? 1.19 : 1.1;
       for (const std::size_t percent : percents) {
         add(least + (most - least) * percent / 100, percent < 5 ? tight : in_buckets ? 1.08 : 1.042);
         if (percent == 0) add(least + 1, tight);
