@@ -276,7 +276,7 @@ TEST_CASE("solver: curves that are not exact are never better than those that ar
     CHECK(quick[quick.size() - 1].cost == exact[exact.size() - 1].cost);
     most = std::max(most, more);
   };
-  for (const auto& block : {equal_stages(d, 1, 1), equal_stages(d, 1, 3), std::vector<stage>{testing::block(16, 2)},
+  for (const auto& block : {equal_stages(d, 1, 1), equal_stages(d, 1, 3), std::vector<stage>{cairn::testing::block(16, 2)},
                             std::vector<stage>{dense(16, 16), relu(16)}, block_stages(d, 6)})
     compare(repeated(block, 72 / block.size()));
   compare(mlp_stages(d, 60));
