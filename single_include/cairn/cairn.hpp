@@ -5282,6 +5282,8 @@ constexpr need write_route(const divisions<Stages>& ways, const Find& find, std:
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
+// Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that the stretches
+// that begin with it are many.
 constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
   if (stages <= 20) return stages + 1;
   return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
@@ -12641,7 +12643,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   // pays only if there are many and the reduction has several blocks.
   by.pack_rows =
       columns >= 2 * widest &&
-      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step * columns >= (std::size_t{1} << 25) : rows >= 128 && carries);
+      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
   if (by.pack_rows) {
     by.pack = true;
     by.panel = panel_rows * depth + 64 / sizeof(T);
@@ -12654,8 +12656,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
     by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
     return by;
   }
-  // A small product, whose rows all fit, is spared the division.
-  by.rows = (rows + 7) * depth <= cached ? std::max<std::size_t>(8, rows) : std::max<std::size_t>(8, cached / depth / 8 * 8);
+  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
   by.carried = std::max<std::size_t>(1, rows);
   by.pack =
       whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
@@ -13121,10 +13122,6 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   const std::size_t m = whole.size.m;
   const std::size_t n = whole.size.n;
   const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
-  if (threads == 1) { // without the divisions below, which a small product would notice
-    queue.parallel_for(1, [&](std::size_t, std::span<std::byte> scratch) { multiply_for(isa, whole, {0, m, 0, n}, scratch); });
-    return;
-  }
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;

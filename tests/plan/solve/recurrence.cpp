@@ -373,7 +373,7 @@ std::vector<stage> linear_and(std::size_t count, bool differ, Then... then) {
   return list;
 }
 
-// Networks by name, of 34 to 102 stages.
+// Networks by name, of 34 to 100 stages.
 std::vector<std::pair<std::string, std::vector<stage>>> networks() {
   std::vector<std::pair<std::string, std::vector<stage>>> all;
   const auto named = [&](const char* name) -> std::vector<stage>& { return all.emplace_back(name, std::vector<stage>{}).second; };
@@ -388,7 +388,7 @@ std::vector<std::pair<std::string, std::vector<stage>>> networks() {
     add_convolutions(pyramid, 4, pixels, level == 0 ? 3 : channels / 2, channels);
     if (level < 4) pyramid.push_back(max_pool(pixels / 4, channels));
   }
-  std::vector<stage>& vgg = named("VGG of 38 stages");
+  std::vector<stage>& vgg = named("VGG, 8 convolutions");
   for (const auto& [count, pixels, in, out] :
        {std::array<std::size_t, 4>{1, 1024, 3, 64}, {1, 256, 64, 128}, {2, 64, 128, 256}, {2, 16, 256, 512}, {2, 4, 512, 512}}) {
     add_convolutions(vgg, count, pixels, in, out);
@@ -434,7 +434,7 @@ std::vector<std::pair<std::string, std::vector<stage>>> networks() {
 }
 
 // The gradients of a chain's parameters in buckets of at least `bytes`, each open until the backward of the next bucket's first
-// stage ends: `in_flight` at a time.
+// stage ends.
 std::vector<gradient_window> buckets_of(const std::vector<stage>& stages, std::size_t bytes) {
   std::vector<gradient_window> windows;
   bool full = true;

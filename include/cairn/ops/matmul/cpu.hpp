@@ -47,10 +47,6 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   const std::size_t m = whole.size.m;
   const std::size_t n = whole.size.n;
   const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
-  if (threads == 1) { // without the divisions below, which a small product would notice
-    queue.parallel_for(1, [&](std::size_t, std::span<std::byte> scratch) { multiply_for(isa, whole, {0, m, 0, n}, scratch); });
-    return;
-  }
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;

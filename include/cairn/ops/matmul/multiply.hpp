@@ -78,7 +78,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
   // pays only if there are many and the reduction has several blocks.
   by.pack_rows =
       columns >= 2 * widest &&
-      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step * columns >= (std::size_t{1} << 25) : rows >= 128 && carries);
+      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
   if (by.pack_rows) {
     by.pack = true;
     by.panel = panel_rows * depth + 64 / sizeof(T);
@@ -91,8 +91,7 @@ blocking choose_blocking(const product<T>& whole, const rectangle& part, std::si
     by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
     return by;
   }
-  // A small product, whose rows all fit, is spared the division.
-  by.rows = (rows + 7) * depth <= cached ? std::max<std::size_t>(8, rows) : std::max<std::size_t>(8, cached / depth / 8 * 8);
+  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
   by.carried = std::max<std::size_t>(1, rows);
   by.pack =
       whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));

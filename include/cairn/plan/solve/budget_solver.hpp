@@ -17,6 +17,8 @@
 namespace cairn::detail {
 
 // The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
+// Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that the stretches
+// that begin with it are many.
 constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
   if (stages <= 20) return stages + 1;
   return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
