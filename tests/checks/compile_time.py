@@ -71,7 +71,12 @@ def told(words, path):
     return rows / 10, float(rows), compiled(words, path)[2]
 
 
-def instantiations(words, kind, path, folder):
+def class_dump(folder):
+    """The flag of g++ that makes the file of which instantiations() counts."""
+    return f"-fdump-lang-class={folder / 'classes'}"
+
+
+def instantiations(words, kind, path, folder, dumped=False):
     if kind == "clang":
         made = folder / "trace.o"
         words = [w for w in words if w != "-fsyntax-only"]
@@ -80,9 +85,9 @@ def instantiations(words, kind, path, folder):
         events = json.loads(made.with_suffix(".json").read_text())["traceEvents"]
         return sum(1 for e in events if e["name"] in ("InstantiateClass", "InstantiateFunction")
                    and "cairn::" in e["args"]["detail"].split("<")[0])
-    dump = folder / "classes"
-    subprocess.run([*words, f"-fdump-lang-class={dump}", str(path)], capture_output=True, check=False)
-    return len(re.findall(r"^Class cairn::[^\n]*<", dump.read_text(), re.M))
+    if not dumped:
+        subprocess.run([*words, class_dump(folder), str(path)], capture_output=True, check=False)
+    return len(re.findall(r"^Class cairn::[^\n]*<", (folder / "classes").read_text(), re.M))
 
 
 def evaluation(words, kind, path):
@@ -146,8 +151,9 @@ def faults_of(root, compiler, options, given, folder):
             found.append(f"{LIMITS}: no limit for {case['name']}")
             continue
         work = [f"{WORK_FLAG[b.kind]}{limits['evaluation']}"] if "evaluation" in limits else []
-        if work:
-            wrong = b.measure(case, 1, work)[3]
+        dumped = options.counts and b.kind == "g++" and "instantiations" in limits  # by the compilation that is measured
+        if work or dumped:
+            wrong = b.measure(case, 1, [*work, class_dump(folder)] if dumped else work)[3]
             if wrong and not compiled(b.words(case), b.path(case))[2]:
                 found.append(f"{at}: one constant expression takes more work than {limits['evaluation']}:\n{wrong}")
         for rounds in (0, *ROUNDS) if case["name"] in b.least else ROUNDS:
@@ -163,7 +169,7 @@ def faults_of(root, compiler, options, given, folder):
         if mebibytes > limits.get("mebibytes", 9e9):
             found.append(f"{at}: takes {mebibytes:.0f} MiB, at most {limits['mebibytes']}")
         if "instantiations" in limits:
-            count = instantiations(b.words(case), b.kind, b.path(case), folder)
+            count = instantiations(b.words(case), b.kind, b.path(case), folder, dumped)
             if count > limits["instantiations"] * OVER:
                 found.append(f"{at}: {count} instantiations, committed are {limits['instantiations']}")
     for law in given.get("doubling", []) if b.kind != "nvcc" and not options.counts else []:

@@ -118,8 +118,11 @@ def components(machine):
 
 
 def compiled(machine):
-    """A program that gets its kernels from a library has the same bits, and no kernel in its own object file."""
-    build = machine.use("compiled", machine.install(), programs=("precompiled",))
+    """A program that gets its kernels from a library has the same bits, no kernel in its own object file, and compiles quickly."""
+    log = machine.folder / "seconds"
+    launcher = f"{sys.executable};{machine.source('compiled/user_seconds.py')};{log}"
+    build = machine.use("compiled", machine.install(), f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}",
+                        programs=("headers_of_train", "precompiled"))
     headers, compiled = (machine.call(build / way) for way in ("headers", "compiled"))
     if headers != compiled:
         raise Fault(f"the bits differ: with the headers alone\n{headers}with the library\n{compiled}")
@@ -127,6 +130,11 @@ def compiled(machine):
                for way in ("headers", "compiled")]
     if kernels[0] == 0 or kernels[1] > 0:
         raise Fault(f"so many names of kernels are in the object with the headers alone, and with the library: {kernels}")
+    seconds = {name: float(count) for count, name in re.findall(r"^(\S+) .*?(\w+)\.dir/.*\.o$", log.read_text(), re.M)}
+    for quick, slow, most in (("compiled", "headers", 0.45), ("precompiled", "headers_of_train", 0.35)):
+        if seconds[quick] > most * seconds[slow]:
+            raise Fault(f"{quick} takes {seconds[quick]} s to compile, more than {most} of the {seconds[slow]} s of {slow}")
+    print({name: seconds[name] for name in ("headers", "compiled", "headers_of_train", "precompiled")})
     told = machine.call(machine.compiler, "-std=c++20", "-fsyntax-only", f"-I{machine.root / 'include'}", "-DCAIRN_WITH_COMPILED=1",
                         "-DCAIRN_COMPILED_WITH=2", machine.source("train.cpp"), fails=True)
     if "was made with other components than this program" not in told:
