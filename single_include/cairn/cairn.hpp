@@ -8795,6 +8795,23 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
+// 16-bit elements to the type that formulas compute in, and back, rounded once. Both do whole blocks first, as a loop of constant
+// length becomes vector code.
+template <narrow_element T>
+void widen(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+}
+template <narrow_element T>
+void round_once(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<T>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+}
+
 // The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
 template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
 void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
@@ -8808,11 +8825,13 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
   for (std::size_t begin = 0; begin < count; begin += piece) {
     const std::size_t length = std::min(piece, count - begin);
-    for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
-    run_elements(set, f, length, to, from);
-    for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+    const std::size_t whole = (length + element_block - 1) / element_block * element_block; // filled up with zeros
+    for (std::size_t k = 0; k < Operands; ++k) {
+      widen(own[k], sources[k] + begin, length);
+      for (std::size_t i = length; i < whole; ++i) own[k][i] = 0;
+    }
+    run_elements(set, f, whole, to, from);
+    for (std::size_t k = 0; k < Results; ++k) round_once(results[k] + begin, own[k], length);
   }
 }
 
@@ -14971,6 +14990,127 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
 
 CAIRN_KERNELS_END
 
+// cairn/ops/elementwise/widened_row.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
+// rows are widened first, and results are rounded once.
+namespace cairn::detail {
+
+// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
+// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
+// nothing is contracted there, and the results of all x86-64 machines are equal.
+template <class T>
+instruction_set widest_for_results() {
+  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
+}
+
+// Up to `strip` elements of a row: of float and double the row itself.
+template <class T>
+struct widened_row {
+  const T* read(const T* row, std::size_t) { return row; }
+  T* room(T* row) { return row; } // for results, which write() then rounds
+  void write(T*, std::size_t) const {}
+};
+template <narrow_element T>
+struct widened_row<T> {
+  using wide = accumulated<T>;
+  alignas(64) wide own[strip];
+
+  const wide* read(const T* row, std::size_t columns) {
+    widen(own, row, columns);
+    return own;
+  }
+  wide* room(T*) { return own; }
+  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
+};
+
+// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
+  using row_of = matrix<const accumulated<T>>;
+  const instruction_set set = widest_for_elements();
+  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
+  if constexpr (!is_narrow<T>) {
+    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) accumulated<T> own[Operands][room];
+    const std::size_t most = room / columns;
+    for (std::size_t begin = 0; begin < rows; begin += most) {
+      const std::size_t count = std::min(most, rows - begin);
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t row = 0; row < count; ++row)
+          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
+      add_rows(set, f, sums,
+               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
+    }
+  }
+}
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed) {
+  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/layer_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of layer_norm.hpp for one element, on every device. T is the type of the statistics: float for 16-bit elements.
+namespace cairn::detail {
+
+// m and r of a row.
+template <class T>
+struct statistics_of_row {
+  T mean, inverse;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T normal(T x) const { return (x - mean) * inverse; }
+};
+// The same from m and the sum of squared distances from it.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline statistics_of_row<T> statistics_from(double mean, double squares, double count,
+                                                                                     double eps) {
+  return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(squares / count + eps))};
+}
+
+template <class T>
+struct normalize {
+  statistics_of_row<T> of;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
+    x = of.normal(x) * weight + bias;
+  }
+};
+
+// One row's share of the gradients of weight and bias, added up in Sum.
+template <class T>
+struct normalize_parameters_derivative {
+  statistics_of_row<T> of;
+  template <class Sum>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(Sum& weight, Sum& bias, T gradient, T x) const {
+    weight += static_cast<Sum>(gradient * of.normal(x));
+    bias += static_cast<Sum>(gradient);
+  }
+};
+
+template <class T>
+struct normalize_derivative {
+  statistics_of_row<T> of;
+  T mean_gradient, mean_product; // mean(g) and mean(g h)
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
+    gradient = of.inverse * (gradient * weight - mean_gradient - of.normal(x) * mean_product);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/layer_norm/layer_norm.hpp
 
 namespace cairn::ops {
@@ -15012,56 +15152,25 @@ concept layer_norm_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn::detail {
-
-template <class T>
-struct normalize {
-  T mean, inverse;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
-    x = (x - mean) * inverse * weight + bias;
-  }
-};
-
-// One row's share of the gradients of weight and bias.
-template <class T>
-struct normalize_parameters_derivative {
-  T mean, inverse;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& weight, T& bias, T gradient, T x) const {
-    weight += gradient * ((x - mean) * inverse);
-    bias += gradient;
-  }
-};
-
-template <class T>
-struct normalize_derivative {
-  T mean, inverse, mean_gradient, mean_product;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
-    const T normal = (x - mean) * inverse;
-    gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
-  }
-};
-
-} // namespace cairn::detail
-
 namespace cairn::ops {
 
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_results<T>();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
     const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
     const double mean = detail::sum_in_lanes(features, value) / count;
-    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
+    const double squares = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
       const double distance = static_cast<double>(x[j]) - mean;
       return distance * distance;
     });
-    const detail::normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / std::sqrt(square / count + eps))};
+    const detail::normalize<accumulated<T>> f{detail::statistics_from<accumulated<T>>(mean, squares, count, eps)};
     if (statistics != nullptr) {
-      statistics[2 * row] = f.mean;
-      statistics[2 * row + 1] = f.inverse;
+      statistics[2 * row] = f.of.mean;
+      statistics[2 * row + 1] = f.of.inverse;
     }
     detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
   });
@@ -15071,25 +15180,34 @@ template <class T>
 void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  const auto of_row = [statistics](std::size_t row) {
+    return detail::statistics_of_row<wide>{statistics[2 * row], statistics[2 * row + 1]};
+  };
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
   detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
-    detail::chained_sums<T> dw, db;
+    detail::chained_sums<wide> dw, db;
     for (auto* const sums : {&dw, &db}) detail::start_sums(*sums, columns);
     for (std::size_t row = 0; row < rows;) {
       for (auto* const sums : {&dw, &db}) detail::start_chain(*sums, columns);
       for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
-        const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
-        const std::size_t first = row * features + begin;
-        detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
-                             std::array<const T*, 4>{dw.chain, db.chain, output_gradient + first, input + first});
+        const detail::normalize_parameters_derivative<wide> f{of_row(row)};
+        const T *const dy = output_gradient + row * features + begin, *const x = input + row * features + begin;
+        if constexpr (detail::is_narrow<T>) // without chains
+          detail::add_widened(f, std::array<double*, 2>{dw.total, db.total},
+                              std::array{matrix<const T>{dy, 1, columns}, matrix<const T>{x, 1, columns}},
+                              std::array<const wide*, 0>{});
+        else
+          detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
+                               std::array<const T*, 4>{dw.chain, db.chain, dy, x});
       }
       for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
     }
     for (std::size_t j = 0; j < columns; ++j) {
-      weight_gradient[begin + j] = static_cast<T>(dw.total[j]);
-      bias_gradient[begin + j] = static_cast<T>(db.total[j]);
+      weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
+      bias_gradient[begin + j] = static_cast<wide>(db.total[j]);
     }
   });
   if (input_gradient == nullptr) return;
@@ -15097,92 +15215,17 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const detail::statistics_of_row<wide> of = of_row(row);
     const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
       return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
     };
     const double sum = detail::sum_in_lanes(features, weighted);
-    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
-      return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
+    const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
+      return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
     };
     const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
+    const detail::normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/layer_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
-// written.
-
-template <detail::narrow_element T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    double sum = 0, squares = 0;
-    for (std::size_t j = 0; j < features; ++j) sum += static_cast<double>(x[j]);
-    for (std::size_t j = 0; j < features; ++j) {
-      const double distance = static_cast<double>(x[j]) - sum / count;
-      squares += distance * distance;
-    }
-    const auto mean = static_cast<wide>(sum / count), inverse = static_cast<wide>(1 / std::sqrt(squares / count + eps));
-    if (statistics != nullptr) {
-      statistics[2 * row] = mean;
-      statistics[2 * row + 1] = inverse;
-    }
-    for (std::size_t j = 0; j < features; ++j)
-      output[row * features + j] =
-          static_cast<T>((static_cast<wide>(x[j]) - mean) * inverse * static_cast<wide>(weight[j]) + static_cast<wide>(bias[j]));
-  });
-}
-
-template <detail::narrow_element T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  // The parameters come first: the input gradient may take the place of the output gradient.
-  detail::for_each_row(queue, weight_gradient == nullptr ? 0 : features, rows, [&](std::size_t j) {
-    double dw = 0, db = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto dy = static_cast<wide>(output_gradient[row * features + j]);
-      const wide normal = (static_cast<wide>(input[row * features + j]) - statistics[2 * row]) * statistics[2 * row + 1];
-      dw += static_cast<double>(dy * normal);
-      db += static_cast<double>(dy);
-    }
-    weight_gradient[j] = static_cast<wide>(dw);
-    bias_gradient[j] = static_cast<wide>(db);
-  });
-  if (input_gradient == nullptr) return;
-
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const wide mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    double sum = 0, product = 0;
-    for (std::size_t j = 0; j < features; ++j) {
-      const double weighted = static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-      sum += weighted;
-      product += weighted * static_cast<double>((static_cast<wide>(x[j]) - mean) * inverse);
-    }
-    const auto mean_gradient = static_cast<wide>(sum / count), mean_product = static_cast<wide>(product / count);
-    for (std::size_t j = 0; j < features; ++j) {
-      const wide normal = (static_cast<wide>(x[j]) - mean) * inverse;
-      const wide weighted = static_cast<wide>(dy[j]) * static_cast<wide>(weight[j]);
-      input_gradient[row * features + j] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
-    }
   });
 }
 

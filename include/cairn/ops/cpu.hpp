@@ -27,7 +27,6 @@
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
-#include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/narrow.hpp>
 #include <cairn/ops/max_pool2d/cpu.hpp>
