@@ -9724,6 +9724,116 @@ concept batch_norm_runs_on =
 
 } // namespace cairn::detail
 
+// cairn/ops/batch_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of batch_norm.hpp for one element or one channel, on every device. T is the type of the statistics: float for
+// 16-bit elements. Sums over rows and what follows from them are doubles.
+namespace cairn::detail {
+
+// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
+// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
+struct add_distances {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
+    const double distance = static_cast<double>(x) - static_cast<double>(first);
+    sum += distance;
+    squares += distance * distance;
+  }
+};
+
+struct add_gradients {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
+    const auto dy = static_cast<double>(gradient);
+    sum += dy;
+    products += dy * (static_cast<double>(x) - static_cast<double>(mean));
+  }
+};
+
+struct center_and_scale {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
+    x = (x - mean) * factor + bias;
+  }
+};
+
+// slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
+struct batch_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
+    gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline double inverse_deviation(T variance, double eps) {
+  return 1 / std::sqrt(static_cast<double>(variance) + eps);
+}
+
+// r w, by which center_and_scale multiplies.
+template <class T, class Weight>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T factor_of(double inverse, Weight weight) {
+  return static_cast<T>(inverse * static_cast<double>(weight));
+}
+
+// The factors of batch_norm_derivative, from the sums of add_gradients over `count` rows.
+template <class T>
+struct derivative_factors {
+  T factor, gradient_mean, slope;
+
+  template <class Weight>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline derivative_factors(double inverse, Weight weight, double sum, double products,
+                                                                     double count)
+      : factor(factor_of<T>(inverse, weight)), gradient_mean(static_cast<T>(sum / count)),
+        slope(static_cast<T>(products * inverse * inverse / count)) {}
+};
+
+// The mean and the variance of a channel, from the sums of numbers' distances from `first` and of their squares; `share` is
+// 1 / rows, or 0 without rows.
+template <class T>
+struct mean_and_variance {
+  T mean, variance;
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline mean_and_variance(double first, double sum, double squares, double share) {
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    mean = static_cast<T>(first + distance);
+    variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+};
+CAIRN_HOST_DEVICE inline double share_of(double count) { return count == 0 ? 0 : 1 / count; }
+
+// Makes (sum of x, sum of x^2) of one channel from its sums of distances.
+CAIRN_HOST_DEVICE inline void sum_from_distances(double& sum, double& squares, double count, double first, double distances,
+                                                 double of_squares) {
+  sum = count * first + distances;
+  squares = of_squares + first * (2 * distances + count * first);
+}
+
+// Moves the running statistics of channel j after a batch of `count` rows.
+template <class T>
+struct move_statistics {
+  std::size_t features;
+  double momentum;
+  T *running_mean, *running_variance;
+  const T* statistics;
+
+  CAIRN_HOST_DEVICE T moved(T running, double now) const {
+    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
+  }
+  CAIRN_HOST_DEVICE void move(std::size_t j, double count) const {
+    if (count > 0) running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
+    if (count > 1)
+      running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/elementwise/row_sums.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -9830,64 +9940,86 @@ void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) 
 
 CAIRN_KERNELS_END
 
+// cairn/ops/elementwise/widened_row.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
+// rows are widened first, and results are rounded once.
+namespace cairn::detail {
+
+// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
+// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
+// nothing is contracted there, and the results of all x86-64 machines are equal.
+template <class T>
+instruction_set widest_for_results() {
+  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
+}
+
+// Up to `strip` elements of a row: of float and double the row itself.
+template <class T>
+struct widened_row {
+  const T* read(const T* row, std::size_t) { return row; }
+  T* room(T* row) { return row; } // for results, which write() then rounds
+  void write(T*, std::size_t) const {}
+};
+template <narrow_element T>
+struct widened_row<T> {
+  using wide = accumulated<T>;
+  alignas(64) wide own[strip];
+
+  const wide* read(const T* row, std::size_t columns) {
+    widen(own, row, columns);
+    return own;
+  }
+  wide* room(T*) { return own; }
+  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
+};
+
+// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
+  using row_of = matrix<const accumulated<T>>;
+  const instruction_set set = widest_for_elements();
+  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
+  if constexpr (!is_narrow<T>) {
+    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) accumulated<T> own[Operands][room];
+    const std::size_t most = room / columns;
+    for (std::size_t begin = 0; begin < rows; begin += most) {
+      const std::size_t count = std::min(most, rows - begin);
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t row = 0; row < count; ++row)
+          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
+      add_rows(set, f, sums,
+               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
+    }
+  }
+}
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed) {
+  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/batch_norm/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
-// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
-struct add_distances {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
-    const double distance = static_cast<double>(x) - static_cast<double>(first);
-    sum += distance;
-    squares += distance * distance;
-  }
-};
-
-struct add_gradients {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
-    const auto dy = static_cast<double>(gradient);
-    sum += dy;
-    products += dy * (static_cast<double>(x) - static_cast<double>(mean));
-  }
-};
-
-struct center_and_scale {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
-    x = (x - mean) * factor + bias;
-  }
-};
-
-// slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
-struct batch_norm_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
-                                                                  T slope) const {
-    gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
-  }
-};
-
-template <class A>
-double inverse_deviation(A variance, double eps) {
-  return 1 / std::sqrt(static_cast<double>(variance) + eps);
-}
-
-// One value for each column of a strip, of the type of the elements.
+// One value for each column of a strip, of the type of the statistics.
 template <class T>
 struct alignas(64) strip_of {
   T at[strip];
 };
-
-// Makes (sum of x, sum of x^2) of one column from its sums of distances.
-inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
-  sums[0] = count * first + distances;
-  sums[features] = squares + first * (2 * distances + count * first);
-}
 
 // Two sums over rows for each column of a strip.
 struct alignas(64) sums_of_strip {
@@ -9904,14 +10036,17 @@ struct alignas(64) sums_of_strip {
 template <class T>
 void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
                    const T* input) {
-  const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-  add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
+  if (rows == 0) return;
+  widened_row<T> first;
+  add_widened(add_distances{}, std::array{&to.first[0], &to.second[0]},
+              std::array{matrix<const T>{input + begin, rows, columns, features}},
+              std::array{first.read(input + begin, columns)});
 }
 
 // The statistics that the derivative of a strip needs, besides its sums.
 template <class T>
 struct statistics_of_strip {
-  strip_of<T> mean;
+  strip_of<accumulated<T>> mean;
   double inverse[strip];
 };
 // Not inlined: g++ would warn about the columns beyond the last, which are never read.
@@ -9919,7 +10054,7 @@ template <class T>
 [[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
                                        double eps, const accumulated<T>* statistics) {
   for (std::size_t j = 0; j < columns; ++j) {
-    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.mean.at[j] = statistics[begin + j];
     of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
   }
 }
@@ -9930,8 +10065,9 @@ void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, st
                    accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                    const statistics_of_strip<T>& of) {
   const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
-  add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
+  const matrix<const T> x{input + begin, rows, columns, features};
+  add_widened(add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x},
+              std::array<const accumulated<T>*, 1>{of.mean.at});
   for (std::size_t j = 0; j < columns; ++j) {
     if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
     if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
@@ -9943,18 +10079,22 @@ template <class T>
 void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
                          const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
                          const double* sums, const double* products, double count) {
-  strip_of<T> factor, gradient_mean, slope;
+  using wide = accumulated<T>;
+  strip_of<wide> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
-    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
-    gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
+    const derivative_factors<wide> found(of.inverse[j], weight[begin + j], sums[j], products[j], count);
+    factor.at[j] = found.factor;
+    gradient_mean.at[j] = found.gradient_mean;
+    slope.at[j] = found.slope;
   }
-  const instruction_set set = widest_for_elements();
+  const instruction_set set = widest_for_results<T>();
+  widened_row<T> dy, x;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(
-        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
-        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
+    run_elements(set, batch_norm_derivative{}, columns, std::array{dy.room(input_gradient + first)},
+                 std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
+                                            factor.at, gradient_mean.at, slope.at});
+    dy.write(input_gradient + first, columns);
   }
 }
 
@@ -9962,16 +10102,18 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
                      const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  const instruction_set set = widest_for_elements();
-  strip_of<T> center, factor;
-  for (std::size_t j = 0; j < columns; ++j) {
-    center.at[j] = static_cast<T>(mean[begin + j]);
-    factor.at[j] = static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
-  }
+  using wide = accumulated<T>;
+  const instruction_set set = widest_for_results<T>();
+  strip_of<wide> factor;
+  for (std::size_t j = 0; j < columns; ++j)
+    factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
+  widened_row<T> x, added;
+  const wide* const shift = added.read(bias + begin, columns);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, center_and_scale{}, columns, std::array{output + first},
-                 std::array<const T*, 4>{input + first, center.at, factor.at, bias + begin});
+    run_elements(set, center_and_scale{}, columns, std::array{x.room(output + first)},
+                 std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
+    x.write(output + first, columns);
   }
 }
 
@@ -9982,15 +10124,16 @@ namespace cairn::ops {
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
+  const double share = detail::share_of(static_cast<double>(rows));
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::sums_of_strip sums(columns);
     detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
-      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(input[begin + j]) + distance);
-      variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
+      const double first = rows == 0 ? 0 : static_cast<double>(input[begin + j]);
+      const detail::mean_and_variance<accumulated<T>> found(first, sums.first[j], sums.second[j], share);
+      mean[begin + j] = found.mean;
+      variance[begin + j] = found.variance;
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
   });
@@ -10004,35 +10147,17 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-template <class T>
-void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
-                             const T* statistics) {
-  const auto moved = [momentum](T running, double now) {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  };
-  for (std::size_t j = 0; j < features && count > 0; ++j)
-    running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-  for (std::size_t j = 0; j < features && count > 1; ++j)
-    running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics) {
-  detail::move_running_statistics(static_cast<double>(rows), features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, static_cast<double>(rows));
 }
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::move_running_statistics(*rows, features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, *rows);
 }
 
 template <class T>
@@ -10058,18 +10183,18 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
     detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
-      detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
+      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
                                  distances.first[j], distances.second[j]);
   });
 }
 
 template <class T>
 void batch_norm_statistics(cpu::queue&, std::size_t features, T* statistics, const double* sums) {
-  const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
+  const double share = detail::share_of(sums[2 * features]);
   for (std::size_t j = 0; j < features; ++j) {
-    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
-    statistics[j] = static_cast<T>(mean);
-    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    const detail::mean_and_variance<T> found(0, sums[j], sums[features + j], share);
+    statistics[j] = found.mean;
+    statistics[features + j] = found.variance;
   }
 }
 
@@ -14062,147 +14187,6 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
 
 CAIRN_KERNELS_END
 
-// cairn/ops/batch_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed in float, feature by feature and one element at a time, with sums in double. Each result is rounded
-// once, when it is written. batch_norm_update works on statistics alone and needs no version for them.
-
-namespace cairn::detail {
-
-// y = (x - mean) r w + bias of one feature.
-template <narrow_element T>
-void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* output, const T* input,
-                       accumulated<T> mean, accumulated<T> variance, T weight, T bias) {
-  using wide = accumulated<T>;
-  const auto factor = static_cast<wide>(inverse_deviation(variance, eps) * static_cast<double>(weight));
-  for (std::size_t at = j; at < rows * features; at += features)
-    output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
-}
-
-// Sums of one feature's distances from its first element and of their squares.
-struct two_sums {
-  double first = 0, second = 0;
-};
-template <narrow_element T>
-two_sums sum_distances_of(std::size_t rows, std::size_t features, std::size_t j, const T* input) {
-  two_sums to;
-  for (std::size_t row = 0; row < rows; ++row) add_distances{}(to.first, to.second, input[row * features + j], input[j]);
-  return to;
-}
-
-// add_gradients of one feature, and the gradients of its parameters.
-template <narrow_element T>
-two_sums sum_gradients_of(std::size_t rows, std::size_t features, std::size_t j, double eps, accumulated<T>* weight_gradient,
-                          accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                          const accumulated<T>* statistics) {
-  two_sums to;
-  for (std::size_t at = j; at < rows * features; at += features) {
-    const auto dy = static_cast<double>(output_gradient[at]);
-    to.first += dy;
-    to.second += dy * (static_cast<double>(input[at]) - static_cast<double>(statistics[j]));
-  }
-  if (bias_gradient != nullptr) bias_gradient[j] = static_cast<accumulated<T>>(to.first);
-  if (weight_gradient != nullptr)
-    weight_gradient[j] = static_cast<accumulated<T>>(to.second * inverse_deviation(statistics[features + j], eps));
-  return to;
-}
-
-// dx of one feature, from its sums over `count` rows.
-template <narrow_element T>
-void differentiate_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* input_gradient,
-                           const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                           const two_sums& sums, double count) {
-  using wide = accumulated<T>;
-  const wide mean = statistics[j];
-  const double inverse = inverse_deviation(statistics[features + j], eps);
-  const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
-  const auto gradient_mean = static_cast<wide>(sums.first / count);
-  const auto slope = static_cast<wide>(sums.second * inverse * inverse / count);
-  for (std::size_t at = j; at < rows * features; at += features)
-    input_gradient[at] = static_cast<T>(
-        factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums sums = detail::sum_distances_of(rows, features, j, input);
-    const double distance = sums.first * share, spread = sums.second * share - distance * distance;
-    const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
-    const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
-    statistics[j] = mean;
-    statistics[features + j] = variance;
-    detail::normalize_feature(rows, features, j, eps, output, input, mean, variance, weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    detail::normalize_feature(rows, features, j, eps, output, input, mean[j], variance[j], weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums sums =
-        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
-    if (input_gradient == nullptr) return;
-    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight, sums,
-                                  static_cast<double>(rows));
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
-  const auto count = static_cast<double>(rows);
-  sums[2 * features] = count;
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums distances = detail::sum_distances_of(rows, features, j, input);
-    detail::sum_from_distances(sums + j, features, count, rows == 0 ? 0 : static_cast<double>(input[j]), distances.first,
-                               distances.second);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
-                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
-                              const T* input, const accumulated<T>* statistics) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums own =
-        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
-    sums[j] = own.first;
-    sums[features + j] = own.second;
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                               const double* sums) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight,
-                                  {sums[j], sums[features + j]}, sums[2 * features]);
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
 // cairn/ops/channel_statistics/reference.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -14987,75 +14971,6 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
 }
 
 } // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/elementwise/widened_row.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
-// rows are widened first, and results are rounded once.
-namespace cairn::detail {
-
-// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
-// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
-// nothing is contracted there, and the results of all x86-64 machines are equal.
-template <class T>
-instruction_set widest_for_results() {
-  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
-}
-
-// Up to `strip` elements of a row: of float and double the row itself.
-template <class T>
-struct widened_row {
-  const T* read(const T* row, std::size_t) { return row; }
-  T* room(T* row) { return row; } // for results, which write() then rounds
-  void write(T*, std::size_t) const {}
-};
-template <narrow_element T>
-struct widened_row<T> {
-  using wide = accumulated<T>;
-  alignas(64) wide own[strip];
-
-  const wide* read(const T* row, std::size_t columns) {
-    widen(own, row, columns);
-    return own;
-  }
-  wide* room(T*) { return own; }
-  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
-};
-
-// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
-template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
-void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
-                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
-  using row_of = matrix<const accumulated<T>>;
-  const instruction_set set = widest_for_elements();
-  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
-  if constexpr (!is_narrow<T>) {
-    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
-  } else {
-    constexpr std::size_t room = 4 * strip;
-    alignas(64) accumulated<T> own[Operands][room];
-    const std::size_t most = room / columns;
-    for (std::size_t begin = 0; begin < rows; begin += most) {
-      const std::size_t count = std::min(most, rows - begin);
-      for (std::size_t k = 0; k < Operands; ++k)
-        for (std::size_t row = 0; row < count; ++row)
-          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
-      add_rows(set, f, sums,
-               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
-    }
-  }
-}
-template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
-void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
-                 const std::array<const accumulated<T>*, Fixed>& fixed) {
-  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
-}
-
-} // namespace cairn::detail
 
 CAIRN_KERNELS_END
 

@@ -9,7 +9,6 @@
 #include <cairn/ops/avg_pool2d/cpu.hpp>
 #include <cairn/ops/avg_pool2d/narrow.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
-#include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/channel_statistics/cpu.hpp>
 #include <cairn/ops/channel_statistics/narrow.hpp>
