@@ -39,7 +39,6 @@
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
-#include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
 
