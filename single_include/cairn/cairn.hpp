@@ -10183,8 +10183,8 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
     detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
-      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
-                                 distances.first[j], distances.second[j]);
+      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count,
+                                 rows == 0 ? 0 : static_cast<double>(input[begin + j]), distances.first[j], distances.second[j]);
   });
 }
 
@@ -14685,8 +14685,8 @@ CAIRN_KERNELS_END
 
 CAIRN_KERNELS_BEGIN
 
-// The formulas of group_norm.hpp for one element or one group, on every device; those that it shares are in batch_norm/formula.hpp
-// and layer_norm/formula.hpp.
+// The formulas of group_norm.hpp for one element or one group, on every device. Others are those of a layer norm and of a batch
+// norm, from their formula.hpp.
 namespace cairn::detail {
 
 // slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.

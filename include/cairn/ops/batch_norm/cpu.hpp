@@ -188,8 +188,8 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
     detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
-      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
-                                 distances.first[j], distances.second[j]);
+      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count,
+                                 rows == 0 ? 0 : static_cast<double>(input[begin + j]), distances.first[j], distances.second[j]);
   });
 }
 

@@ -128,9 +128,7 @@ struct batch_factors {
   double eps;
   T* factor;
   const T *variance, *weight;
-  CAIRN_DEVICE void operator()(std::size_t j) const {
-    factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]);
-  }
+  CAIRN_DEVICE void operator()(std::size_t j) const { factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]); }
 };
 template <class T>
 struct batch_derivative_of_sums {
@@ -185,14 +183,15 @@ template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t rows, std::size_t features, double momentum, T* running_mean,
                        T* running_variance, const T* statistics) {
   detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, nullptr,
-                                                       static_cast<double>(rows)});
+                      detail::batch_move_statistics<T>{
+                          {features, momentum, running_mean, running_variance, statistics}, nullptr, static_cast<double>(rows)});
 }
 template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
+  detail::launch_each(
+      queue, "batch_norm_update", features,
+      detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
 }
 
 template <std::floating_point T>

@@ -5,8 +5,8 @@
 
 CAIRN_KERNELS_BEGIN
 
-// The formulas of group_norm.hpp for one element or one group, on every device; those that it shares are in batch_norm/formula.hpp
-// and layer_norm/formula.hpp.
+// The formulas of group_norm.hpp for one element or one group, on every device. Others are those of a layer norm and of a batch
+// norm, from their formula.hpp.
 namespace cairn::detail {
 
 // slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
