@@ -8795,6 +8795,23 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
+// 16-bit elements to the type that formulas compute in, and back, rounded once. Both do whole blocks first, as a loop of constant
+// length becomes vector code.
+template <narrow_element T>
+void widen(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+}
+template <narrow_element T>
+void round_once(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<T>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+}
+
 // The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
 template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
 void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
@@ -8808,11 +8825,13 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
   for (std::size_t begin = 0; begin < count; begin += piece) {
     const std::size_t length = std::min(piece, count - begin);
-    for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
-    run_elements(set, f, length, to, from);
-    for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+    const std::size_t whole = (length + element_block - 1) / element_block * element_block; // filled up with zeros
+    for (std::size_t k = 0; k < Operands; ++k) {
+      widen(own[k], sources[k] + begin, length);
+      for (std::size_t i = length; i < whole; ++i) own[k][i] = 0;
+    }
+    run_elements(set, f, whole, to, from);
+    for (std::size_t k = 0; k < Results; ++k) round_once(results[k] + begin, own[k], length);
   }
 }
 
@@ -9705,6 +9724,116 @@ concept batch_norm_runs_on =
 
 } // namespace cairn::detail
 
+// cairn/ops/batch_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of batch_norm.hpp for one element or one channel, on every device. T is the type of the statistics: float for
+// 16-bit elements. Sums over rows and what follows from them are doubles.
+namespace cairn::detail {
+
+// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
+// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
+struct add_distances {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
+    const double distance = static_cast<double>(x) - static_cast<double>(first);
+    sum += distance;
+    squares += distance * distance;
+  }
+};
+
+struct add_gradients {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
+    const auto dy = static_cast<double>(gradient);
+    sum += dy;
+    products += dy * (static_cast<double>(x) - static_cast<double>(mean));
+  }
+};
+
+struct center_and_scale {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
+    x = (x - mean) * factor + bias;
+  }
+};
+
+// slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
+struct batch_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
+    gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline double inverse_deviation(T variance, double eps) {
+  return 1 / std::sqrt(static_cast<double>(variance) + eps);
+}
+
+// r w, by which center_and_scale multiplies.
+template <class T, class Weight>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T factor_of(double inverse, Weight weight) {
+  return static_cast<T>(inverse * static_cast<double>(weight));
+}
+
+// The factors of batch_norm_derivative, from the sums of add_gradients over `count` rows.
+template <class T>
+struct derivative_factors {
+  T factor, gradient_mean, slope;
+
+  template <class Weight>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline derivative_factors(double inverse, Weight weight, double sum, double products,
+                                                                     double count)
+      : factor(factor_of<T>(inverse, weight)), gradient_mean(static_cast<T>(sum / count)),
+        slope(static_cast<T>(products * inverse * inverse / count)) {}
+};
+
+// The mean and the variance of a channel, from the sums of numbers' distances from `first` and of their squares; `share` is
+// 1 / rows, or 0 without rows.
+template <class T>
+struct mean_and_variance {
+  T mean, variance;
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline mean_and_variance(double first, double sum, double squares, double share) {
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    mean = static_cast<T>(first + distance);
+    variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+};
+CAIRN_HOST_DEVICE inline double share_of(double count) { return count == 0 ? 0 : 1 / count; }
+
+// Makes (sum of x, sum of x^2) of one channel from its sums of distances.
+CAIRN_HOST_DEVICE inline void sum_from_distances(double& sum, double& squares, double count, double first, double distances,
+                                                 double of_squares) {
+  sum = count * first + distances;
+  squares = of_squares + first * (2 * distances + count * first);
+}
+
+// Moves the running statistics of channel j after a batch of `count` rows.
+template <class T>
+struct move_statistics {
+  std::size_t features;
+  double momentum;
+  T *running_mean, *running_variance;
+  const T* statistics;
+
+  CAIRN_HOST_DEVICE T moved(T running, double now) const {
+    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
+  }
+  CAIRN_HOST_DEVICE void move(std::size_t j, double count) const {
+    if (count > 0) running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
+    if (count > 1)
+      running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/elementwise/row_sums.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -9811,64 +9940,86 @@ void end_chain(instruction_set set, chained_sums<T>& sums, std::size_t columns) 
 
 CAIRN_KERNELS_END
 
+// cairn/ops/elementwise/widened_row.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Formulas compute in accumulated<T>. With what is here, an op that is written for rows of float serves 16 bits as well: their
+// rows are widened first, and results are rounded once.
+namespace cairn::detail {
+
+// The instruction set for a formula whose results have the type T. A product and a sum that are contracted into one operation
+// round once, not twice. For 16 bits that would move one result in tens of thousands by a last place, of which they have few, so
+// nothing is contracted there, and the results of all x86-64 machines are equal.
+template <class T>
+instruction_set widest_for_results() {
+  return is_narrow<T> ? instruction_set::plain : widest_for_elements();
+}
+
+// Up to `strip` elements of a row: of float and double the row itself.
+template <class T>
+struct widened_row {
+  const T* read(const T* row, std::size_t) { return row; }
+  T* room(T* row) { return row; } // for results, which write() then rounds
+  void write(T*, std::size_t) const {}
+};
+template <narrow_element T>
+struct widened_row<T> {
+  using wide = accumulated<T>;
+  alignas(64) wide own[strip];
+
+  const wide* read(const T* row, std::size_t columns) {
+    widen(own, row, columns);
+    return own;
+  }
+  wide* room(T*) { return own; }
+  void write(T* row, std::size_t columns) const { round_once(row, own, columns); }
+};
+
+// add_rows() for a strip, with more operands that are the same row each time. 16-bit rows are widened a tile at a time.
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T, std::size_t... I, std::size_t... J>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed, std::index_sequence<I...>, std::index_sequence<J...>) {
+  using row_of = matrix<const accumulated<T>>;
+  const instruction_set set = widest_for_elements();
+  const std::size_t rows = arrays[0].rows, columns = arrays[0].columns;
+  if constexpr (!is_narrow<T>) {
+    add_rows(set, f, sums, std::array<row_of, Operands + Fixed>{arrays[I]..., row_of{fixed[J], rows, columns, 0}...});
+  } else {
+    constexpr std::size_t room = 4 * strip;
+    alignas(64) accumulated<T> own[Operands][room];
+    const std::size_t most = room / columns;
+    for (std::size_t begin = 0; begin < rows; begin += most) {
+      const std::size_t count = std::min(most, rows - begin);
+      for (std::size_t k = 0; k < Operands; ++k)
+        for (std::size_t row = 0; row < count; ++row)
+          widen(own[k] + row * columns, arrays[k].data + (begin + row) * arrays[k].stride, columns);
+      add_rows(set, f, sums,
+               std::array<row_of, Operands + Fixed>{row_of{own[I], count, columns}..., row_of{fixed[J], count, columns, 0}...});
+    }
+  }
+}
+template <std::size_t Sums, std::size_t Operands, std::size_t Fixed, class F, class T>
+void add_widened(const F& f, const std::array<double*, Sums>& sums, const std::array<matrix<const T>, Operands>& arrays,
+                 const std::array<const accumulated<T>*, Fixed>& fixed) {
+  add_widened(f, sums, arrays, fixed, std::make_index_sequence<Operands>(), std::make_index_sequence<Fixed>());
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/batch_norm/cpu.hpp
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
-// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
-struct add_distances {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
-    const double distance = static_cast<double>(x) - static_cast<double>(first);
-    sum += distance;
-    squares += distance * distance;
-  }
-};
-
-struct add_gradients {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
-    const auto dy = static_cast<double>(gradient);
-    sum += dy;
-    products += dy * (static_cast<double>(x) - static_cast<double>(mean));
-  }
-};
-
-struct center_and_scale {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
-    x = (x - mean) * factor + bias;
-  }
-};
-
-// slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
-struct batch_norm_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
-                                                                  T slope) const {
-    gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
-  }
-};
-
-template <class A>
-double inverse_deviation(A variance, double eps) {
-  return 1 / std::sqrt(static_cast<double>(variance) + eps);
-}
-
-// One value for each column of a strip, of the type of the elements.
+// One value for each column of a strip, of the type of the statistics.
 template <class T>
 struct alignas(64) strip_of {
   T at[strip];
 };
-
-// Makes (sum of x, sum of x^2) of one column from its sums of distances.
-inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
-  sums[0] = count * first + distances;
-  sums[features] = squares + first * (2 * distances + count * first);
-}
 
 // Two sums over rows for each column of a strip.
 struct alignas(64) sums_of_strip {
@@ -9885,14 +10036,17 @@ struct alignas(64) sums_of_strip {
 template <class T>
 void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
                    const T* input) {
-  const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-  add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
+  if (rows == 0) return;
+  widened_row<T> first;
+  add_widened(add_distances{}, std::array{&to.first[0], &to.second[0]},
+              std::array{matrix<const T>{input + begin, rows, columns, features}},
+              std::array{first.read(input + begin, columns)});
 }
 
 // The statistics that the derivative of a strip needs, besides its sums.
 template <class T>
 struct statistics_of_strip {
-  strip_of<T> mean;
+  strip_of<accumulated<T>> mean;
   double inverse[strip];
 };
 // Not inlined: g++ would warn about the columns beyond the last, which are never read.
@@ -9900,7 +10054,7 @@ template <class T>
 [[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
                                        double eps, const accumulated<T>* statistics) {
   for (std::size_t j = 0; j < columns; ++j) {
-    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.mean.at[j] = statistics[begin + j];
     of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
   }
 }
@@ -9911,8 +10065,9 @@ void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, st
                    accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                    const statistics_of_strip<T>& of) {
   const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
-  add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
+  const matrix<const T> x{input + begin, rows, columns, features};
+  add_widened(add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x},
+              std::array<const accumulated<T>*, 1>{of.mean.at});
   for (std::size_t j = 0; j < columns; ++j) {
     if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
     if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
@@ -9924,18 +10079,22 @@ template <class T>
 void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
                          const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
                          const double* sums, const double* products, double count) {
-  strip_of<T> factor, gradient_mean, slope;
+  using wide = accumulated<T>;
+  strip_of<wide> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
-    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
-    gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
+    const derivative_factors<wide> found(of.inverse[j], weight[begin + j], sums[j], products[j], count);
+    factor.at[j] = found.factor;
+    gradient_mean.at[j] = found.gradient_mean;
+    slope.at[j] = found.slope;
   }
-  const instruction_set set = widest_for_elements();
+  const instruction_set set = widest_for_results<T>();
+  widened_row<T> dy, x;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(
-        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
-        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
+    run_elements(set, batch_norm_derivative{}, columns, std::array{dy.room(input_gradient + first)},
+                 std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
+                                            factor.at, gradient_mean.at, slope.at});
+    dy.write(input_gradient + first, columns);
   }
 }
 
@@ -9943,16 +10102,18 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
                      const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  const instruction_set set = widest_for_elements();
-  strip_of<T> center, factor;
-  for (std::size_t j = 0; j < columns; ++j) {
-    center.at[j] = static_cast<T>(mean[begin + j]);
-    factor.at[j] = static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
-  }
+  using wide = accumulated<T>;
+  const instruction_set set = widest_for_results<T>();
+  strip_of<wide> factor;
+  for (std::size_t j = 0; j < columns; ++j)
+    factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
+  widened_row<T> x, added;
+  const wide* const shift = added.read(bias + begin, columns);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, center_and_scale{}, columns, std::array{output + first},
-                 std::array<const T*, 4>{input + first, center.at, factor.at, bias + begin});
+    run_elements(set, center_and_scale{}, columns, std::array{x.room(output + first)},
+                 std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
+    x.write(output + first, columns);
   }
 }
 
@@ -9963,15 +10124,16 @@ namespace cairn::ops {
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
+  const double share = detail::share_of(static_cast<double>(rows));
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::sums_of_strip sums(columns);
     detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
-      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(input[begin + j]) + distance);
-      variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
+      const double first = rows == 0 ? 0 : static_cast<double>(input[begin + j]);
+      const detail::mean_and_variance<accumulated<T>> found(first, sums.first[j], sums.second[j], share);
+      mean[begin + j] = found.mean;
+      variance[begin + j] = found.variance;
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
   });
@@ -9985,35 +10147,17 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-template <class T>
-void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
-                             const T* statistics) {
-  const auto moved = [momentum](T running, double now) {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  };
-  for (std::size_t j = 0; j < features && count > 0; ++j)
-    running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-  for (std::size_t j = 0; j < features && count > 1; ++j)
-    running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics) {
-  detail::move_running_statistics(static_cast<double>(rows), features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, static_cast<double>(rows));
 }
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::move_running_statistics(*rows, features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, *rows);
 }
 
 template <class T>
@@ -10039,18 +10183,18 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
     detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
-      detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
-                                 distances.first[j], distances.second[j]);
+      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count,
+                                 rows == 0 ? 0 : static_cast<double>(input[begin + j]), distances.first[j], distances.second[j]);
   });
 }
 
 template <class T>
 void batch_norm_statistics(cpu::queue&, std::size_t features, T* statistics, const double* sums) {
-  const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
+  const double share = detail::share_of(sums[2 * features]);
   for (std::size_t j = 0; j < features; ++j) {
-    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
-    statistics[j] = static_cast<T>(mean);
-    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    const detail::mean_and_variance<T> found(0, sums[j], sums[features + j], share);
+    statistics[j] = found.mean;
+    statistics[features + j] = found.variance;
   }
 }
 
@@ -14043,147 +14187,6 @@ void avg_pool2d_backward(cpu::queue& queue, const window& over, mean_of which, s
 
 CAIRN_KERNELS_END
 
-// cairn/ops/batch_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// 16-bit elements: computed in float, feature by feature and one element at a time, with sums in double. Each result is rounded
-// once, when it is written. batch_norm_update works on statistics alone and needs no version for them.
-
-namespace cairn::detail {
-
-// y = (x - mean) r w + bias of one feature.
-template <narrow_element T>
-void normalize_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* output, const T* input,
-                       accumulated<T> mean, accumulated<T> variance, T weight, T bias) {
-  using wide = accumulated<T>;
-  const auto factor = static_cast<wide>(inverse_deviation(variance, eps) * static_cast<double>(weight));
-  for (std::size_t at = j; at < rows * features; at += features)
-    output[at] = static_cast<T>((static_cast<wide>(input[at]) - mean) * factor + static_cast<wide>(bias));
-}
-
-// Sums of one feature's distances from its first element and of their squares.
-struct two_sums {
-  double first = 0, second = 0;
-};
-template <narrow_element T>
-two_sums sum_distances_of(std::size_t rows, std::size_t features, std::size_t j, const T* input) {
-  two_sums to;
-  for (std::size_t row = 0; row < rows; ++row) add_distances{}(to.first, to.second, input[row * features + j], input[j]);
-  return to;
-}
-
-// add_gradients of one feature, and the gradients of its parameters.
-template <narrow_element T>
-two_sums sum_gradients_of(std::size_t rows, std::size_t features, std::size_t j, double eps, accumulated<T>* weight_gradient,
-                          accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                          const accumulated<T>* statistics) {
-  two_sums to;
-  for (std::size_t at = j; at < rows * features; at += features) {
-    const auto dy = static_cast<double>(output_gradient[at]);
-    to.first += dy;
-    to.second += dy * (static_cast<double>(input[at]) - static_cast<double>(statistics[j]));
-  }
-  if (bias_gradient != nullptr) bias_gradient[j] = static_cast<accumulated<T>>(to.first);
-  if (weight_gradient != nullptr)
-    weight_gradient[j] = static_cast<accumulated<T>>(to.second * inverse_deviation(statistics[features + j], eps));
-  return to;
-}
-
-// dx of one feature, from its sums over `count` rows.
-template <narrow_element T>
-void differentiate_feature(std::size_t rows, std::size_t features, std::size_t j, double eps, T* input_gradient,
-                           const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                           const two_sums& sums, double count) {
-  using wide = accumulated<T>;
-  const wide mean = statistics[j];
-  const double inverse = inverse_deviation(statistics[features + j], eps);
-  const auto factor = static_cast<wide>(inverse * static_cast<double>(weight[j]));
-  const auto gradient_mean = static_cast<wide>(sums.first / count);
-  const auto slope = static_cast<wide>(sums.second * inverse * inverse / count);
-  for (std::size_t at = j; at < rows * features; at += features)
-    input_gradient[at] = static_cast<T>(
-        factor * (static_cast<wide>(output_gradient[at]) - gradient_mean - (static_cast<wide>(input[at]) - mean) * slope));
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T>
-void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums sums = detail::sum_distances_of(rows, features, j, input);
-    const double distance = sums.first * share, spread = sums.second * share - distance * distance;
-    const auto mean = rows == 0 ? wide{0} : static_cast<wide>(static_cast<double>(input[j]) + distance);
-    const auto variance = static_cast<wide>(spread < 0 ? 0 : spread); // NaN stays
-    statistics[j] = mean;
-    statistics[features + j] = variance;
-    detail::normalize_feature(rows, features, j, eps, output, input, mean, variance, weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    detail::normalize_feature(rows, features, j, eps, output, input, mean[j], variance[j], weight[j], bias[j]);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums sums =
-        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
-    if (input_gradient == nullptr) return;
-    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight, sums,
-                                  static_cast<double>(rows));
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double* sums, const T* input) {
-  const auto count = static_cast<double>(rows);
-  sums[2 * features] = count;
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums distances = detail::sum_distances_of(rows, features, j, input);
-    detail::sum_from_distances(sums + j, features, count, rows == 0 ? 0 : static_cast<double>(input[j]), distances.first,
-                               distances.second);
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, double* sums,
-                              accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient,
-                              const T* input, const accumulated<T>* statistics) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    const detail::two_sums own =
-        detail::sum_gradients_of(rows, features, j, eps, weight_gradient, bias_gradient, output_gradient, input, statistics);
-    sums[j] = own.first;
-    sums[features + j] = own.second;
-  });
-}
-
-template <detail::narrow_element T>
-void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                               const double* sums) {
-  detail::for_each_row(queue, features, rows, [&](std::size_t j) {
-    detail::differentiate_feature(rows, features, j, eps, input_gradient, output_gradient, input, statistics, weight,
-                                  {sums[j], sums[features + j]}, sums[2 * features]);
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
 // cairn/ops/channel_statistics/reference.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -14678,6 +14681,35 @@ void embedding_backward(cpu::queue& queue, std::size_t count, std::size_t vocabu
 
 CAIRN_KERNELS_END
 
+// cairn/ops/group_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of group_norm.hpp for one element or one group, on every device. Others are those of a layer norm and of a batch
+// norm, from their formula.hpp.
+namespace cairn::detail {
+
+// slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
+struct group_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
+    gradient = gradient * factor - shift - (x - mean) * slope;
+  }
+};
+
+// Shift and slope of a group of `count` elements, from its sums of g and of g (x - m).
+template <class T>
+struct group_factors {
+  T shift, slope;
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline group_factors(double inverse, double sum, double products, double count)
+      : shift(static_cast<T>(inverse * sum / count)), slope(static_cast<T>(inverse * inverse * inverse * products / count)) {}
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/group_norm/group_norm.hpp
 
 namespace cairn::ops {
@@ -14744,14 +14776,6 @@ template <class F>
 void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
   for (; begin < end; begin += strip) f(begin, std::min(strip, end - begin));
 }
-
-// slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
-struct group_norm_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
-    gradient = gradient * factor - shift - (x - mean) * slope;
-  }
-};
 
 // Adds up dy and dy (x - m) of one sample, for the channels of a strip.
 template <class T>
@@ -14866,9 +14890,10 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
           const T* const found = of_channel(sample, begin + j);
           const auto inverse = static_cast<double>(found[1]);
           means.at[j] = found[0];
-          factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
-          shift.at[j] = static_cast<T>(inverse * of_sums[g] / count);
-          slope.at[j] = static_cast<T>(inverse * inverse * inverse * of_products[g] / count);
+          const detail::group_factors<T> of_group(inverse, of_sums[g], of_products[g], count);
+          factor.at[j] = detail::factor_of<T>(inverse, weight[begin + j]);
+          shift.at[j] = of_group.shift;
+          slope.at[j] = of_group.slope;
         }
         for (std::size_t row = 0; row < of.pixels; ++row) {
           const std::size_t at = (sample * of.pixels + row) * of.channels + begin;
@@ -14883,6 +14908,58 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
 }
 
 } // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/layer_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of layer_norm.hpp for one element, on every device. T is the type of the statistics: float for 16-bit elements.
+namespace cairn::detail {
+
+// m and r of a row.
+template <class T>
+struct statistics_of_row {
+  T mean, inverse;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T normal(T x) const { return (x - mean) * inverse; }
+};
+// The same from m and the sum of squared distances from it.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline statistics_of_row<T> statistics_from(double mean, double squares, double count,
+                                                                                     double eps) {
+  return {static_cast<T>(mean), static_cast<T>(1 / std::sqrt(squares / count + eps))};
+}
+
+template <class T>
+struct normalize {
+  statistics_of_row<T> of;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
+    x = of.normal(x) * weight + bias;
+  }
+};
+
+// One row's share of the gradients of weight and bias, added up in Sum.
+template <class T>
+struct normalize_parameters_derivative {
+  statistics_of_row<T> of;
+  template <class Sum>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(Sum& weight, Sum& bias, T gradient, T x) const {
+    weight += static_cast<Sum>(gradient * of.normal(x));
+    bias += static_cast<Sum>(gradient);
+  }
+};
+
+template <class T>
+struct normalize_derivative {
+  statistics_of_row<T> of;
+  T mean_gradient, mean_product; // mean(g) and mean(g h)
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
+    gradient = of.inverse * (gradient * weight - mean_gradient - of.normal(x) * mean_product);
+  }
+};
+
+} // namespace cairn::detail
 
 CAIRN_KERNELS_END
 
@@ -14920,12 +14997,13 @@ void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps,
       const double distance = static_cast<double>(input[at]) - mean;
       squares += distance * distance;
     });
-    const auto m = statistics[2 * group] = static_cast<wide>(mean);
-    const auto r = statistics[2 * group + 1] =
-        static_cast<wide>(detail::inverse_deviation(squares / static_cast<double>(each), eps));
+    const auto found = detail::statistics_from<wide>(mean, squares, static_cast<double>(each), eps);
+    statistics[2 * group] = found.mean;
+    statistics[2 * group + 1] = found.inverse;
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      output[at] =
-          static_cast<T>((static_cast<wide>(input[at]) - m) * (r * static_cast<wide>(weight[c])) + static_cast<wide>(bias[c]));
+      auto y = static_cast<wide>(input[at]);
+      detail::center_and_scale{}(y, found.mean, found.inverse * static_cast<wide>(weight[c]), static_cast<wide>(bias[c]));
+      output[at] = static_cast<T>(y);
     });
   });
 }
@@ -14942,7 +15020,8 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
     for (std::size_t row = 0; row < of.samples * of.pixels; ++row) {
       const wide* const found = statistics + (row / of.pixels * of.groups + c / of.each()) * 2;
       const auto dy = static_cast<double>(output_gradient[row * of.channels + c]);
-      dw += dy * static_cast<double>((static_cast<wide>(input[row * of.channels + c]) - found[0]) * found[1]);
+      const detail::statistics_of_row<wide> of_group{found[0], found[1]};
+      dw += dy * static_cast<double>(of_group.normal(static_cast<wide>(input[row * of.channels + c])));
       db += dy;
     }
     if (weight_gradient != nullptr) weight_gradient[c] = static_cast<wide>(dw);
@@ -14950,19 +15029,19 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   });
   const std::size_t each = of.pixels * of.each();
   detail::for_each_row(queue, input_gradient == nullptr ? 0 : of.samples * of.groups, each, [&](std::size_t group) {
-    const wide mean = statistics[2 * group], inverse = statistics[2 * group + 1];
+    const detail::statistics_of_row<wide> found{statistics[2 * group], statistics[2 * group + 1]};
     double sum = 0, product = 0;
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
       const double weighted = static_cast<double>(output_gradient[at]) * static_cast<double>(weight[c]);
       sum += weighted;
-      product += weighted * static_cast<double>((static_cast<wide>(input[at]) - mean) * inverse);
+      product += weighted * static_cast<double>(found.normal(static_cast<wide>(input[at])));
     });
-    const auto mean_gradient = static_cast<wide>(sum / static_cast<double>(each));
-    const auto mean_product = static_cast<wide>(product / static_cast<double>(each));
+    const detail::normalize_derivative<wide> f{found, static_cast<wide>(sum / static_cast<double>(each)),
+                                               static_cast<wide>(product / static_cast<double>(each))};
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      const wide normal = (static_cast<wide>(input[at]) - mean) * inverse;
-      const wide weighted = static_cast<wide>(output_gradient[at]) * static_cast<wide>(weight[c]);
-      input_gradient[at] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+      auto dx = static_cast<wide>(output_gradient[at]);
+      f(dx, static_cast<wide>(input[at]), static_cast<wide>(weight[c]));
+      input_gradient[at] = static_cast<T>(dx);
     });
   });
 }
@@ -15012,56 +15091,25 @@ concept layer_norm_runs_on =
 
 CAIRN_KERNELS_BEGIN
 
-namespace cairn::detail {
-
-template <class T>
-struct normalize {
-  T mean, inverse;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight, T bias) const {
-    x = (x - mean) * inverse * weight + bias;
-  }
-};
-
-// One row's share of the gradients of weight and bias.
-template <class T>
-struct normalize_parameters_derivative {
-  T mean, inverse;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& weight, T& bias, T gradient, T x) const {
-    weight += gradient * ((x - mean) * inverse);
-    bias += gradient;
-  }
-};
-
-template <class T>
-struct normalize_derivative {
-  T mean, inverse, mean_gradient, mean_product;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
-    const T normal = (x - mean) * inverse;
-    gradient = inverse * (gradient * weight - mean_gradient - normal * mean_product);
-  }
-};
-
-} // namespace cairn::detail
-
 namespace cairn::ops {
 
 template <class T>
 void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  const detail::instruction_set set = detail::widest_for_results<T>();
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T* const x = input + row * features;
     const auto value = [x](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(x[j]); };
     const double mean = detail::sum_in_lanes(features, value) / count;
-    const double square = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
+    const double squares = detail::sum_in_lanes(features, [x, mean](std::size_t j) __attribute__((always_inline)) {
       const double distance = static_cast<double>(x[j]) - mean;
       return distance * distance;
     });
-    const detail::normalize<T> f{static_cast<T>(mean), static_cast<T>(1 / std::sqrt(square / count + eps))};
+    const detail::normalize<accumulated<T>> f{detail::statistics_from<accumulated<T>>(mean, squares, count, eps)};
     if (statistics != nullptr) {
-      statistics[2 * row] = f.mean;
-      statistics[2 * row + 1] = f.inverse;
+      statistics[2 * row] = f.of.mean;
+      statistics[2 * row + 1] = f.of.inverse;
     }
     detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight, bias});
   });
@@ -15071,25 +15119,34 @@ template <class T>
 void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                          const accumulated<T>* statistics, const T* weight) {
-  const detail::instruction_set set = detail::widest_for_elements();
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  const auto of_row = [statistics](std::size_t row) {
+    return detail::statistics_of_row<wide>{statistics[2 * row], statistics[2 * row + 1]};
+  };
   // The parameters come first: the input gradient may take the place of the output gradient.
   const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
   detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
-    detail::chained_sums<T> dw, db;
+    detail::chained_sums<wide> dw, db;
     for (auto* const sums : {&dw, &db}) detail::start_sums(*sums, columns);
     for (std::size_t row = 0; row < rows;) {
       for (auto* const sums : {&dw, &db}) detail::start_chain(*sums, columns);
       for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
-        const detail::normalize_parameters_derivative<T> f{statistics[2 * row], statistics[2 * row + 1]};
-        const std::size_t first = row * features + begin;
-        detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
-                             std::array<const T*, 4>{dw.chain, db.chain, output_gradient + first, input + first});
+        const detail::normalize_parameters_derivative<wide> f{of_row(row)};
+        const T *const dy = output_gradient + row * features + begin, *const x = input + row * features + begin;
+        if constexpr (detail::is_narrow<T>) // without chains
+          detail::add_widened(f, std::array<double*, 2>{dw.total, db.total},
+                              std::array{matrix<const T>{dy, 1, columns}, matrix<const T>{x, 1, columns}},
+                              std::array<const wide*, 0>{});
+        else
+          detail::run_elements(set, f, columns, std::array<T*, 2>{dw.chain, db.chain},
+                               std::array<const T*, 4>{dw.chain, db.chain, dy, x});
       }
       for (auto* const sums : {&dw, &db}) detail::end_chain(set, *sums, columns);
     }
     for (std::size_t j = 0; j < columns; ++j) {
-      weight_gradient[begin + j] = static_cast<T>(dw.total[j]);
-      bias_gradient[begin + j] = static_cast<T>(db.total[j]);
+      weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
+      bias_gradient[begin + j] = static_cast<wide>(db.total[j]);
     }
   });
   if (input_gradient == nullptr) return;
@@ -15097,92 +15154,17 @@ void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t featur
   const auto count = static_cast<double>(features);
   detail::for_each_row(queue, rows, features, [&](std::size_t row) {
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const detail::statistics_of_row<wide> of = of_row(row);
     const auto weighted = [dy, weight](std::size_t j) __attribute__((always_inline)) {
       return static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
     };
     const double sum = detail::sum_in_lanes(features, weighted);
-    const auto projected = [weighted, x, mean, inverse](std::size_t j) __attribute__((always_inline)) {
-      return weighted(j) * static_cast<double>((x[j] - mean) * inverse);
+    const auto projected = [weighted, x, of](std::size_t j) __attribute__((always_inline)) {
+      return weighted(j) * static_cast<double>(of.normal(static_cast<wide>(x[j])));
     };
     const double product = detail::sum_in_lanes(features, projected);
-    const detail::normalize_derivative<T> f{mean, inverse, static_cast<T>(sum / count), static_cast<T>(product / count)};
+    const detail::normalize_derivative<wide> f{of, static_cast<wide>(sum / count), static_cast<wide>(product / count)};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/layer_norm/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::ops {
-
-// 16-bit elements: computed in float, one element at a time, with sums in double. Each result is rounded once, when it is
-// written.
-
-template <detail::narrow_element T>
-void layer_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  using wide = accumulated<T>;
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T* const x = input + row * features;
-    double sum = 0, squares = 0;
-    for (std::size_t j = 0; j < features; ++j) sum += static_cast<double>(x[j]);
-    for (std::size_t j = 0; j < features; ++j) {
-      const double distance = static_cast<double>(x[j]) - sum / count;
-      squares += distance * distance;
-    }
-    const auto mean = static_cast<wide>(sum / count), inverse = static_cast<wide>(1 / std::sqrt(squares / count + eps));
-    if (statistics != nullptr) {
-      statistics[2 * row] = mean;
-      statistics[2 * row + 1] = inverse;
-    }
-    for (std::size_t j = 0; j < features; ++j)
-      output[row * features + j] =
-          static_cast<T>((static_cast<wide>(x[j]) - mean) * inverse * static_cast<wide>(weight[j]) + static_cast<wide>(bias[j]));
-  });
-}
-
-template <detail::narrow_element T>
-void layer_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
-                         accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
-  using wide = accumulated<T>;
-  // The parameters come first: the input gradient may take the place of the output gradient.
-  detail::for_each_row(queue, weight_gradient == nullptr ? 0 : features, rows, [&](std::size_t j) {
-    double dw = 0, db = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto dy = static_cast<wide>(output_gradient[row * features + j]);
-      const wide normal = (static_cast<wide>(input[row * features + j]) - statistics[2 * row]) * statistics[2 * row + 1];
-      dw += static_cast<double>(dy * normal);
-      db += static_cast<double>(dy);
-    }
-    weight_gradient[j] = static_cast<wide>(dw);
-    bias_gradient[j] = static_cast<wide>(db);
-  });
-  if (input_gradient == nullptr) return;
-
-  const auto count = static_cast<double>(features);
-  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
-    const T *const x = input + row * features, *const dy = output_gradient + row * features;
-    const wide mean = statistics[2 * row], inverse = statistics[2 * row + 1];
-    double sum = 0, product = 0;
-    for (std::size_t j = 0; j < features; ++j) {
-      const double weighted = static_cast<double>(dy[j]) * static_cast<double>(weight[j]);
-      sum += weighted;
-      product += weighted * static_cast<double>((static_cast<wide>(x[j]) - mean) * inverse);
-    }
-    const auto mean_gradient = static_cast<wide>(sum / count), mean_product = static_cast<wide>(product / count);
-    for (std::size_t j = 0; j < features; ++j) {
-      const wide normal = (static_cast<wide>(x[j]) - mean) * inverse;
-      const wide weighted = static_cast<wide>(dy[j]) * static_cast<wide>(weight[j]);
-      input_gradient[row * features + j] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
-    }
   });
 }
 
@@ -16209,6 +16191,69 @@ concept soft_cross_entropy_runs_on =
 
 } // namespace cairn::detail
 
+// cairn/ops/softmax_cross_entropy/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of softmax_cross_entropy.hpp, with its letters, on every device. T is the type that a row is computed in: float
+// for 16-bit logits. What belongs to a whole row is a double.
+namespace cairn::detail {
+
+template <class T>
+struct shifted_exponential {
+  T shift;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x = exponential(x - shift); }
+};
+template <class T>
+struct scaled {
+  T factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x *= factor; }
+};
+template <class T>
+struct lowered {
+  T amount;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x -= amount; }
+};
+template <class T>
+struct lowered_by_weight {
+  T factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight) const { x -= factor * weight; }
+};
+
+// What a row's loss and gradient depend on besides the row and its target. Without options spread and all are 0.
+struct cross_entropy_shares {
+  double share;  // 1 / W
+  double kept;   // 1 - a
+  double spread; // a / C
+  double all;    // a / C times the sum of the class weights
+
+  // From the sums of the weights of all targets that count, and of all classes.
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE static inline cross_entropy_shares of(double targets, double weights, double smoothing,
+                                                                                 std::size_t classes) {
+    const double spread = smoothing / static_cast<double>(classes);
+    return {targets == 0 ? 0 : 1 / targets, 1 - smoothing, spread, spread * weights};
+  }
+  // The loss of a row times W, from the weight of its target, the sum of e^(x_c - m), x_t - m, and the sum of w_c (x_c - m).
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline double loss(double weight, double sum, double chosen, double distances) const {
+    const double own = kept * weight;
+    return (own + all) * std::log(sum) - own * chosen - spread * distances;
+  }
+  // The gradient of x_c is  e^(x_c - m) factor - even w_c - [c = t] of_target.
+  template <class T>
+  struct of_row {
+    T factor, even, of_target;
+  };
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline of_row<T> gradient(double weight, double sum) const {
+    const double own = kept * weight;
+    return {static_cast<T>(share * (own + all) / sum), static_cast<T>(share * spread), static_cast<T>(share * own)};
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
 // cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp
 
 namespace cairn::ops {
@@ -16277,184 +16322,163 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 template <class T>
-struct shifted_exponential {
-  T shift;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x = exponential(x - shift); }
-};
-
-template <class T>
-struct scaled {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
-};
-
-template <class T>
-T largest(const T* row, std::size_t classes) {
-  T most = row[0];
-  for (std::size_t c = 1; c < classes; ++c) most = row[c] > most ? row[c] : most;
+accumulated<T> largest(const T* row, std::size_t classes) {
+  auto most = static_cast<accumulated<T>>(row[0]);
+  for (std::size_t c = 1; c < classes; ++c) {
+    const auto x = static_cast<accumulated<T>>(row[c]);
+    most = x > most ? x : most;
+  }
   return most;
 }
 
-// The arguments of one call; the gradient is null if it is not wanted.
+// Adds term(c) of [0, count) to a sum: in lanes, or one after another for 16-bit elements.
+template <class T, class Term>
+void add_terms(double& sum, std::size_t count, const Term& term) {
+  if constexpr (!is_narrow<T>) sum += sum_in_lanes(count, term);
+  else
+    for (std::size_t c = 0; c < count; ++c) sum += term(c);
+}
+
+// The arguments of one call; the gradient is null if it is not wanted. Exponentials are computed in accumulated<T>.
 template <class T, class Target>
 struct cross_entropy {
+  using wide = accumulated<T>;
+  static constexpr std::size_t piece = 1024;
+
   const T* logits;
   T* gradient;
   const Target* targets;
   std::size_t classes;
-  double share; // 1 / rows
-  instruction_set set;
+  const cross_entropy_options<T>* options; // null: none
+  cross_entropy_shares by{};
+  instruction_set set = widest_for_elements();
 
-  // The element of a row that belongs to its target.
-  template <class Number>
-  Number& of_target(Number* numbers, std::size_t row) const {
-    return numbers[static_cast<std::ptrdiff_t>(targets[row])];
-  }
-  double distance(std::size_t row, T most) const {
-    return static_cast<double>(of_target(logits + row * classes, row)) - static_cast<double>(most);
+  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
+  bool ignored(std::size_t row) const { return options != nullptr && std::cmp_equal(+targets[row], options->ignore_index); }
+  const wide* weights() const { return options == nullptr ? nullptr : options->class_weights; }
+  double weight(std::size_t c) const { return weights() == nullptr ? 1 : static_cast<double>(weights()[c]); }
+  double distance(std::size_t row, wide most) const {
+    return static_cast<double>(logits[row * classes + target(row)]) - static_cast<double>(most);
   }
 
-  // The loss of one row, a piece of the row at a time.
-  double long_row(std::size_t row) const {
-    constexpr std::size_t piece = 1024;
-    alignas(64) T own[piece];
+  void prepare(std::size_t rows) {
+    if (options == nullptr) return static_cast<void>(by = cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
+    double total = 0, every = 0;
+    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
+    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
+    by = cross_entropy_shares::of(total, every, options->label_smoothing, classes);
+  }
+
+  // Where exponentials of a piece are until the gradient is made of them: in its place, or in the piece's own memory if there is
+  // none or it has 16 bits.
+  static wide* place(T* result, wide* own) {
+    if constexpr (is_narrow<T>) return own;
+    else return result == nullptr ? own : result;
+  }
+  void fill(wide* to, const T* x, std::size_t count, wide most) const {
+    const wide* from = to;
+    if constexpr (is_narrow<T>) widen(to, x, count);
+    else from = x;
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{from});
+  }
+
+  // The loss of one row, times W, a piece of the row at a time.
+  double loss_of(std::size_t row) const {
+    alignas(64) wide own[piece];
     const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    const T most = largest(x, classes);
-    const double chosen = distance(row, most);
-    double sum = 0;
+    if (ignored(row)) {
+      if (result != nullptr) std::fill_n(result, classes, static_cast<T>(wide{0}));
+      return 0;
+    }
+    const wide most = largest(x, classes);
+    const double of_target = weight(target(row)), chosen = distance(row, most);
+    double sum = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own : result + begin;
-      run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
+      const auto distance_of = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
+      };
+      const wide* const w = weights() == nullptr ? nullptr : weights() + begin;
+      const auto weighted = [w, distance_of](std::size_t c)
+                                __attribute__((always_inline)) { return static_cast<double>(w[c]) * distance_of(c); };
+      if (by.spread != 0 && w == nullptr) add_terms<T>(distances, count, distance_of); // before x may be overwritten
+      else if (by.spread != 0) add_terms<T>(distances, count, weighted);
+      wide* const to = place(result == nullptr ? nullptr : result + begin, own);
+      fill(to, x + begin, count, most);
+      add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
-    if (result != nullptr) {
-      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
-      of_target(result, row) -= static_cast<T>(share);
+    if (result != nullptr) finish(row, result, own, most, by.gradient<wide>(of_target, sum));
+    return by.loss(of_target, sum, chosen, distances);
+  }
+  void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
+    const instruction_set set_of_results = widest_for_results<T>();
+    for (std::size_t begin = 0; begin < classes; begin += piece) {
+      const std::size_t count = std::min(piece, classes - begin);
+      wide* const to = place(result + begin, own);
+      const wide* const e = to;
+      if (is_narrow<T> && classes > piece) fill(to, logits + row * classes + begin, count, most); // `own` has the last piece
+      run_elements(set_of_results, scaled<wide>{f.factor}, count, std::array{to}, std::array{e});
+      if (by.spread != 0 && weights() == nullptr)
+        run_elements(set_of_results, lowered<wide>{f.even}, count, std::array{to}, std::array{e});
+      else if (by.spread != 0)
+        run_elements(set_of_results, lowered_by_weight<wide>{f.even}, count, std::array{to}, std::array{e, weights() + begin});
+      if (target(row) >= begin && target(row) - begin < count) to[target(row) - begin] -= f.of_target;
+      if constexpr (is_narrow<T>) round_once(result + begin, to, count);
     }
-    return std::log(sum) - chosen;
   }
 
-  // The sum of the losses of several rows of at most `short_row` classes. Many rows share one array of exponentials, since a
-  // block of vector code is as long as a short row.
+  // The sum of the losses of several rows of at most `short_row` classes without options. Many rows share one array of
+  // exponentials, since a block of vector code is as long as a short row.
   static constexpr std::size_t short_row = 64;
 
   double short_rows(std::size_t first, std::size_t last) const {
-    constexpr std::size_t room = 1024;
-    alignas(64) T own[room];
-    double chosen[room];
-    const std::size_t rows = room / classes;
+    alignas(64) wide own[piece];
+    double chosen[piece];
+    const std::size_t rows = piece / classes;
     double loss = 0;
     for (std::size_t begin = first; begin < last; begin += rows) {
       const std::size_t count = std::min(rows, last - begin);
       for (std::size_t row = 0; row < count; ++row) {
         const T* const x = logits + (begin + row) * classes;
-        const T most = largest(x, classes);
+        const wide most = largest(x, classes);
         chosen[row] = distance(begin + row, most);
-        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
+        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = static_cast<wide>(x[c]) - most;
       }
-      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own}, std::array<const T*, 1>{own});
+      run_elements(set, shifted_exponential<wide>{0}, count * classes, std::array<wide*, 1>{own},
+                   std::array<const wide*, 1>{own});
       for (std::size_t row = 0; row < count; ++row) {
-        const T* const e = own + row * classes;
+        wide* const e = own + row * classes;
         double sum = 0;
         for (std::size_t c = 0; c < classes; ++c) sum += static_cast<double>(e[c]);
-        loss += std::log(sum) - chosen[row];
+        loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
         T* const result = gradient + (begin + row) * classes;
-        const T scale = static_cast<T>(share / sum);
-        for (std::size_t c = 0; c < classes; ++c) result[c] = e[c] * scale;
-        of_target(result, begin + row) -= static_cast<T>(share);
+        const auto f = by.gradient<wide>(1, sum);
+        wide* const to = place(result, e);
+        for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
+        to[target(begin + row)] -= f.of_target;
+        if constexpr (is_narrow<T>) round_once(result, to, classes);
       }
     }
     return loss;
   }
 };
 
-template <class T>
-struct lowered_by_weight {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight) const { x -= factor * weight; }
-};
-template <class T>
-struct lowered {
-  T amount;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x -= amount; }
-};
-
-// The same with options, without a special form for short rows.
-template <class T, class Target>
-struct cross_entropy_with_options {
-  const T* logits;
-  T* gradient;
-  const Target* targets;
-  std::size_t classes;
-  cross_entropy_options<T> options;
-  instruction_set set;
-  double share = 0;  // 1 / W
-  double spread = 0; // a / C
-  double all = 0;    // a / C times the sum of the class weights
-
-  double weight(std::size_t c) const {
-    return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
-  }
-  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
-  bool ignored(std::size_t row) const { return std::cmp_equal(+targets[row], options.ignore_index); }
-
-  // Sets the members that depend on all rows or all classes.
-  void prepare(std::size_t rows) {
-    double total = 0, every = 0;
-    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
-    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
-    share = total == 0 ? 0 : 1 / total;
-    spread = options.label_smoothing / static_cast<double>(classes);
-    all = spread * every;
-  }
-
-  // The loss of one row, times W, a piece of the row at a time.
-  double loss_of(std::size_t row) const {
-    constexpr std::size_t piece = 1024;
-    alignas(64) T own[piece];
-    const T* const x = logits + row * classes;
-    T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    if (ignored(row)) {
-      if (result != nullptr) std::fill_n(result, classes, T{0});
-      return 0;
-    }
-    const T most = largest(x, classes);
-    const double own_share = (1 - options.label_smoothing) * weight(target(row));
-    const double chosen = static_cast<double>(x[target(row)]) - static_cast<double>(most);
-    double sum = 0, distances = 0;
-    for (std::size_t begin = 0; begin < classes; begin += piece) {
-      const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own : result + begin;
-      const auto distance = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
-      };
-      const accumulated<T>* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
-      const auto weighted = [weights, distance](std::size_t c)
-                                __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
-      if (spread != 0) // before the exponentials may overwrite the logits
-        distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
-      run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
-    }
-    if (result != nullptr) {
-      const T* const e = result;
-      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes, std::array{result}, std::array{e});
-      const T even = static_cast<T>(share * spread);
-      if (spread != 0 && options.class_weights == nullptr)
-        run_elements(set, lowered<T>{even}, classes, std::array{result}, std::array{e});
-      else if (spread != 0)
-        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result}, std::array{e, options.class_weights});
-      result[target(row)] -= static_cast<T>(share * own_share);
-    }
-    return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
-  }
-};
-
 // Rows are added up in parts of about 4096 logits.
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
+
+template <class T, class Target>
+void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call) {
+  call.prepare(rows);
+  const double sum = sum_of_parts(queue, rows, rows_at_once(call.classes), [&](std::size_t begin, std::size_t end, auto) {
+    if (call.options == nullptr && call.classes <= call.short_row) return call.short_rows(begin, end);
+    double part = 0;
+    for (std::size_t row = begin; row < end; ++row) part += call.loss_of(row);
+    return part;
+  });
+  *loss = sum * call.by.share;
+}
 
 } // namespace cairn::detail
 
@@ -16463,34 +16487,15 @@ namespace cairn::ops {
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
-  const std::size_t rows = logits.rows, classes = logits.columns;
-  using call = detail::cross_entropy<T, Target>;
-  const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
-  const call own{logits.data, output_gradient, targets, classes, share, detail::widest_for_elements()};
-  const std::size_t grain = detail::rows_at_once(classes);
-  const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
-    if (classes <= call::short_row) return own.short_rows(begin, end);
-    double part = 0;
-    for (std::size_t row = begin; row < end; ++row) part += own.long_row(row);
-    return part;
-  });
-  *loss = sum * share;
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, nullptr});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
-  const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
-                                                    classes,     options,         detail::widest_for_elements()};
-  own.prepare(rows);
-  const std::size_t grain = detail::rows_at_once(classes);
-  const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
-    double part = 0;
-    for (std::size_t row = begin; row < end; ++row) part += own.loss_of(row);
-    return part;
-  });
-  *loss = sum * own.share;
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, &options});
 }
 
 } // namespace cairn::ops
@@ -16538,8 +16543,7 @@ struct soft_targets_call {
 
   double loss_of(std::size_t row, pieces& own) const {
     const T* const x = logits + row * classes;
-    wide most = static_cast<wide>(x[0]);
-    for (std::size_t c = 1; c < classes; ++c) most = static_cast<wide>(x[c]) > most ? static_cast<wide>(x[c]) : most;
+    const wide most = largest(x, classes);
     double sum = 0, all = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
@@ -16586,123 +16590,6 @@ void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std
         return part;
       });
   *loss = sum * share;
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/softmax_cross_entropy/narrow.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// 16-bit logits, with or without options. There is no memory for a row's exponentials in float, so they are computed twice: for
-// the sum and for the gradient, which is rounded once.
-template <narrow_element T, class Target>
-struct narrow_cross_entropy {
-  using wide = accumulated<T>;
-
-  const T* logits;
-  T* gradient;
-  const Target* targets;
-  std::size_t classes;
-  cross_entropy_options<T> options;
-  bool ignores; // whether options.ignore_index applies
-  instruction_set set;
-  double share = 0;  // 1 / W
-  double spread = 0; // a / C
-  double all = 0;    // a / C times the sum of the class weights
-
-  double weight(std::size_t c) const {
-    return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
-  }
-  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
-  bool ignored(std::size_t row) const { return ignores && std::cmp_equal(+targets[row], options.ignore_index); }
-
-  // Sets the members that depend on all rows or all classes.
-  void prepare(std::size_t rows) {
-    double total = 0, every = 0;
-    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
-    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
-    share = total == 0 ? 0 : 1 / total;
-    spread = options.label_smoothing / static_cast<double>(classes);
-    all = spread * every;
-  }
-
-  // Calls f(first class, count, exponentials of their distances from the largest logit), a piece of the row at a time.
-  template <class F>
-  void for_each_piece(const T* x, wide most, F&& f) const {
-    constexpr std::size_t piece = 1024;
-    alignas(64) wide own[piece];
-    for (std::size_t begin = 0; begin < classes; begin += piece) {
-      const std::size_t count = std::min(piece, classes - begin);
-      for (std::size_t c = 0; c < count; ++c) own[c] = static_cast<wide>(x[begin + c]);
-      run_elements(set, shifted_exponential<wide>{most}, count, std::array<wide*, 1>{own}, std::array<const wide*, 1>{own});
-      f(begin, count, own);
-    }
-  }
-
-  // The loss of one row, times W.
-  double loss_of(std::size_t row) const {
-    const T* const x = logits + row * classes;
-    T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    if (ignored(row)) {
-      if (result != nullptr) std::fill_n(result, classes, T(wide{0}));
-      return 0;
-    }
-    wide most = static_cast<wide>(x[0]);
-    for (std::size_t c = 1; c < classes; ++c) most = static_cast<wide>(x[c]) > most ? static_cast<wide>(x[c]) : most;
-    const double own_share = (1 - options.label_smoothing) * weight(target(row));
-    const double chosen = static_cast<double>(x[target(row)]) - static_cast<double>(most);
-    double sum = 0, distances = 0;
-    for (std::size_t c = 0; spread != 0 && c < classes; ++c)
-      distances += weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
-    for_each_piece(x, most, [&](std::size_t, std::size_t count, const wide* e) {
-      for (std::size_t c = 0; c < count; ++c) sum += static_cast<double>(e[c]);
-    });
-    if (result != nullptr) {
-      const auto factor = static_cast<wide>(share * (own_share + all) / sum), even = static_cast<wide>(share * spread);
-      for_each_piece(x, most, [&](std::size_t begin, std::size_t count, const wide* e) {
-        for (std::size_t c = 0; c < count; ++c) {
-          wide g = e[c] * factor - even * static_cast<wide>(weight(begin + c));
-          if (begin + c == target(row)) g -= static_cast<wide>(share * own_share);
-          result[begin + c] = static_cast<T>(g);
-        }
-      });
-    }
-    return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
-  }
-
-  double loss(cpu::queue& queue, std::size_t rows) {
-    prepare(rows);
-    return share * sum_of_parts(queue, rows, rows_at_once(classes), [&](std::size_t begin, std::size_t end, auto) {
-             double part = 0;
-             for (std::size_t row = begin; row < end; ++row) part += loss_of(row);
-             return part;
-           });
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <detail::narrow_element T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                           const Target* targets) {
-  detail::narrow_cross_entropy<T, Target> own{
-      logits.data, output_gradient, targets, logits.columns, {}, false, detail::widest_for_elements()};
-  *loss = own.loss(queue, logits.rows);
-}
-
-template <detail::narrow_element T, std::integral Target>
-void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
-  detail::narrow_cross_entropy<T, Target> own{
-      logits.data, output_gradient, targets, logits.columns, options, true, detail::widest_for_elements()};
-  *loss = own.loss(queue, logits.rows);
 }
 
 } // namespace cairn::ops

@@ -1340,11 +1340,6 @@ void for_each_of_channels(cuda::queue& queue, const char* op, std::size_t rows, 
 
 namespace cairn::detail {
 
-template <class T>
-CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
-  return 1 / sqrt(static_cast<double>(variance) + eps);
-}
-
 // The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
 // double, so that the work on elements needs only T.
 template <class T>
@@ -1387,12 +1382,11 @@ struct batch_statistics : batch_distances<T> {
   T *statistics, *factor;
   const T* weight;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
-    const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
-    const double distance = sum * share, spread = squares * share - distance * distance;
-    const T variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
-    statistics[column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[this->features + column] = variance;
-    factor[column] = static_cast<T>(inverse_deviation_of(variance, eps) * static_cast<double>(weight[column]));
+    const double share = share_of(static_cast<double>(this->rows));
+    const mean_and_variance<T> found(this->first(column), sum, squares, share);
+    statistics[column] = found.mean;
+    statistics[this->features + column] = found.variance;
+    factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
   }
 };
 template <class T>
@@ -1400,9 +1394,7 @@ struct batch_sums : batch_distances<T> {
   double* sums;
   CAIRN_DEVICE void finish(std::size_t column, double distances, double squares) const {
     const auto count = static_cast<double>(this->rows);
-    const double first = this->first(column);
-    sums[column] = count * first + distances;
-    sums[this->features + column] = squares + first * (2 * distances + count * first);
+    sum_from_distances(sums[column], sums[this->features + column], count, this->first(column), distances, squares);
     if (column == 0) sums[2 * this->features] = count;
   }
 };
@@ -1414,10 +1406,11 @@ struct batch_derivative {
   const T *statistics, *weight;
   of_channels<T> to;
   CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
-    const double inverse = inverse_deviation_of(statistics[features + column], eps);
-    to.factor[column] = static_cast<T>(inverse * static_cast<double>(weight[column]));
-    to.shift[column] = static_cast<T>(sum / count);
-    to.slope[column] = static_cast<T>(products * inverse * inverse / count);
+    const double inverse = inverse_deviation(statistics[features + column], eps);
+    const derivative_factors<T> found(inverse, weight[column], sum, products, count);
+    to.factor[column] = found.factor;
+    to.shift[column] = found.gradient_mean;
+    to.slope[column] = found.slope;
   }
 };
 // Sums of the gradients. They are written to `sums`, (2, features). If that is null, the coefficients of the input gradient are
@@ -1448,7 +1441,7 @@ struct batch_gradients {
     else then.write(column, sum, products, static_cast<double>(rows));
     if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
     if (weight_gradient != nullptr)
-      weight_gradient[column] = static_cast<T>(products * inverse_deviation_of(statistics[features + column], eps));
+      weight_gradient[column] = static_cast<T>(products * inverse_deviation(statistics[features + column], eps));
   }
 };
 
@@ -1458,9 +1451,7 @@ struct batch_factors {
   double eps;
   T* factor;
   const T *variance, *weight;
-  CAIRN_DEVICE void operator()(std::size_t j) const {
-    factor[j] = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
-  }
+  CAIRN_DEVICE void operator()(std::size_t j) const { factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]); }
 };
 template <class T>
 struct batch_derivative_of_sums {
@@ -1469,22 +1460,10 @@ struct batch_derivative_of_sums {
   CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>
-struct batch_move_statistics {
-  std::size_t features;
-  double momentum;
-  T *running_mean, *running_variance;
-  const T* statistics;
+struct batch_move_statistics : move_statistics<T> {
   const double* rows;
   double own_rows;
-  CAIRN_DEVICE T moved(T running, double now) const {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  }
-  CAIRN_DEVICE void operator()(std::size_t j) const {
-    const double count = rows == nullptr ? own_rows : *rows;
-    if (count > 0) running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-    if (count > 1)
-      running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
-  }
+  CAIRN_DEVICE void operator()(std::size_t j) const { this->move(j, rows == nullptr ? own_rows : *rows); }
 };
 template <class T>
 struct batch_statistics_of_sums {
@@ -1492,10 +1471,9 @@ struct batch_statistics_of_sums {
   T* statistics;
   const double* sums;
   CAIRN_DEVICE void operator()(std::size_t j) const {
-    const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
-    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
-    statistics[j] = static_cast<T>(mean);
-    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    const mean_and_variance<T> found(0, sums[j], sums[features + j], share_of(sums[2 * features]));
+    statistics[j] = found.mean;
+    statistics[features + j] = found.variance;
   }
 };
 
@@ -1528,14 +1506,15 @@ template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t rows, std::size_t features, double momentum, T* running_mean,
                        T* running_variance, const T* statistics) {
   detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{features, momentum, running_mean, running_variance, statistics, nullptr,
-                                                       static_cast<double>(rows)});
+                      detail::batch_move_statistics<T>{
+                          {features, momentum, running_mean, running_variance, statistics}, nullptr, static_cast<double>(rows)});
 }
 template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{features, momentum, running_mean, running_variance, statistics, rows, 0});
+  detail::launch_each(
+      queue, "batch_norm_update", features,
+      detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
 }
 
 template <std::floating_point T>
@@ -2332,16 +2311,15 @@ struct group_norm_of_sample : group_of_sample {
       }
     };
     const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const T center = static_cast<T>(static_cast<double>(first) + distance),
-            inverse = static_cast<T>(1 / sqrt(square / count + eps));
+    const statistics_of_row<T> found = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
     team.once([&] {
-      statistics[2 * block] = center;
-      statistics[2 * block + 1] = inverse;
+      statistics[2 * block] = found.mean;
+      statistics[2 * block + 1] = found.inverse;
     });
     team.each(quads, [&](std::size_t q) {
       quad<T> v = load(x, q * width);
       const quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
-      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], center, inverse * w.at[j], shift.at[j]);
+      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], found.mean, found.inverse * w.at[j], shift.at[j]);
       store(elements(output, block), v, q * width);
     });
   }
@@ -2367,12 +2345,12 @@ struct group_norm_gradient_of_sample : group_of_sample {
       }
     };
     const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
-    const T shift = static_cast<T>(inverse * sums.at[0] / count);
-    const T slope = static_cast<T>(inverse * inverse * inverse * sums.at[1] / count);
+    const group_factors<T> by_group(inverse, sums.at[0], sums.at[1], count);
     team.each(quads, [&](std::size_t q) {
       quad<T> g = load(dy, q * width);
       const quad<T> v = load(x, q * width), by = load_channels(w, q * width);
-      for (std::size_t j = 0; j < width; ++j) group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], shift, slope);
+      for (std::size_t j = 0; j < width; ++j)
+        group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], by_group.shift, by_group.slope);
       store(elements(input_gradient, block), g, q * width);
     });
   }
@@ -2391,9 +2369,7 @@ struct group_norm_parameters {
     for (; row < end; ++row) {
       const std::size_t at = row * of.channels + channel;
       const T* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
-      const T dy = output_gradient[at];
-      weights += dy * ((input[at] - found[0]) * found[1]);
-      biases += dy;
+      normalize_parameters_derivative<T>{{found[0], found[1]}}(weights, biases, output_gradient[at], input[at]);
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);
@@ -2469,16 +2445,16 @@ struct layer_norm_row {
       }
     };
     const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const normalize<T> f{static_cast<T>(static_cast<double>(first) + distance), static_cast<T>(1 / sqrt(square / count + eps))};
+    const statistics_of_row<T> of = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
     if (statistics != nullptr)
       team.once([&] {
-        statistics[2 * row] = f.mean;
-        statistics[2 * row + 1] = f.inverse;
+        statistics[2 * row] = of.mean;
+        statistics[2 * row + 1] = of.inverse;
       });
     team.each(quads, [&](std::size_t q) {
       quad<T> v = load(x, q);
       const quad<T> by = load(weight, q), shift = load(bias, q);
-      for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j], shift.at[j]);
+      for (std::size_t j = 0; j < width; ++j) normalize<T>{of}(v.at[j], by.at[j], shift.at[j]);
       store_quad(output + row * features, v, q * width, features, aligned);
     });
   }
@@ -2496,18 +2472,18 @@ struct layer_norm_row_gradient {
     const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
-    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
     const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
         sums[0] += weighted;
-        sums[1] += weighted * ((v.at[j] - mean) * inverse);
+        sums[1] += weighted * of.normal(v.at[j]);
       }
     };
     const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
     const auto count = static_cast<double>(features);
-    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
+    const normalize_derivative<T> f{of, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
     team.each(quads, [&](std::size_t q) {
       quad<T> g = load(dy, q);
       const quad<T> by = load(weight, q), v = load(x, q);
@@ -2527,8 +2503,8 @@ struct layer_norm_parameters {
     T weights = 0, biases = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      weights += output_gradient[at] * ((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
-      biases += output_gradient[at];
+      const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
+      normalize_parameters_derivative<T>{of}(weights, biases, output_gradient[at], input[at]);
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);
@@ -3130,23 +3106,21 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
     };
     const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
-    const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
-    const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
+    const auto by = cross_entropy_shares::of(totals[0], totals[1], smoothing, classes);
     const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
-    const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
+    const double distances = by.spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
-    const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
+    const double loss = by.loss(weight(target), sum, chosen, distances);
     if (result != nullptr) {
-      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
-              even = static_cast<T>(share * spread);
+      const auto f = by.template gradient<T>(weight(target), sum);
       team.each(quads, [&](std::size_t q) {
         quad<T> v = load(q);
         for (std::size_t j = 0; j < width; ++j) {
           const std::size_t c = q * width + j;
-          v.at[j] = exponential(v.at[j] - most) * scale;
-          if (even != 0 && c < classes) v.at[j] -= even * (class_weights == nullptr ? T{1} : class_weights[c]);
-          if (c == target) v.at[j] -= of_target;
+          v.at[j] = exponential(v.at[j] - most) * f.factor;
+          if (f.even != 0 && c < classes) v.at[j] -= f.even * (class_weights == nullptr ? T{1} : class_weights[c]);
+          if (c == target) v.at[j] -= f.of_target;
         }
         store(v, q);
       });

@@ -9,7 +9,6 @@
 #include <cairn/ops/avg_pool2d/cpu.hpp>
 #include <cairn/ops/avg_pool2d/narrow.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
-#include <cairn/ops/batch_norm/narrow.hpp>
 #include <cairn/ops/bce_with_logits/cpu.hpp>
 #include <cairn/ops/channel_statistics/cpu.hpp>
 #include <cairn/ops/channel_statistics/narrow.hpp>
@@ -27,7 +26,6 @@
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
-#include <cairn/ops/layer_norm/narrow.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
 #include <cairn/ops/matmul/narrow.hpp>
 #include <cairn/ops/max_pool2d/cpu.hpp>
@@ -41,7 +39,6 @@
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
-#include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 #include <cairn/ops/squared_norm/cpu.hpp>
 #include <cairn/ops/transfer/cpu.hpp>
 

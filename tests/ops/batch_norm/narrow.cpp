@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <cairn/ops/batch_norm/cpu.hpp>
-#include <cairn/ops/batch_norm/narrow.hpp>
 
 #include "../narrow.hpp"
 

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <cairn/ops/layer_norm/cpu.hpp>
-#include <cairn/ops/layer_norm/narrow.hpp>
 
 #include "../narrow.hpp"
 

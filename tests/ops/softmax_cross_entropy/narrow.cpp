@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
-#include <cairn/ops/softmax_cross_entropy/narrow.hpp>
 
 #include "../narrow.hpp"
 

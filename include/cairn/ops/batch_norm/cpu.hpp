@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
@@ -12,66 +11,20 @@
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
-#include <cairn/ops/elementwise/row_sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Adds up the distances of a column from its first element, and their squares. Even if the first element is an outlier, it is
-// part of the variance: (m - x_0)^2 <= rows s^2. So the subtraction cancels at most as many bits as `rows` has.
-struct add_distances {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& squares, T x, T first) const {
-    const double distance = static_cast<double>(x) - static_cast<double>(first);
-    sum += distance;
-    squares += distance * distance;
-  }
-};
-
-struct add_gradients {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(double& sum, double& products, T gradient, T x, T mean) const {
-    const auto dy = static_cast<double>(gradient);
-    sum += dy;
-    products += dy * (static_cast<double>(x) - static_cast<double>(mean));
-  }
-};
-
-struct center_and_scale {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
-    x = (x - mean) * factor + bias;
-  }
-};
-
-// slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
-struct batch_norm_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
-                                                                  T slope) const {
-    gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
-  }
-};
-
-template <class A>
-double inverse_deviation(A variance, double eps) {
-  return 1 / std::sqrt(static_cast<double>(variance) + eps);
-}
-
-// One value for each column of a strip, of the type of the elements.
+// One value for each column of a strip, of the type of the statistics.
 template <class T>
 struct alignas(64) strip_of {
   T at[strip];
 };
-
-// Makes (sum of x, sum of x^2) of one column from its sums of distances.
-inline void sum_from_distances(double* sums, std::size_t features, double count, double first, double distances, double squares) {
-  sums[0] = count * first + distances;
-  sums[features] = squares + first * (2 * distances + count * first);
-}
 
 // Two sums over rows for each column of a strip.
 struct alignas(64) sums_of_strip {
@@ -88,14 +41,17 @@ struct alignas(64) sums_of_strip {
 template <class T>
 void sum_distances(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, sums_of_strip& to,
                    const T* input) {
-  const matrix<const T> x{input + begin, rows, columns, features}, first{input + begin, rows, columns, 0};
-  add_rows(widest_for_elements(), add_distances{}, std::array{&to.first[0], &to.second[0]}, std::array{x, first});
+  if (rows == 0) return;
+  widened_row<T> first;
+  add_widened(add_distances{}, std::array{&to.first[0], &to.second[0]},
+              std::array{matrix<const T>{input + begin, rows, columns, features}},
+              std::array{first.read(input + begin, columns)});
 }
 
 // The statistics that the derivative of a strip needs, besides its sums.
 template <class T>
 struct statistics_of_strip {
-  strip_of<T> mean;
+  strip_of<accumulated<T>> mean;
   double inverse[strip];
 };
 // Not inlined: g++ would warn about the columns beyond the last, which are never read.
@@ -103,7 +59,7 @@ template <class T>
 [[gnu::noinline]] void read_statistics(statistics_of_strip<T>& of, std::size_t features, std::size_t begin, std::size_t columns,
                                        double eps, const accumulated<T>* statistics) {
   for (std::size_t j = 0; j < columns; ++j) {
-    of.mean.at[j] = static_cast<T>(statistics[begin + j]);
+    of.mean.at[j] = statistics[begin + j];
     of.inverse[j] = inverse_deviation(statistics[features + begin + j], eps);
   }
 }
@@ -114,8 +70,9 @@ void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, st
                    accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
                    const statistics_of_strip<T>& of) {
   const matrix<const T> dy{output_gradient + begin, rows, columns, features};
-  const matrix<const T> x{input + begin, rows, columns, features}, center{of.mean.at, rows, columns, 0};
-  add_rows(widest_for_elements(), add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x, center});
+  const matrix<const T> x{input + begin, rows, columns, features};
+  add_widened(add_gradients{}, std::array{&to.first[0], &to.second[0]}, std::array{dy, x},
+              std::array<const accumulated<T>*, 1>{of.mean.at});
   for (std::size_t j = 0; j < columns; ++j) {
     if (bias_gradient != nullptr) bias_gradient[begin + j] = static_cast<accumulated<T>>(to.first[j]);
     if (weight_gradient != nullptr) weight_gradient[begin + j] = static_cast<accumulated<T>>(to.second[j] * of.inverse[j]);
@@ -127,18 +84,22 @@ template <class T>
 void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
                          const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
                          const double* sums, const double* products, double count) {
-  strip_of<T> factor, gradient_mean, slope;
+  using wide = accumulated<T>;
+  strip_of<wide> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
-    factor.at[j] = static_cast<T>(of.inverse[j] * static_cast<double>(weight[begin + j]));
-    gradient_mean.at[j] = static_cast<T>(sums[j] / count);
-    slope.at[j] = static_cast<T>(products[j] * of.inverse[j] * of.inverse[j] / count);
+    const derivative_factors<wide> found(of.inverse[j], weight[begin + j], sums[j], products[j], count);
+    factor.at[j] = found.factor;
+    gradient_mean.at[j] = found.gradient_mean;
+    slope.at[j] = found.slope;
   }
-  const instruction_set set = widest_for_elements();
+  const instruction_set set = widest_for_results<T>();
+  widened_row<T> dy, x;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(
-        set, batch_norm_derivative{}, columns, std::array{input_gradient + first},
-        std::array<const T*, 6>{output_gradient + first, input + first, of.mean.at, factor.at, gradient_mean.at, slope.at});
+    run_elements(set, batch_norm_derivative{}, columns, std::array{dy.room(input_gradient + first)},
+                 std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
+                                            factor.at, gradient_mean.at, slope.at});
+    dy.write(input_gradient + first, columns);
   }
 }
 
@@ -146,16 +107,18 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
                      const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
-  const instruction_set set = widest_for_elements();
-  strip_of<T> center, factor;
-  for (std::size_t j = 0; j < columns; ++j) {
-    center.at[j] = static_cast<T>(mean[begin + j]);
-    factor.at[j] = static_cast<T>(inverse_deviation(variance[begin + j], eps) * static_cast<double>(weight[begin + j]));
-  }
+  using wide = accumulated<T>;
+  const instruction_set set = widest_for_results<T>();
+  strip_of<wide> factor;
+  for (std::size_t j = 0; j < columns; ++j)
+    factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
+  widened_row<T> x, added;
+  const wide* const shift = added.read(bias + begin, columns);
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, center_and_scale{}, columns, std::array{output + first},
-                 std::array<const T*, 4>{input + first, center.at, factor.at, bias + begin});
+    run_elements(set, center_and_scale{}, columns, std::array{x.room(output + first)},
+                 std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
+    x.write(output + first, columns);
   }
 }
 
@@ -166,15 +129,16 @@ namespace cairn::ops {
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
                         accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
-  const double share = rows == 0 ? 0 : 1 / static_cast<double>(rows);
+  const double share = detail::share_of(static_cast<double>(rows));
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::sums_of_strip sums(columns);
     detail::sum_distances(rows, features, begin, columns, sums, input);
     for (std::size_t j = 0; j < columns; ++j) {
-      const double distance = sums.first[j] * share, spread = sums.second[j] * share - distance * distance;
-      mean[begin + j] = rows == 0 ? 0 : static_cast<accumulated<T>>(static_cast<double>(input[begin + j]) + distance);
-      variance[begin + j] = static_cast<accumulated<T>>(spread < 0 ? 0 : spread); // NaN stays
+      const double first = rows == 0 ? 0 : static_cast<double>(input[begin + j]);
+      const detail::mean_and_variance<accumulated<T>> found(first, sums.first[j], sums.second[j], share);
+      mean[begin + j] = found.mean;
+      variance[begin + j] = found.variance;
     }
     detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
   });
@@ -188,35 +152,17 @@ void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t featur
   });
 }
 
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-template <class T>
-void move_running_statistics(double count, std::size_t features, double momentum, T* running_mean, T* running_variance,
-                             const T* statistics) {
-  const auto moved = [momentum](T running, double now) {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  };
-  for (std::size_t j = 0; j < features && count > 0; ++j)
-    running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-  for (std::size_t j = 0; j < features && count > 1; ++j)
-    running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics) {
-  detail::move_running_statistics(static_cast<double>(rows), features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, static_cast<double>(rows));
 }
 template <class T>
 void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::move_running_statistics(*rows, features, momentum, running_mean, running_variance, statistics);
+  const detail::move_statistics<T> f{features, momentum, running_mean, running_variance, statistics};
+  for (std::size_t j = 0; j < features; ++j) f.move(j, *rows);
 }
 
 template <class T>
@@ -242,18 +188,18 @@ void batch_norm_sums(cpu::queue& queue, std::size_t rows, std::size_t features, 
     detail::sums_of_strip distances(columns);
     detail::sum_distances(rows, features, begin, columns, distances, input);
     for (std::size_t j = 0; j < columns; ++j) // x = first + distance
-      detail::sum_from_distances(sums + begin + j, features, count, rows == 0 ? 0 : static_cast<double>(input[begin + j]),
-                                 distances.first[j], distances.second[j]);
+      detail::sum_from_distances(sums[begin + j], sums[features + begin + j], count,
+                                 rows == 0 ? 0 : static_cast<double>(input[begin + j]), distances.first[j], distances.second[j]);
   });
 }
 
 template <class T>
 void batch_norm_statistics(cpu::queue&, std::size_t features, T* statistics, const double* sums) {
-  const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
+  const double share = detail::share_of(sums[2 * features]);
   for (std::size_t j = 0; j < features; ++j) {
-    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
-    statistics[j] = static_cast<T>(mean);
-    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    const detail::mean_and_variance<T> found(0, sums[j], sums[features + j], share);
+    statistics[j] = found.mean;
+    statistics[features + j] = found.variance;
   }
 }
 

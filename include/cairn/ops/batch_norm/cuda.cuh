@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 
@@ -12,16 +11,11 @@
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/batch_norm/batch_norm.hpp>
-#include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cuda_channels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
 namespace cairn::detail {
-
-template <class T>
-CAIRN_DEVICE double inverse_deviation_of(T variance, double eps) {
-  return 1 / sqrt(static_cast<double>(variance) + eps);
-}
 
 // The coefficients of each channel in a forward or backward pass, in the queue's memory. They are computed once per channel, in
 // double, so that the work on elements needs only T.
@@ -65,12 +59,11 @@ struct batch_statistics : batch_distances<T> {
   T *statistics, *factor;
   const T* weight;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
-    const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
-    const double distance = sum * share, spread = squares * share - distance * distance;
-    const T variance = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
-    statistics[column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[this->features + column] = variance;
-    factor[column] = static_cast<T>(inverse_deviation_of(variance, eps) * static_cast<double>(weight[column]));
+    const double share = share_of(static_cast<double>(this->rows));
+    const mean_and_variance<T> found(this->first(column), sum, squares, share);
+    statistics[column] = found.mean;
+    statistics[this->features + column] = found.variance;
+    factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
   }
 };
 template <class T>
@@ -78,9 +71,7 @@ struct batch_sums : batch_distances<T> {
   double* sums;
   CAIRN_DEVICE void finish(std::size_t column, double distances, double squares) const {
     const auto count = static_cast<double>(this->rows);
-    const double first = this->first(column);
-    sums[column] = count * first + distances;
-    sums[this->features + column] = squares + first * (2 * distances + count * first);
+    sum_from_distances(sums[column], sums[this->features + column], count, this->first(column), distances, squares);
     if (column == 0) sums[2 * this->features] = count;
   }
 };
@@ -92,10 +83,11 @@ struct batch_derivative {
   const T *statistics, *weight;
   of_channels<T> to;
   CAIRN_DEVICE void write(std::size_t column, double sum, double products, double count) const {
-    const double inverse = inverse_deviation_of(statistics[features + column], eps);
-    to.factor[column] = static_cast<T>(inverse * static_cast<double>(weight[column]));
-    to.shift[column] = static_cast<T>(sum / count);
-    to.slope[column] = static_cast<T>(products * inverse * inverse / count);
+    const double inverse = inverse_deviation(statistics[features + column], eps);
+    const derivative_factors<T> found(inverse, weight[column], sum, products, count);
+    to.factor[column] = found.factor;
+    to.shift[column] = found.gradient_mean;
+    to.slope[column] = found.slope;
   }
 };
 // Sums of the gradients. They are written to `sums`, (2, features). If that is null, the coefficients of the input gradient are
@@ -126,7 +118,7 @@ struct batch_gradients {
     else then.write(column, sum, products, static_cast<double>(rows));
     if (bias_gradient != nullptr) bias_gradient[column] = static_cast<T>(sum);
     if (weight_gradient != nullptr)
-      weight_gradient[column] = static_cast<T>(products * inverse_deviation_of(statistics[features + column], eps));
+      weight_gradient[column] = static_cast<T>(products * inverse_deviation(statistics[features + column], eps));
   }
 };
 
@@ -136,9 +128,7 @@ struct batch_factors {
   double eps;
   T* factor;
   const T *variance, *weight;
-  CAIRN_DEVICE void operator()(std::size_t j) const {
-    factor[j] = static_cast<T>(inverse_deviation_of(variance[j], eps) * static_cast<double>(weight[j]));
-  }
+  CAIRN_DEVICE void operator()(std::size_t j) const { factor[j] = factor_of<T>(inverse_deviation(variance[j], eps), weight[j]); }
 };
 template <class T>
 struct batch_derivative_of_sums {
@@ -147,22 +137,10 @@ struct batch_derivative_of_sums {
   CAIRN_DEVICE void operator()(std::size_t j) const { then.write(j, sums[j], sums[then.features + j], sums[2 * then.features]); }
 };
 template <class T>
-struct batch_move_statistics {
-  std::size_t features;
-  double momentum;
-  T *running_mean, *running_variance;
-  const T* statistics;
+struct batch_move_statistics : move_statistics<T> {
   const double* rows;
   double own_rows;
-  CAIRN_DEVICE T moved(T running, double now) const {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  }
-  CAIRN_DEVICE void operator()(std::size_t j) const {
-    const double count = rows == nullptr ? own_rows : *rows;
-    if (count > 0) running_mean[j] = moved(running_mean[j], static_cast<double>(statistics[j]));
-    if (count > 1)
-      running_variance[j] = moved(running_variance[j], static_cast<double>(statistics[features + j]) * (count / (count - 1)));
-  }
+  CAIRN_DEVICE void operator()(std::size_t j) const { this->move(j, rows == nullptr ? own_rows : *rows); }
 };
 template <class T>
 struct batch_statistics_of_sums {
@@ -170,10 +148,9 @@ struct batch_statistics_of_sums {
   T* statistics;
   const double* sums;
   CAIRN_DEVICE void operator()(std::size_t j) const {
-    const double count = sums[2 * features], share = count == 0 ? 0 : 1 / count;
-    const double mean = sums[j] * share, spread = sums[features + j] * share - mean * mean;
-    statistics[j] = static_cast<T>(mean);
-    statistics[features + j] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+    const mean_and_variance<T> found(0, sums[j], sums[features + j], share_of(sums[2 * features]));
+    statistics[j] = found.mean;
+    statistics[features + j] = found.variance;
   }
 };
 
@@ -206,14 +183,15 @@ template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t rows, std::size_t features, double momentum, T* running_mean,
                        T* running_variance, const T* statistics) {
   detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{features, momentum, running_mean, running_variance, statistics, nullptr,
-                                                       static_cast<double>(rows)});
+                      detail::batch_move_statistics<T>{
+                          {features, momentum, running_mean, running_variance, statistics}, nullptr, static_cast<double>(rows)});
 }
 template <std::floating_point T>
 void batch_norm_update(cuda::queue& queue, std::size_t features, double momentum, T* running_mean, T* running_variance,
                        const T* statistics, const double* rows) {
-  detail::launch_each(queue, "batch_norm_update", features,
-                      detail::batch_move_statistics<T>{features, momentum, running_mean, running_variance, statistics, rows, 0});
+  detail::launch_each(
+      queue, "batch_norm_update", features,
+      detail::batch_move_statistics<T>{{features, momentum, running_mean, running_variance, statistics}, rows, 0});
 }
 
 template <std::floating_point T>

@@ -96,6 +96,23 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) std::copy(padded[k], padded[k] + (count - whole), results[k] + whole);
 }
 
+// 16-bit elements to the type that formulas compute in, and back, rounded once. Both do whole blocks first, as a loop of constant
+// length becomes vector code.
+template <narrow_element T>
+void widen(accumulated<T>* __restrict to, const T* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<accumulated<T>>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<accumulated<T>>(from[i]);
+}
+template <narrow_element T>
+void round_once(T* __restrict to, const accumulated<T>* __restrict from, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + element_block <= count; i += element_block)
+    for (std::size_t j = 0; j < element_block; ++j) to[i + j] = static_cast<T>(from[i + j]);
+  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+}
+
 // The same for 16-bit elements: f works in the type that their sums are kept in, and its results are rounded once.
 template <std::size_t Results, class F, narrow_element T, std::size_t Operands>
 void run_elements(instruction_set set, const F& f, std::size_t count, const std::array<T*, Results>& results,
@@ -109,11 +126,13 @@ void run_elements(instruction_set set, const F& f, std::size_t count, const std:
   for (std::size_t k = 0; k < Results; ++k) to[k] = own[k];
   for (std::size_t begin = 0; begin < count; begin += piece) {
     const std::size_t length = std::min(piece, count - begin);
-    for (std::size_t k = 0; k < Operands; ++k)
-      for (std::size_t i = 0; i < length; ++i) own[k][i] = static_cast<wide>(sources[k][begin + i]);
-    run_elements(set, f, length, to, from);
-    for (std::size_t k = 0; k < Results; ++k)
-      for (std::size_t i = 0; i < length; ++i) results[k][begin + i] = static_cast<T>(own[k][i]);
+    const std::size_t whole = (length + element_block - 1) / element_block * element_block; // filled up with zeros
+    for (std::size_t k = 0; k < Operands; ++k) {
+      widen(own[k], sources[k] + begin, length);
+      for (std::size_t i = length; i < whole; ++i) own[k][i] = 0;
+    }
+    run_elements(set, f, whole, to, from);
+    for (std::size_t k = 0; k < Results; ++k) round_once(results[k] + begin, own[k], length);
   }
 }
 

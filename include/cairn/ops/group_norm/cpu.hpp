@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
@@ -12,9 +11,11 @@
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/row_sums.hpp>
+#include <cairn/ops/group_norm/formula.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -39,14 +40,6 @@ template <class F>
 void for_each_strip_of(std::size_t begin, std::size_t end, F&& f) {
   for (; begin < end; begin += strip) f(begin, std::min(strip, end - begin));
 }
-
-// slope is r mean(g h), shift is r mean(g): dx = dy r w - shift - (x - m) r slope.
-struct group_norm_derivative {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T shift, T slope) const {
-    gradient = gradient * factor - shift - (x - mean) * slope;
-  }
-};
 
 // Adds up dy and dy (x - m) of one sample, for the channels of a strip.
 template <class T>
@@ -161,9 +154,10 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
           const T* const found = of_channel(sample, begin + j);
           const auto inverse = static_cast<double>(found[1]);
           means.at[j] = found[0];
-          factor.at[j] = static_cast<T>(inverse * static_cast<double>(weight[begin + j]));
-          shift.at[j] = static_cast<T>(inverse * of_sums[g] / count);
-          slope.at[j] = static_cast<T>(inverse * inverse * inverse * of_products[g] / count);
+          const detail::group_factors<T> of_group(inverse, of_sums[g], of_products[g], count);
+          factor.at[j] = detail::factor_of<T>(inverse, weight[begin + j]);
+          shift.at[j] = of_group.shift;
+          slope.at[j] = of_group.slope;
         }
         for (std::size_t row = 0; row < of.pixels; ++row) {
           const std::size_t at = (sample * of.pixels + row) * of.channels + begin;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 
@@ -11,9 +10,11 @@
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
-#include <cairn/ops/group_norm/cpu.hpp>
+#include <cairn/ops/group_norm/formula.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
+#include <cairn/ops/layer_norm/formula.hpp>
 
 namespace cairn::detail {
 
@@ -98,16 +99,15 @@ struct group_norm_of_sample : group_of_sample {
       }
     };
     const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const T center = static_cast<T>(static_cast<double>(first) + distance),
-            inverse = static_cast<T>(1 / sqrt(square / count + eps));
+    const statistics_of_row<T> found = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
     team.once([&] {
-      statistics[2 * block] = center;
-      statistics[2 * block + 1] = inverse;
+      statistics[2 * block] = found.mean;
+      statistics[2 * block + 1] = found.inverse;
     });
     team.each(quads, [&](std::size_t q) {
       quad<T> v = load(x, q * width);
       const quad<T> w = load_channels(by, q * width), shift = load_channels(to, q * width);
-      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], center, inverse * w.at[j], shift.at[j]);
+      for (std::size_t j = 0; j < width; ++j) center_and_scale{}(v.at[j], found.mean, found.inverse * w.at[j], shift.at[j]);
       store(elements(output, block), v, q * width);
     });
   }
@@ -133,12 +133,12 @@ struct group_norm_gradient_of_sample : group_of_sample {
       }
     };
     const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
-    const T shift = static_cast<T>(inverse * sums.at[0] / count);
-    const T slope = static_cast<T>(inverse * inverse * inverse * sums.at[1] / count);
+    const group_factors<T> by_group(inverse, sums.at[0], sums.at[1], count);
     team.each(quads, [&](std::size_t q) {
       quad<T> g = load(dy, q * width);
       const quad<T> v = load(x, q * width), by = load_channels(w, q * width);
-      for (std::size_t j = 0; j < width; ++j) group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], shift, slope);
+      for (std::size_t j = 0; j < width; ++j)
+        group_norm_derivative{}(g.at[j], v.at[j], mean, found * by.at[j], by_group.shift, by_group.slope);
       store(elements(input_gradient, block), g, q * width);
     });
   }
@@ -157,9 +157,7 @@ struct group_norm_parameters {
     for (; row < end; ++row) {
       const std::size_t at = row * of.channels + channel;
       const T* const found = statistics + (pixels.of(row) * of.groups + group) * 2;
-      const T dy = output_gradient[at];
-      weights += dy * ((input[at] - found[0]) * found[1]);
-      biases += dy;
+      normalize_parameters_derivative<T>{{found[0], found[1]}}(weights, biases, output_gradient[at], input[at]);
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);

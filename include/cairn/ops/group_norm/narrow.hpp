@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/group_norm/cpu.hpp>
 #include <cairn/ops/group_norm/group_norm.hpp>
+#include <cairn/ops/layer_norm/formula.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -44,12 +45,13 @@ void group_norm_forward(cpu::queue& queue, const channel_groups& of, double eps,
       const double distance = static_cast<double>(input[at]) - mean;
       squares += distance * distance;
     });
-    const auto m = statistics[2 * group] = static_cast<wide>(mean);
-    const auto r = statistics[2 * group + 1] =
-        static_cast<wide>(detail::inverse_deviation(squares / static_cast<double>(each), eps));
+    const auto found = detail::statistics_from<wide>(mean, squares, static_cast<double>(each), eps);
+    statistics[2 * group] = found.mean;
+    statistics[2 * group + 1] = found.inverse;
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      output[at] =
-          static_cast<T>((static_cast<wide>(input[at]) - m) * (r * static_cast<wide>(weight[c])) + static_cast<wide>(bias[c]));
+      auto y = static_cast<wide>(input[at]);
+      detail::center_and_scale{}(y, found.mean, found.inverse * static_cast<wide>(weight[c]), static_cast<wide>(bias[c]));
+      output[at] = static_cast<T>(y);
     });
   });
 }
@@ -66,7 +68,8 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
     for (std::size_t row = 0; row < of.samples * of.pixels; ++row) {
       const wide* const found = statistics + (row / of.pixels * of.groups + c / of.each()) * 2;
       const auto dy = static_cast<double>(output_gradient[row * of.channels + c]);
-      dw += dy * static_cast<double>((static_cast<wide>(input[row * of.channels + c]) - found[0]) * found[1]);
+      const detail::statistics_of_row<wide> of_group{found[0], found[1]};
+      dw += dy * static_cast<double>(of_group.normal(static_cast<wide>(input[row * of.channels + c])));
       db += dy;
     }
     if (weight_gradient != nullptr) weight_gradient[c] = static_cast<wide>(dw);
@@ -74,19 +77,19 @@ void group_norm_backward(cpu::queue& queue, const channel_groups& of, T* input_g
   });
   const std::size_t each = of.pixels * of.each();
   detail::for_each_row(queue, input_gradient == nullptr ? 0 : of.samples * of.groups, each, [&](std::size_t group) {
-    const wide mean = statistics[2 * group], inverse = statistics[2 * group + 1];
+    const detail::statistics_of_row<wide> found{statistics[2 * group], statistics[2 * group + 1]};
     double sum = 0, product = 0;
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
       const double weighted = static_cast<double>(output_gradient[at]) * static_cast<double>(weight[c]);
       sum += weighted;
-      product += weighted * static_cast<double>((static_cast<wide>(input[at]) - mean) * inverse);
+      product += weighted * static_cast<double>(found.normal(static_cast<wide>(input[at])));
     });
-    const auto mean_gradient = static_cast<wide>(sum / static_cast<double>(each));
-    const auto mean_product = static_cast<wide>(product / static_cast<double>(each));
+    const detail::normalize_derivative<wide> f{found, static_cast<wide>(sum / static_cast<double>(each)),
+                                               static_cast<wide>(product / static_cast<double>(each))};
     detail::for_each_of_group(of, group, [&](std::size_t at, std::size_t c) {
-      const wide normal = (static_cast<wide>(input[at]) - mean) * inverse;
-      const wide weighted = static_cast<wide>(output_gradient[at]) * static_cast<wide>(weight[c]);
-      input_gradient[at] = static_cast<T>(inverse * (weighted - mean_gradient - normal * mean_product));
+      auto dx = static_cast<wide>(output_gradient[at]);
+      f(dx, static_cast<wide>(input[at]), static_cast<wide>(weight[c]));
+      input_gradient[at] = static_cast<T>(dx);
     });
   });
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 
@@ -11,7 +10,7 @@
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
-#include <cairn/ops/layer_norm/cpu.hpp>
+#include <cairn/ops/layer_norm/formula.hpp>
 #include <cairn/ops/layer_norm/layer_norm.hpp>
 
 namespace cairn::detail {
@@ -47,16 +46,16 @@ struct layer_norm_row {
       }
     };
     const double square = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
-    const normalize<T> f{static_cast<T>(static_cast<double>(first) + distance), static_cast<T>(1 / sqrt(square / count + eps))};
+    const statistics_of_row<T> of = statistics_from<T>(static_cast<double>(first) + distance, square, count, eps);
     if (statistics != nullptr)
       team.once([&] {
-        statistics[2 * row] = f.mean;
-        statistics[2 * row + 1] = f.inverse;
+        statistics[2 * row] = of.mean;
+        statistics[2 * row + 1] = of.inverse;
       });
     team.each(quads, [&](std::size_t q) {
       quad<T> v = load(x, q);
       const quad<T> by = load(weight, q), shift = load(bias, q);
-      for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j], shift.at[j]);
+      for (std::size_t j = 0; j < width; ++j) normalize<T>{of}(v.at[j], by.at[j], shift.at[j]);
       store_quad(output + row * features, v, q * width, features, aligned);
     });
   }
@@ -74,18 +73,18 @@ struct layer_norm_row_gradient {
     const std::size_t quads = quads_for<T>(features);
     const T *const x = input + row * features, *const dy = output_gradient + row * features;
     const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
-    const T mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+    const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
     const auto add = [&](std::size_t q, T(&sums)[2]) { // beyond the last element dy is 0
       const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
       for (std::size_t j = 0; j < width; ++j) {
         const T weighted = g.at[j] * by.at[j];
         sums[0] += weighted;
-        sums[1] += weighted * ((v.at[j] - mean) * inverse);
+        sums[1] += weighted * of.normal(v.at[j]);
       }
     };
     const sums_of<2> sums = team.template sums_over_quads<T, 2>(quads, add);
     const auto count = static_cast<double>(features);
-    const normalize_derivative<T> f{mean, inverse, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
+    const normalize_derivative<T> f{of, static_cast<T>(sums.at[0] / count), static_cast<T>(sums.at[1] / count)};
     team.each(quads, [&](std::size_t q) {
       quad<T> g = load(dy, q);
       const quad<T> by = load(weight, q), v = load(x, q);
@@ -105,8 +104,8 @@ struct layer_norm_parameters {
     T weights = 0, biases = 0;
     for (; row < end; ++row) {
       const std::size_t at = row * features + column;
-      weights += output_gradient[at] * ((input[at] - statistics[2 * row]) * statistics[2 * row + 1]);
-      biases += output_gradient[at];
+      const statistics_of_row<T> of{statistics[2 * row], statistics[2 * row + 1]};
+      normalize_parameters_derivative<T>{of}(weights, biases, output_gradient[at], input[at]);
     }
     dw += static_cast<double>(weights);
     db += static_cast<double>(biases);

@@ -17,6 +17,7 @@
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
+#include <cairn/ops/softmax_cross_entropy/formula.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -57,8 +58,7 @@ struct soft_targets_call {
 
   double loss_of(std::size_t row, pieces& own) const {
     const T* const x = logits + row * classes;
-    wide most = static_cast<wide>(x[0]);
-    for (std::size_t c = 1; c < classes; ++c) most = static_cast<wide>(x[c]) > most ? static_cast<wide>(x[c]) : most;
+    const wide most = largest(x, classes);
     double sum = 0, all = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);

@@ -3,20 +3,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
-#include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
+#include <cairn/ops/elementwise/widened_row.hpp>
+#include <cairn/ops/softmax_cross_entropy/formula.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -24,184 +25,163 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 template <class T>
-struct shifted_exponential {
-  T shift;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x = exponential(x - shift); }
-};
-
-template <class T>
-struct scaled {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x *= factor; }
-};
-
-template <class T>
-T largest(const T* row, std::size_t classes) {
-  T most = row[0];
-  for (std::size_t c = 1; c < classes; ++c) most = row[c] > most ? row[c] : most;
+accumulated<T> largest(const T* row, std::size_t classes) {
+  auto most = static_cast<accumulated<T>>(row[0]);
+  for (std::size_t c = 1; c < classes; ++c) {
+    const auto x = static_cast<accumulated<T>>(row[c]);
+    most = x > most ? x : most;
+  }
   return most;
 }
 
-// The arguments of one call; the gradient is null if it is not wanted.
+// Adds term(c) of [0, count) to a sum: in lanes, or one after another for 16-bit elements.
+template <class T, class Term>
+void add_terms(double& sum, std::size_t count, const Term& term) {
+  if constexpr (!is_narrow<T>) sum += sum_in_lanes(count, term);
+  else
+    for (std::size_t c = 0; c < count; ++c) sum += term(c);
+}
+
+// The arguments of one call; the gradient is null if it is not wanted. Exponentials are computed in accumulated<T>.
 template <class T, class Target>
 struct cross_entropy {
+  using wide = accumulated<T>;
+  static constexpr std::size_t piece = 1024;
+
   const T* logits;
   T* gradient;
   const Target* targets;
   std::size_t classes;
-  double share; // 1 / rows
-  instruction_set set;
+  const cross_entropy_options<T>* options; // null: none
+  cross_entropy_shares by{};
+  instruction_set set = widest_for_elements();
 
-  // The element of a row that belongs to its target.
-  template <class Number>
-  Number& of_target(Number* numbers, std::size_t row) const {
-    return numbers[static_cast<std::ptrdiff_t>(targets[row])];
-  }
-  double distance(std::size_t row, T most) const {
-    return static_cast<double>(of_target(logits + row * classes, row)) - static_cast<double>(most);
+  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
+  bool ignored(std::size_t row) const { return options != nullptr && std::cmp_equal(+targets[row], options->ignore_index); }
+  const wide* weights() const { return options == nullptr ? nullptr : options->class_weights; }
+  double weight(std::size_t c) const { return weights() == nullptr ? 1 : static_cast<double>(weights()[c]); }
+  double distance(std::size_t row, wide most) const {
+    return static_cast<double>(logits[row * classes + target(row)]) - static_cast<double>(most);
   }
 
-  // The loss of one row, a piece of the row at a time.
-  double long_row(std::size_t row) const {
-    constexpr std::size_t piece = 1024;
-    alignas(64) T own[piece];
+  void prepare(std::size_t rows) {
+    if (options == nullptr) return static_cast<void>(by = cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
+    double total = 0, every = 0;
+    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
+    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
+    by = cross_entropy_shares::of(total, every, options->label_smoothing, classes);
+  }
+
+  // Where exponentials of a piece are until the gradient is made of them: in its place, or in the piece's own memory if there is
+  // none or it has 16 bits.
+  static wide* place(T* result, wide* own) {
+    if constexpr (is_narrow<T>) return own;
+    else return result == nullptr ? own : result;
+  }
+  void fill(wide* to, const T* x, std::size_t count, wide most) const {
+    const wide* from = to;
+    if constexpr (is_narrow<T>) widen(to, x, count);
+    else from = x;
+    run_elements(set, shifted_exponential<wide>{most}, count, std::array{to}, std::array{from});
+  }
+
+  // The loss of one row, times W, a piece of the row at a time.
+  double loss_of(std::size_t row) const {
+    alignas(64) wide own[piece];
     const T* const x = logits + row * classes;
     T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    const T most = largest(x, classes);
-    const double chosen = distance(row, most);
-    double sum = 0;
+    if (ignored(row)) {
+      if (result != nullptr) std::fill_n(result, classes, static_cast<T>(wide{0}));
+      return 0;
+    }
+    const wide most = largest(x, classes);
+    const double of_target = weight(target(row)), chosen = distance(row, most);
+    double sum = 0, distances = 0;
     for (std::size_t begin = 0; begin < classes; begin += piece) {
       const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own : result + begin;
-      run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
+      const auto distance_of = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
+        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
+      };
+      const wide* const w = weights() == nullptr ? nullptr : weights() + begin;
+      const auto weighted = [w, distance_of](std::size_t c)
+                                __attribute__((always_inline)) { return static_cast<double>(w[c]) * distance_of(c); };
+      if (by.spread != 0 && w == nullptr) add_terms<T>(distances, count, distance_of); // before x may be overwritten
+      else if (by.spread != 0) add_terms<T>(distances, count, weighted);
+      wide* const to = place(result == nullptr ? nullptr : result + begin, own);
+      fill(to, x + begin, count, most);
+      add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
-    if (result != nullptr) {
-      run_elements(set, scaled<T>{static_cast<T>(share / sum)}, classes, std::array{result}, std::array<const T*, 1>{result});
-      of_target(result, row) -= static_cast<T>(share);
+    if (result != nullptr) finish(row, result, own, most, by.gradient<wide>(of_target, sum));
+    return by.loss(of_target, sum, chosen, distances);
+  }
+  void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
+    const instruction_set set_of_results = widest_for_results<T>();
+    for (std::size_t begin = 0; begin < classes; begin += piece) {
+      const std::size_t count = std::min(piece, classes - begin);
+      wide* const to = place(result + begin, own);
+      const wide* const e = to;
+      if (is_narrow<T> && classes > piece) fill(to, logits + row * classes + begin, count, most); // `own` has the last piece
+      run_elements(set_of_results, scaled<wide>{f.factor}, count, std::array{to}, std::array{e});
+      if (by.spread != 0 && weights() == nullptr)
+        run_elements(set_of_results, lowered<wide>{f.even}, count, std::array{to}, std::array{e});
+      else if (by.spread != 0)
+        run_elements(set_of_results, lowered_by_weight<wide>{f.even}, count, std::array{to}, std::array{e, weights() + begin});
+      if (target(row) >= begin && target(row) - begin < count) to[target(row) - begin] -= f.of_target;
+      if constexpr (is_narrow<T>) round_once(result + begin, to, count);
     }
-    return std::log(sum) - chosen;
   }
 
-  // The sum of the losses of several rows of at most `short_row` classes. Many rows share one array of exponentials, since a
-  // block of vector code is as long as a short row.
+  // The sum of the losses of several rows of at most `short_row` classes without options. Many rows share one array of
+  // exponentials, since a block of vector code is as long as a short row.
   static constexpr std::size_t short_row = 64;
 
   double short_rows(std::size_t first, std::size_t last) const {
-    constexpr std::size_t room = 1024;
-    alignas(64) T own[room];
-    double chosen[room];
-    const std::size_t rows = room / classes;
+    alignas(64) wide own[piece];
+    double chosen[piece];
+    const std::size_t rows = piece / classes;
     double loss = 0;
     for (std::size_t begin = first; begin < last; begin += rows) {
       const std::size_t count = std::min(rows, last - begin);
       for (std::size_t row = 0; row < count; ++row) {
         const T* const x = logits + (begin + row) * classes;
-        const T most = largest(x, classes);
+        const wide most = largest(x, classes);
         chosen[row] = distance(begin + row, most);
-        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = x[c] - most;
+        for (std::size_t c = 0; c < classes; ++c) own[row * classes + c] = static_cast<wide>(x[c]) - most;
       }
-      run_elements(set, shifted_exponential<T>{T{0}}, count * classes, std::array<T*, 1>{own}, std::array<const T*, 1>{own});
+      run_elements(set, shifted_exponential<wide>{0}, count * classes, std::array<wide*, 1>{own},
+                   std::array<const wide*, 1>{own});
       for (std::size_t row = 0; row < count; ++row) {
-        const T* const e = own + row * classes;
+        wide* const e = own + row * classes;
         double sum = 0;
         for (std::size_t c = 0; c < classes; ++c) sum += static_cast<double>(e[c]);
-        loss += std::log(sum) - chosen[row];
+        loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
         T* const result = gradient + (begin + row) * classes;
-        const T scale = static_cast<T>(share / sum);
-        for (std::size_t c = 0; c < classes; ++c) result[c] = e[c] * scale;
-        of_target(result, begin + row) -= static_cast<T>(share);
+        const auto f = by.gradient<wide>(1, sum);
+        wide* const to = place(result, e);
+        for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
+        to[target(begin + row)] -= f.of_target;
+        if constexpr (is_narrow<T>) round_once(result, to, classes);
       }
     }
     return loss;
   }
 };
 
-template <class T>
-struct lowered_by_weight {
-  T factor;
-  [[gnu::always_inline]] inline void operator()(T& x, T weight) const { x -= factor * weight; }
-};
-template <class T>
-struct lowered {
-  T amount;
-  [[gnu::always_inline]] inline void operator()(T& x) const { x -= amount; }
-};
-
-// The same with options, without a special form for short rows.
-template <class T, class Target>
-struct cross_entropy_with_options {
-  const T* logits;
-  T* gradient;
-  const Target* targets;
-  std::size_t classes;
-  cross_entropy_options<T> options;
-  instruction_set set;
-  double share = 0;  // 1 / W
-  double spread = 0; // a / C
-  double all = 0;    // a / C times the sum of the class weights
-
-  double weight(std::size_t c) const {
-    return options.class_weights == nullptr ? 1 : static_cast<double>(options.class_weights[c]);
-  }
-  std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
-  bool ignored(std::size_t row) const { return std::cmp_equal(+targets[row], options.ignore_index); }
-
-  // Sets the members that depend on all rows or all classes.
-  void prepare(std::size_t rows) {
-    double total = 0, every = 0;
-    for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
-    for (std::size_t c = 0; c < classes; ++c) every += weight(c);
-    share = total == 0 ? 0 : 1 / total;
-    spread = options.label_smoothing / static_cast<double>(classes);
-    all = spread * every;
-  }
-
-  // The loss of one row, times W, a piece of the row at a time.
-  double loss_of(std::size_t row) const {
-    constexpr std::size_t piece = 1024;
-    alignas(64) T own[piece];
-    const T* const x = logits + row * classes;
-    T* const result = gradient == nullptr ? nullptr : gradient + row * classes;
-    if (ignored(row)) {
-      if (result != nullptr) std::fill_n(result, classes, T{0});
-      return 0;
-    }
-    const T most = largest(x, classes);
-    const double own_share = (1 - options.label_smoothing) * weight(target(row));
-    const double chosen = static_cast<double>(x[target(row)]) - static_cast<double>(most);
-    double sum = 0, distances = 0;
-    for (std::size_t begin = 0; begin < classes; begin += piece) {
-      const std::size_t count = std::min(piece, classes - begin);
-      T* const to = result == nullptr ? own : result + begin;
-      const auto distance = [x, begin, most](std::size_t c) __attribute__((always_inline)) {
-        return static_cast<double>(x[begin + c]) - static_cast<double>(most);
-      };
-      const accumulated<T>* const weights = options.class_weights == nullptr ? nullptr : options.class_weights + begin;
-      const auto weighted = [weights, distance](std::size_t c)
-                                __attribute__((always_inline)) { return static_cast<double>(weights[c]) * distance(c); };
-      if (spread != 0) // before the exponentials may overwrite the logits
-        distances += weights == nullptr ? sum_in_lanes(count, distance) : sum_in_lanes(count, weighted);
-      run_elements(set, shifted_exponential<T>{most}, count, std::array{to}, std::array{x + begin});
-      sum += sum_in_lanes(count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
-    }
-    if (result != nullptr) {
-      const T* const e = result;
-      run_elements(set, scaled<T>{static_cast<T>(share * (own_share + all) / sum)}, classes, std::array{result}, std::array{e});
-      const T even = static_cast<T>(share * spread);
-      if (spread != 0 && options.class_weights == nullptr)
-        run_elements(set, lowered<T>{even}, classes, std::array{result}, std::array{e});
-      else if (spread != 0)
-        run_elements(set, lowered_by_weight<T>{even}, classes, std::array{result}, std::array{e, options.class_weights});
-      result[target(row)] -= static_cast<T>(share * own_share);
-    }
-    return (own_share + all) * std::log(sum) - own_share * chosen - spread * distances;
-  }
-};
-
 // Rows are added up in parts of about 4096 logits.
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
+
+template <class T, class Target>
+void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call) {
+  call.prepare(rows);
+  const double sum = sum_of_parts(queue, rows, rows_at_once(call.classes), [&](std::size_t begin, std::size_t end, auto) {
+    if (call.options == nullptr && call.classes <= call.short_row) return call.short_rows(begin, end);
+    double part = 0;
+    for (std::size_t row = begin; row < end; ++row) part += call.loss_of(row);
+    return part;
+  });
+  *loss = sum * call.by.share;
+}
 
 } // namespace cairn::detail
 
@@ -210,34 +190,15 @@ namespace cairn::ops {
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
-  const std::size_t rows = logits.rows, classes = logits.columns;
-  using call = detail::cross_entropy<T, Target>;
-  const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
-  const call own{logits.data, output_gradient, targets, classes, share, detail::widest_for_elements()};
-  const std::size_t grain = detail::rows_at_once(classes);
-  const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
-    if (classes <= call::short_row) return own.short_rows(begin, end);
-    double part = 0;
-    for (std::size_t row = begin; row < end; ++row) part += own.long_row(row);
-    return part;
-  });
-  *loss = sum * share;
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, nullptr});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
-  const std::size_t rows = logits.rows, classes = logits.columns;
-  detail::cross_entropy_with_options<T, Target> own{logits.data, output_gradient, targets,
-                                                    classes,     options,         detail::widest_for_elements()};
-  own.prepare(rows);
-  const std::size_t grain = detail::rows_at_once(classes);
-  const double sum = detail::sum_of_parts(queue, rows, grain, [&](std::size_t begin, std::size_t end, auto) {
-    double part = 0;
-    for (std::size_t row = begin; row < end; ++row) part += own.loss_of(row);
-    return part;
-  });
-  *loss = sum * own.share;
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, &options});
 }
 
 } // namespace cairn::ops

@@ -14,6 +14,7 @@
 #include <cairn/device/cuda/quad.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 #include <cairn/ops/elementwise/elementary.hpp>
+#include <cairn/ops/softmax_cross_entropy/formula.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 namespace cairn::detail {
@@ -71,23 +72,21 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
     };
     const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
-    const double share = totals[0] == 0 ? 0 : 1 / totals[0], spread = smoothing / static_cast<double>(classes);
-    const double own = (1 - smoothing) * weight(target), all = spread * totals[1];
+    const auto by = cross_entropy_shares::of(totals[0], totals[1], smoothing, classes);
     const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
-    const double distances = spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
+    const double distances = by.spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
     });
-    const double loss = (own + all) * log(sum) - own * chosen - spread * distances;
+    const double loss = by.loss(weight(target), sum, chosen, distances);
     if (result != nullptr) {
-      const T scale = static_cast<T>(share * (own + all) / sum), of_target = static_cast<T>(share * own),
-              even = static_cast<T>(share * spread);
+      const auto f = by.template gradient<T>(weight(target), sum);
       team.each(quads, [&](std::size_t q) {
         quad<T> v = load(q);
         for (std::size_t j = 0; j < width; ++j) {
           const std::size_t c = q * width + j;
-          v.at[j] = exponential(v.at[j] - most) * scale;
-          if (even != 0 && c < classes) v.at[j] -= even * (class_weights == nullptr ? T{1} : class_weights[c]);
-          if (c == target) v.at[j] -= of_target;
+          v.at[j] = exponential(v.at[j] - most) * f.factor;
+          if (f.even != 0 && c < classes) v.at[j] -= f.even * (class_weights == nullptr ? T{1} : class_weights[c]);
+          if (c == target) v.at[j] -= f.of_target;
         }
         store(v, q);
       });
