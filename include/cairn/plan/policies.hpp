@@ -10,16 +10,19 @@
 
 namespace cairn::detail {
 
+// Is what the forward pass makes above the last stored input still there when the backward pass begins? `last` is where a
+// segment ends. Inside a network it is not: see chain::is_inside().
+constexpr bool is_still_there(const chain& c, std::size_t last) { return last == c.size() && !c.is_inside(); }
+
 // Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
-// segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
-// begins.
+// segment, unless it is still there, and runs its backwards. begin(j) is where segment j of `count` begins.
 template <class Begin>
 constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
   out.forward(0, c.size());
   std::size_t last = c.size();
   for (std::size_t j = count; j-- > 0;) {
     const std::size_t first = begin(j);
-    if (last != c.size()) out.recompute(first, last);
+    if (!is_still_there(c, last)) out.recompute(first, last);
     out.backward(first, last);
     last = first;
   }
@@ -50,7 +53,7 @@ struct recompute_all {
   static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t i = c.size(); i-- > 0;) {
-      if (i + 1 != c.size()) out.forward(0, i + 1);
+      if (!detail::is_still_there(c, i + 1)) out.forward(0, i + 1);
       out.backward(i);
     }
   }
@@ -112,7 +115,7 @@ struct recompute_cheap {
       while (costly > 0 && !is_cheap(c[costly - 1])) --costly;
       std::size_t first = costly;
       while (first > 0 && is_cheap(c[first - 1])) --first;
-      if (last != c.size()) out.forward(first, costly);
+      if (!detail::is_still_there(c, last)) out.forward(first, costly);
       out.backward(first, last);
       last = first;
     }
@@ -174,7 +177,7 @@ struct at {
     std::size_t last = c.size();
     for (std::size_t first = last; first-- > 0;) {
       if (first > 0 && !is_meant(c, first)) continue;
-      if (last != c.size()) out.recompute(first, last);
+      if (!detail::is_still_there(c, last)) out.recompute(first, last);
       out.backward(first, last);
       last = first;
     }
