@@ -102,6 +102,10 @@ struct chain {
   std::span<const detail::gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
+  // Is it a chain inside a network? Then other stages run between its forward pass and its backward pass, and all that it
+  // stores meanwhile adds to what they need: a policy that recomputes does so for its last segment too. Around a whole network
+  // the backward pass follows at once, and the last segment is still there.
+  constexpr bool is_inside() const { return lent; }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }
 
   // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/chain.hpp>
@@ -10,18 +11,47 @@
 
 namespace cairn::detail {
 
+// Is what the forward pass makes above the last stored input still there when the backward pass begins? `last` is where a
+// segment ends. Inside a network it is not: see chain::is_inside().
+constexpr bool is_still_there(const chain& c, std::size_t last) { return last == c.size() && !c.is_inside(); }
+
 // Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
-// segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
-// begins.
+// segment, unless it is still there, and runs its backwards. begin(j) is where segment j of `count` begins.
 template <class Begin>
 constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
   out.forward(0, c.size());
   std::size_t last = c.size();
   for (std::size_t j = count; j-- > 0;) {
     const std::size_t first = begin(j);
-    if (last != c.size()) out.recompute(first, last);
+    if (!is_still_there(c, last)) out.recompute(first, last);
     out.backward(first, last);
     last = first;
+  }
+}
+
+// The operations of a stage's forward for each byte of its output and tape.
+constexpr double operations_a_byte(const stage& s) {
+  const std::size_t bytes = s.output.per_sample + s.tape.per_sample;
+  return static_cast<double>(s.forward_flops) / static_cast<double>(bytes > 0 ? bytes : 1);
+}
+
+// The most operations a byte of a cheap stage, if the cheap stages together do at most a sixth of the forward pass; negative if
+// no stage is cheap.
+constexpr double most_of_cheap(const chain& c) {
+  std::uint64_t whole = 0, cheap = 0;
+  for (const stage& s : c.stages) whole += s.forward_flops;
+  for (double most = -1;;) { // adds the stages that do the next more operations a byte
+    double next = most;
+    std::uint64_t added = 0;
+    for (const stage& s : c.stages) {
+      const double own = operations_a_byte(s);
+      if (own <= most || (next > most && own > next)) continue;
+      added = own == next ? added + s.forward_flops : s.forward_flops;
+      next = own;
+    }
+    cheap += added;
+    if (next == most || cheap > whole / 6) return most;
+    most = next;
   }
 }
 
@@ -50,7 +80,7 @@ struct recompute_all {
   static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t i = c.size(); i-- > 0;) {
-      if (i + 1 != c.size()) out.forward(0, i + 1);
+      if (!detail::is_still_there(c, i + 1)) out.forward(0, i + 1);
       out.backward(i);
     }
   }
@@ -98,21 +128,22 @@ struct sqrt_n {
   }
 };
 
-// Stores the results of products and other costly stages, and recomputes those of element-wise and normalising stages: less
-// memory for hardly more time wherever several cheap stages follow each other. A stage is cheap if its forward does at most
-// eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
-// hundred.
+// Stores the results of products and other costly stages, and recomputes those of cheap ones: less memory for hardly more time
+// wherever several cheap stages follow each other, or one whose backward reads its input. Cheap are the stages of the fewest
+// operations for each byte that they would store, as many of them as together do at most a sixth of the operations of the
+// forward pass, about a twentieth of a training step; of stages that are alike, all or none. So a GELU or a normalisation is
+// cheap beside products of useful sizes, and is stored where it is what the network mostly does.
 struct recompute_cheap {
-  static constexpr bool is_cheap(const plan::stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
-
   static constexpr void plan(const plan::chain& c, plan::route& out) {
+    const double most = detail::most_of_cheap(c);
+    const auto is_cheap = [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; };
     out.forward(0, c.size());
     for (std::size_t last = c.size(); last > 0;) {
       std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
-      while (costly > 0 && !is_cheap(c[costly - 1])) --costly;
+      while (costly > 0 && !is_cheap(costly - 1)) --costly;
       std::size_t first = costly;
-      while (first > 0 && is_cheap(c[first - 1])) --first;
-      if (last != c.size()) out.forward(first, costly);
+      while (first > 0 && is_cheap(first - 1)) --first;
+      if (!detail::is_still_there(c, last)) out.forward(first, costly);
       out.backward(first, last);
       last = first;
     }
@@ -174,7 +205,7 @@ struct at {
     std::size_t last = c.size();
     for (std::size_t first = last; first-- > 0;) {
       if (first > 0 && !is_meant(c, first)) continue;
-      if (last != c.size()) out.recompute(first, last);
+      if (!detail::is_still_there(c, last)) out.recompute(first, last);
       out.backward(first, last);
       last = first;
     }

@@ -57,15 +57,16 @@ struct revolve : detail::revolve_message {
   static constexpr std::size_t asked = S;
   static constexpr std::size_t most = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(out, 0, c.size(), most); }
+  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(c, out, 0, c.size(), most); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.
-  static constexpr void walk(plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
+  static constexpr void walk(const plan::chain& c, plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
     while (last - first > 1) {
       const std::size_t length = last - first;
       if (inputs == 1) { // from the beginning for every stage
         out.forward(first, last);
+        repeat(c, out, first, last);
         out.backward(last - 1);
         --last;
         continue;
@@ -78,11 +79,16 @@ private:
       std::size_t middle = length > upper ? length - upper : 1;
       if (middle < lower) middle = lower;
       out.forward(first, first + middle);
-      walk(out, first + middle, last, inputs - 1);
+      walk(c, out, first + middle, last, inputs - 1);
       last = first + middle;
     }
     out.forward(first);
+    repeat(c, out, first, last);
     out.backward(first);
+  }
+  // Inside a network nothing but the inputs is stored from the forward pass to the backward pass.
+  static constexpr void repeat(const plan::chain& c, plan::route& out, std::size_t first, std::size_t last) {
+    if (last == c.size() && c.is_inside()) out.forward(first, last);
   }
 };
 

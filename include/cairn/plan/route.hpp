@@ -42,12 +42,12 @@ public:
   constexpr void backward(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) backward(i);
   }
-  // Recomputes, from value `first`, everything that the backwards of [first, last) read. If the output of the last stage is
-  // read, it is still there, because the stage after it has just read it.
+  // Recomputes, from value `first`, everything that the backwards of [first, last) read. The output of the last of these
+  // stages is still there if another stage follows, which has just read it.
   constexpr void recompute(std::size_t first, std::size_t last) {
     if (first == last) return;
     forward(first, last - 1);
-    if ((*chain_)[last - 1].keeps_tape()) forward(last - 1);
+    if ((*chain_)[last - 1].keeps_tape() || (last == chain_->size() && chain_->is_inside())) forward(last - 1);
   }
 
   constexpr std::size_t size() const { return size_; }
