@@ -5,7 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "state.hpp"
+#include "fake.hpp"
+#include "services.hpp"
 
 // Our own contents of the library's opaque structures.
 namespace {
@@ -38,6 +39,7 @@ struct algorithm {
   std::uint64_t takes_c;     // C may be other memory than D
 };
 constexpr std::uint64_t mark = 0xCA1247;
+constexpr std::size_t workspace_taken = 1024; // bytes, of those that an algorithm may take
 
 template <class Own, class Opaque>
 Own& in(Opaque* opaque) {
@@ -87,7 +89,7 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
     return column * static_cast<std::uint64_t>(l.ld) + row;
   };
   const auto of_b = [&](std::uint64_t i, std::uint64_t column) { return tb ? b[at(p.b, column, i)] : b[at(p.b, i, column)]; };
-  const auto* const vector = static_cast<const T*>(p.how.vector);
+  const auto* const vector = static_cast<const T*>(fake::contents(p.how.vector));
   const auto which = p.how.epilogue;
   // The sums of a column are made side by side, each in T and in one order, so that tests can see the order. Several columns
   // share what is read of a.
@@ -122,8 +124,17 @@ void multiply(const product& p, const T* a, const T* b, T beta, const T* c, T* d
     if (which != CUBLASLT_EPILOGUE_BGRADB) continue;
     double sum = 0;
     for (std::uint64_t i = 0; i < k; ++i) sum += of_b(i, column);
-    static_cast<T*>(p.how.vector)[column] = static_cast<T>(sum);
+    static_cast<T*>(fake::contents(p.how.vector))[column] = static_cast<T>(sum);
   }
+}
+
+// Adds the memory of each column, as what is between columns may be in use by others.
+template <class T>
+void add_columns(std::vector<fake::range>& touched, const layout& l, const void* at, bool is_written) {
+  const auto* const first = static_cast<const T*>(at);
+  if (l.ld == static_cast<std::int64_t>(l.rows)) return touched.push_back({first, l.rows * l.columns * sizeof(T), is_written});
+  for (std::uint64_t column = 0; column < l.columns; ++column)
+    touched.push_back({first + column * static_cast<std::uint64_t>(l.ld), l.rows * sizeof(T), is_written});
 }
 
 } // namespace
@@ -138,7 +149,7 @@ const char* cublasLtGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS"; }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   ENTER();
-  ++fake::now().counted.made;
+  fake::count(fake::counter::made);
   *handle = reinterpret_cast<cublasLtHandle_t>(std::uintptr_t{mark});
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -194,11 +205,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t p, int most, cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
   ENTER();
-  ++fake::now().counted.asked;
+  fake::count(fake::counter::asked);
   *count = 0;
   const description& how = in<description>(d);
   if (!fits({how, in<layout>(a), in<layout>(b), in<layout>(c), in<layout>(to), {}})) return CUBLAS_STATUS_INVALID_VALUE;
-  if (!is_known(how) || fake::now().refused.count(static_cast<cublasLtEpilogue_t>(how.epilogue)) > 0)
+  if (!is_known(how) || fake::is_refused(static_cast<cublasLtEpilogue_t>(how.epilogue), false))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   const wish& own = in<wish>(p);
   const auto vector = reinterpret_cast<std::uintptr_t>(how.vector) | 256;
@@ -212,7 +223,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                    has_vector(how) ? vector & (~vector + 1) : 1, // its lowest bit
                                    own.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE,
                                    *count > 0};
-    result.workspaceSize = 1024;
+    result.workspaceSize = workspace_taken;
     result.state = CUBLAS_STATUS_SUCCESS;
   }
   return CUBLAS_STATUS_SUCCESS;
@@ -230,10 +241,9 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d,
                                        cublasLtMatmulHeuristicResult_t* result) {
   ENTER();
   const auto epilogue = static_cast<cublasLtEpilogue_t>(in<description>(d).epilogue);
-  if (in<algorithm>(algo).mark != mark || !is_known(in<description>(d)) ||
-      fake::now().refused.count(epilogue) + fake::now().unchecked.count(epilogue) > 0)
+  if (in<algorithm>(algo).mark != mark || !is_known(in<description>(d)) || fake::is_refused(epilogue, true))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  result->workspaceSize = 1024;
+  result->workspaceSize = workspace_taken;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -243,14 +253,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
                               const cublasLtMatmulAlgo_t* algo, void* workspace, std::size_t workspace_bytes,
                               cudaStream_t stream) {
   ENTER();
-  ++fake::now().counted.products;
+  fake::count(fake::counter::products);
   const product p{in<description>(d), in<layout>(la), in<layout>(lb), in<layout>(lc), in<layout>(ld), in<algorithm>(algo)};
-  if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::now().owns(workspace) ||
-      reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || !fake::now().may_use(stream))
+  if (p.by.mark != mark || !fits(p) || workspace_bytes < p.by.workspace || !fake::owns(workspace) ||
+      reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || !fake::may_use(stream))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_known(p.how)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto lies = [](const void* at, std::uint64_t alignment) {
-    return fake::now().owns(at) && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+    return fake::owns(at) && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
   };
   for (const void* at : {a, b, c, static_cast<const void*>(to)})
     if (!lies(at, p.by.alignment)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -260,9 +270,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
     const T factor = *static_cast<const T*>(beta);
     if (*static_cast<const T*>(alpha) != 1) return CUBLAS_STATUS_INVALID_VALUE;
     const std::uint64_t k = p.how.transposes_a == CUBLAS_OP_T ? p.a.rows : p.a.columns;
-    fake::put(stream, fake::time_of_product(p.d.rows, p.d.columns, k), [=] {
-      multiply(p, static_cast<const T*>(a), static_cast<const T*>(b), factor, static_cast<const T*>(c), static_cast<T*>(to));
-    });
+    std::vector<fake::range> touched{{workspace, workspace_taken, true}};
+    add_columns<T>(touched, p.a, a, false);
+    add_columns<T>(touched, p.b, b, false);
+    if (factor != 0) add_columns<T>(touched, p.c, c, false);
+    add_columns<T>(touched, p.d, to, true);
+    if (has_vector(p.how)) {
+      const bool is_result = p.how.epilogue == CUBLASLT_EPILOGUE_BGRADB;
+      touched.push_back({p.how.vector, (is_result ? p.d.columns : p.d.rows) * sizeof(T), is_result});
+    }
+    fake::put(
+        stream, fake::time_of_product(p.d.rows, p.d.columns, k),
+        [=] {
+          const auto in_place = [](const void* at) { return static_cast<T*>(fake::contents(at)); };
+          multiply(p, in_place(a), in_place(b), factor, in_place(c), in_place(to));
+        },
+        touched);
     return CUBLAS_STATUS_SUCCESS;
   };
   return p.how.type == CUDA_R_64F ? later(double{}) : later(float{});

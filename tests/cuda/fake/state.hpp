@@ -13,6 +13,7 @@
 
 #include "../../train/apart.hpp"
 #include "fake.hpp"
+#include "services.hpp"
 
 namespace fake {
 
@@ -38,7 +39,7 @@ struct event {
 int gpus_of_machine();
 
 struct state {
-  std::recursive_mutex only_one; // held by each call: one at a time
+  std::recursive_mutex only_one; // held by each call
   counts counted;
   std::map<std::string, std::size_t> calls;
   std::map<std::string, failure> failures;
@@ -67,28 +68,8 @@ struct state {
 };
 state& now();
 
-// A call of the runtime; only one runs at a time. Work of streams that runs in it opens the device's memory, and the end of the
-// call closes it. To open and close it for each piece of work took half of the time of all tests.
-class one_call {
-public:
-  one_call() : lock_(now().only_one) {}
-  ~one_call() {
-    if (now().is_open) now().open(false);
-  }
-  one_call(const one_call&) = delete;
-  one_call& operator=(const one_call&) = delete;
-
-private:
-  std::lock_guard<std::recursive_mutex> lock_;
-};
-
 // Both belong to the calling thread.
 int& current_gpu();
 cudaError_t& last_error();
-
-// Counts a call and returns the code that it must fail with, or 0.
-int entered(const char* function);
-// Puts `work` on the stream: it is done when the stream gets there, and takes this many nanoseconds.
-void put(cudaStream_t stream, std::uint64_t nanoseconds, std::function<void()> work);
 
 } // namespace fake

@@ -40,6 +40,9 @@ double worst_of(const char* name, std::size_t in, const Op& op) {
 TEST_CASE("cuda: functions of elements agree with the cpu's") {
   CHECK(worst_of("add", 2, [](auto& q, std::size_t n, const auto& g) { add(q, n, g.out[0], g.in[0], g.in[1]); }) <= 1);
   CHECK(worst_of("add", 2, [](auto& q, std::size_t n, const auto& g) { add(q, n - 1, g.out[0], g.in[0] + 1, g.in[1]); }) <= 1);
+  CHECK(worst_of("add", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::sum_of_two{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
   CHECK(worst_of("relu", 1,
                  [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, detail::relu_value{}, g.out[0], g.in[0]); }) <= 1);
   CHECK(worst_of("relu", 2, [](auto& q, std::size_t n, const auto& g) {
@@ -142,9 +145,9 @@ TEST_CASE("cuda: what is done with single numbers") {
 }
 
 TEST_CASE("cuda: a checksum is of all bits and all places") {
-  const auto sum_of = [](std::vector<float> x) {
-    const testing::on_gpu<float> there(x, 0), four(std::vector<float>(4), 0);
-    checksum(testing::gpu().compute(), four.data(), static_cast<const float*>(there.data()), x.size());
+  const auto sum_of = []<class T>(const std::vector<T>& x) {
+    const testing::on_gpu<T> there(x, 0), four(std::vector<T>(4), 0);
+    checksum(testing::gpu().compute(), four.data(), static_cast<const T*>(there.data()), x.size());
     return four.back();
   };
   std::vector<float> x(10001, 1.5F);
@@ -154,6 +157,10 @@ TEST_CASE("cuda: a checksum is of all bits and all places") {
   x[9000] = -1.5F;
   const auto second = sum_of(x);
   CHECK(second != first);
+  std::vector<double> doubles(10001, 1.5);
+  const auto of_doubles = sum_of(doubles);
+  doubles[9000] = -1.5;
+  CHECK(sum_of(doubles) != of_doubles);
   std::swap(x[9000], x[3]);
   CHECK(sum_of(x) != second);
 }

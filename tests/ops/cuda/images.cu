@@ -24,7 +24,7 @@ TEST_CASE("cuda: convolutions agree with the cpu's") {
   constexpr std::size_t samples = 2;
   for (const ops::convolution& how :
        {ops::convolution{window_of(7, 3, 1, 1, 1), 4, 6, 1}, ops::convolution{window_of(8, 3, 2, 1, 2), 6, 4, 2},
-        ops::convolution{window_of(5, 1, 1, 0, 1), 3, 2, 1}}) {
+        ops::convolution{window_of(5, 1, 1, 0, 1), 3, 2, 1}, ops::convolution{window_of(17, 3, 1, 1, 1), 4, 6, 1}}) {
     const std::size_t in = samples * how.over.inputs() * how.in_channels, pixels = samples * how.over.outputs(),
                       weights = how.out_channels * how.depth(), out = how.out_channels;
     const testing::operands all{.in = {normal(in, 1), normal(weights, 2), normal(out, 3), normal(pixels * out, 4), normal(in, 5)},

@@ -46,6 +46,11 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
     CHECK(over("smooth_l1", all, [&](auto& q, const auto& g) {
             mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], half{}, half_slope{});
           }) <= 1);
+    CHECK(over("smooth_l1", all, [&](auto& q, const auto& g) {
+            using T = std::remove_cvref_t<decltype(*g.in[0])>;
+            mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::smooth_error<T>{T{2}},
+                          detail::smooth_error_slope<T>{T{2}});
+          }) <= 1);
     CHECK(over("bce_with_logits", all, [&](auto& q, const auto& g) {
             mean_of_terms(q, g.doubles[0], g.out[0], count, g.in[0], g.in[1], detail::logit_error{}, detail::logit_error_slope{});
           }) <= 1);
@@ -59,7 +64,7 @@ TEST_CASE("cuda: losses that are means over elements agree with the cpu's, and s
 }
 
 TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
-  for (const std::size_t classes : {1U, 10U, 300U})
+  for (const std::size_t classes : {1U, 10U, 300U, 1003U})
     for (const std::size_t rows : {0U, 5U, 70U}) {
       CAPTURE(classes);
       testing::operands all{
@@ -85,7 +90,7 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
 }
 
 TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many classes, with options and in place") {
-  for (const std::size_t classes : {1U, 10U, 300U})
+  for (const std::size_t classes : {1U, 10U, 300U, 1003U})
     for (const std::size_t rows : {0U, 5U, 70U})
       for (const bool weighted : {false, true}) {
         CAPTURE(classes);
