@@ -7,6 +7,7 @@
 
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/device/cores.hpp>
+#include <cairn/plan/revolve.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
 
@@ -156,6 +157,57 @@ TEST_CASE("ddp: ranks share the cores of their machine, or have the threads that
   CHECK(run(2, 0) == two);
   CHECK(run(2, 3) == two);
   CHECK(run(1, 0) == run(1, 1));
+}
+
+namespace {
+
+// Residual blocks whose inside is planned by a policy: their last segments are made again too.
+template <class Policy>
+using Inside = Sequential<Linear<testing::features, 32>,
+                          Repeat<4, Residual<checkpoint<Policy, Sequential<Linear<32, 32>, LayerNorm<32>, ReLU, Dropout<>,
+                                                                           Linear<32, 32>>>>>,
+                          checkpoint<Policy, Residual<Linear<32, 32>, ReLU, Linear<32, 32>, ReLU>>,
+                          Linear<32, testing::classes>>;
+
+template <class Model>
+trace learn_inside(int ranks, int micro_batches) {
+  trace out;
+  threads{ranks}.run([&](threads::rank& rank) {
+    trainer<ddp<Model, threads::rank>, CrossEntropyLoss, SGD, batch<6>> t{rank, testing::momentum, {.seed = 3}};
+    trace own;
+    for (int step = 0; step < steps; ++step)
+      for (int m = 0; m < micro_batches; ++m) {
+        const samples s = samples_of(step, rank.rank() + m);
+        if (m + 1 < micro_batches) t.accumulate(s.x, s.y);
+        else own.look_at(t, t.step(s.x, s.y));
+      }
+    if (rank.rank() == 0) out = own;
+  });
+  return out;
+}
+
+template <class Policy>
+void check_inside(const trace& one, const trace& two) {
+  static_assert(peak_activation_bytes<Inside<Policy>, 64> < peak_activation_bytes<Inside<store_all>, 64>);
+  for (const int ranks : {1, 2}) {
+    CAPTURE(ranks);
+    const trace& want = ranks == 1 ? one : two;
+    const trace got = learn_inside<Inside<Policy>>(ranks, 1);
+    CHECK(got.checksum == want.checksum);
+    for (std::size_t step = 0; step < steps; ++step) CHECK(same_bits(got.gradients[step], want.gradients[step]));
+  }
+}
+
+} // namespace
+
+TEST_CASE("ddp: policies inside a network need fewer bytes than store_all, and have its bits on one rank and on two") {
+  const trace one = learn_inside<Inside<store_all>>(1, 1), two = learn_inside<Inside<store_all>>(1, 2);
+  CHECK(one.checksum != two.checksum);
+  check_inside<sqrt_n>(one, two);
+  check_inside<recompute_all>(one, two);
+  check_inside<every<2>>(one, two);
+  check_inside<revolve<2>>(one, two);
+  check_inside<recompute_cheap>(one, two);
 }
 
 } // namespace ddp_bits_tests
