@@ -1784,6 +1784,10 @@ struct chain {
   std::span<const detail::gradient_window> windows{};
 
   constexpr std::size_t size() const { return stages.size(); }
+  // Is it a chain inside a network? Then other stages run between its forward pass and its backward pass, and all that it
+  // stores meanwhile adds to what they need: a policy that recomputes does so for its last segment too. Around a whole network
+  // the backward pass follows at once, and the last segment is still there.
+  constexpr bool is_inside() const { return lent; }
   constexpr const stage& operator[](std::size_t position) const { return stages[position]; }
 
   // Bytes of value k at this batch: of the input for k == 0, else of the output of stage k - 1.
@@ -2784,12 +2788,12 @@ public:
   constexpr void backward(std::size_t first, std::size_t last) {
     for (std::size_t i = last; i-- > first;) backward(i);
   }
-  // Recomputes, from value `first`, everything that the backwards of [first, last) read. If the output of the last stage is
-  // read, it is still there, because the stage after it has just read it.
+  // Recomputes, from value `first`, everything that the backwards of [first, last) read. The output of the last of these
+  // stages is still there if another stage follows, which has just read it.
   constexpr void recompute(std::size_t first, std::size_t last) {
     if (first == last) return;
     forward(first, last - 1);
-    if ((*chain_)[last - 1].keeps_tape()) forward(last - 1);
+    if ((*chain_)[last - 1].keeps_tape() || (last == chain_->size() && chain_->is_inside())) forward(last - 1);
   }
 
   constexpr std::size_t size() const { return size_; }
@@ -3174,18 +3178,47 @@ constexpr auto lay_out(const chain& c, std::span<const op> ops, std::size_t loss
 
 namespace cairn::detail {
 
+// Is what the forward pass makes above the last stored input still there when the backward pass begins? `last` is where a
+// segment ends. Inside a network it is not: see chain::is_inside().
+constexpr bool is_still_there(const chain& c, std::size_t last) { return last == c.size() && !c.is_inside(); }
+
 // Writes a forward pass that stores the input of each segment. Then, segment by segment from the last, it recomputes the
-// segment and runs its backwards. The last segment is still there from the forward pass. begin(j) is where segment j of `count`
-// begins.
+// segment, unless it is still there, and runs its backwards. begin(j) is where segment j of `count` begins.
 template <class Begin>
 constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begin begin) {
   out.forward(0, c.size());
   std::size_t last = c.size();
   for (std::size_t j = count; j-- > 0;) {
     const std::size_t first = begin(j);
-    if (last != c.size()) out.recompute(first, last);
+    if (!is_still_there(c, last)) out.recompute(first, last);
     out.backward(first, last);
     last = first;
+  }
+}
+
+// The operations of a stage's forward for each byte of its output and tape.
+constexpr double operations_a_byte(const stage& s) {
+  const std::size_t bytes = s.output.per_sample + s.tape.per_sample;
+  return static_cast<double>(s.forward_flops) / static_cast<double>(bytes > 0 ? bytes : 1);
+}
+
+// The most operations a byte of a cheap stage, if the cheap stages together do at most a sixth of the forward pass; negative if
+// no stage is cheap.
+constexpr double most_of_cheap(const chain& c) {
+  std::uint64_t whole = 0, cheap = 0;
+  for (const stage& s : c.stages) whole += s.forward_flops;
+  for (double most = -1;;) { // adds the stages that do the next more operations a byte
+    double next = most;
+    std::uint64_t added = 0;
+    for (const stage& s : c.stages) {
+      const double own = operations_a_byte(s);
+      if (own <= most || (next > most && own > next)) continue;
+      added = own == next ? added + s.forward_flops : s.forward_flops;
+      next = own;
+    }
+    cheap += added;
+    if (next == most || cheap > whole / 6) return most;
+    most = next;
   }
 }
 
@@ -3214,7 +3247,7 @@ struct recompute_all {
   static constexpr void plan(const plan::chain& c, plan::route& out) {
     out.forward(0, c.size());
     for (std::size_t i = c.size(); i-- > 0;) {
-      if (i + 1 != c.size()) out.forward(0, i + 1);
+      if (!detail::is_still_there(c, i + 1)) out.forward(0, i + 1);
       out.backward(i);
     }
   }
@@ -3262,21 +3295,22 @@ struct sqrt_n {
   }
 };
 
-// Stores the results of products and other costly stages, and recomputes those of element-wise and normalising stages: less
-// memory for hardly more time wherever several cheap stages follow each other. A stage is cheap if its forward does at most
-// eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
-// hundred.
+// Stores the results of products and other costly stages, and recomputes those of cheap ones: less memory for hardly more time
+// wherever several cheap stages follow each other, or one whose backward reads its input. Cheap are the stages of the fewest
+// operations for each byte that they would store, as many of them as together do at most a sixth of the operations of the
+// forward pass, about a twentieth of a training step; of stages that are alike, all or none. So a GELU or a normalisation is
+// cheap beside products of useful sizes, and is stored where it is what the network mostly does.
 struct recompute_cheap {
-  static constexpr bool is_cheap(const plan::stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
-
   static constexpr void plan(const plan::chain& c, plan::route& out) {
+    const double most = detail::most_of_cheap(c);
+    const auto is_cheap = [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; };
     out.forward(0, c.size());
     for (std::size_t last = c.size(); last > 0;) {
       std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
-      while (costly > 0 && !is_cheap(c[costly - 1])) --costly;
+      while (costly > 0 && !is_cheap(costly - 1)) --costly;
       std::size_t first = costly;
-      while (first > 0 && is_cheap(c[first - 1])) --first;
-      if (last != c.size()) out.forward(first, costly);
+      while (first > 0 && is_cheap(first - 1)) --first;
+      if (!detail::is_still_there(c, last)) out.forward(first, costly);
       out.backward(first, last);
       last = first;
     }
@@ -3338,7 +3372,7 @@ struct at {
     std::size_t last = c.size();
     for (std::size_t first = last; first-- > 0;) {
       if (first > 0 && !is_meant(c, first)) continue;
-      if (last != c.size()) out.recompute(first, last);
+      if (!detail::is_still_there(c, last)) out.recompute(first, last);
       out.backward(first, last);
       last = first;
     }
@@ -4231,15 +4265,16 @@ struct revolve : detail::revolve_message {
   static constexpr std::size_t asked = S;
   static constexpr std::size_t most = revolve::template right<revolve>() ? S : 1; // after an error it goes on
 
-  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(out, 0, c.size(), most); }
+  static constexpr void plan(const plan::chain& c, plan::route& out) { walk(c, out, 0, c.size(), most); }
 
 private:
   // Walks [first, last) back with value `first` at hand, which is one of the `inputs`.
-  static constexpr void walk(plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
+  static constexpr void walk(const plan::chain& c, plan::route& out, std::size_t first, std::size_t last, std::size_t inputs) {
     while (last - first > 1) {
       const std::size_t length = last - first;
       if (inputs == 1) { // from the beginning for every stage
         out.forward(first, last);
+        repeat(c, out, first, last);
         out.backward(last - 1);
         --last;
         continue;
@@ -4252,11 +4287,16 @@ private:
       std::size_t middle = length > upper ? length - upper : 1;
       if (middle < lower) middle = lower;
       out.forward(first, first + middle);
-      walk(out, first + middle, last, inputs - 1);
+      walk(c, out, first + middle, last, inputs - 1);
       last = first + middle;
     }
     out.forward(first);
+    repeat(c, out, first, last);
     out.backward(first);
+  }
+  // Inside a network nothing but the inputs is stored from the forward pass to the backward pass.
+  static constexpr void repeat(const plan::chain& c, plan::route& out, std::size_t first, std::size_t last) {
+    if (last == c.size() && c.is_inside()) out.forward(first, last);
   }
 };
 
@@ -5539,7 +5579,8 @@ namespace cairn {
 // known only then.
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
-// belong to the network.
+// belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is
+// not limited. Other policies store fewer bytes meanwhile (chain::is_inside()).
 //
 // Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
 // trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an
