@@ -5579,7 +5579,8 @@ namespace cairn {
 // known only then.
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
-// belong to the network.
+// belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is
+// not limited. Other policies store fewer bytes meanwhile (chain::is_inside()).
 //
 // Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
 // trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an

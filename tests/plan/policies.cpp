@@ -322,7 +322,7 @@ TEST_CASE("policies: inside a network the last segment is made again, and only i
     CHECK(kept(&moves_of<at<2, 5>>, c) == list{2, 5});
     CHECK(kept(&moves_of<at<>>, c) == list{});
     CHECK(kept(&moves_of<revolve<1>>, c) == list{});
-    CHECK(kept(&moves_of<revolve<3>>, c).size() == 2); // and the chain's own input
+    CHECK(kept(&moves_of<revolve<3>>, c).size() == 2);  // and the chain's own input
     CHECK(kept(&moves_of<store_all>, c).back() >= 100); // tapes
     CHECK(kept(&moves_of<store_all>, c).size() >= 5);
     stages[0].forward_flops = stages[3].forward_flops = stages[6].forward_flops = 10000;

@@ -163,11 +163,10 @@ namespace {
 
 // Residual blocks whose inside is planned by a policy: their last segments are made again too.
 template <class Policy>
-using Inside = Sequential<Linear<testing::features, 32>,
-                          Repeat<4, Residual<checkpoint<Policy, Sequential<Linear<32, 32>, LayerNorm<32>, ReLU, Dropout<>,
-                                                                           Linear<32, 32>>>>>,
-                          checkpoint<Policy, Residual<Linear<32, 32>, ReLU, Linear<32, 32>, ReLU>>,
-                          Linear<32, testing::classes>>;
+using Inside = Sequential<
+    Linear<testing::features, 32>,
+    Repeat<4, Residual<checkpoint<Policy, Sequential<Linear<32, 32>, LayerNorm<32>, ReLU, Dropout<>, Linear<32, 32>>>>>,
+    checkpoint<Policy, Residual<Linear<32, 32>, ReLU, Linear<32, 32>, ReLU>>, Linear<32, testing::classes>>;
 
 template <class Model>
 trace learn_inside(int ranks, int micro_batches) {
