@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include <cairn/plan/kept.hpp>
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
+#include <cairn/plan/revolve.hpp>
 
 #include "chains.hpp"
 
@@ -221,7 +224,6 @@ TEST_CASE("policies: recompute_cheap keeps what products make, for less than hal
   using cheap = plan_of<wide_chain, recompute_cheap>;
   using all = plan_of<wide_chain, store_all>;
   static_assert(bool(cheap::proof));
-  static_assert(!recompute_cheap::is_cheap(wide_chain::stages[0]) && recompute_cheap::is_cheap(wide_chain::stages[1]));
   std::size_t products = 0;
   for (const op& o : cheap::schedule.ops())
     if (o.kind == op_kind::forward && o.position % 3 == 0) ++products;
@@ -230,6 +232,107 @@ TEST_CASE("policies: recompute_cheap keeps what products make, for less than hal
   CHECK(double(flops(wide_chain::value, cheap::schedule.ops())) < 1.02 * double(flops(wide_chain::value, all::schedule.ops())));
   // If every stage is costly, it stores everything.
   CHECK(plan_of<equal_costly, recompute_cheap>::memory.arena == plan_of<equal_costly, store_all>::memory.arena);
+}
+
+namespace {
+
+// Six times a product of this width, a normalisation and a GELU, as their layers state their operations.
+template <std::size_t Width>
+struct normalised_gelus {
+  static constexpr auto stages = [] {
+    std::array<stage, 18> list{};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      list[i] = i % 3 == 0 ? dense(Width, Width) : gelu(Width);
+      if (i % 3 == 1) list[i].forward_flops = 8 * Width;
+      if (i % 3 == 2) list[i].forward_flops = 45 * Width;
+    }
+    return list;
+  }();
+  static constexpr chain value{.stages = stages, .batch = 64, .input = {4 * Width, 0}};
+};
+
+// The forwards of the stages at positions `kind`, `kind` + 3, ... under recompute_cheap: 6, or more if they are made again.
+template <std::size_t Width, std::size_t Kind>
+constexpr std::size_t forwards_of = [] {
+  std::size_t count = 0;
+  for (const op& o : plan_of<normalised_gelus<Width>, recompute_cheap>::schedule.ops())
+    if (o.kind == op_kind::forward && o.position % 3 == Kind) ++count;
+  return count;
+}();
+
+} // namespace
+
+TEST_CASE("policies: recompute_cheap judges a stage beside the rest of the network, not by its own operations alone") {
+  // Beside products of 256 both are cheap; all but those at the end, which are still there, are made again.
+  static_assert(forwards_of<256, 0> == 6 && forwards_of<256, 1> == 11 && forwards_of<256, 2> == 11);
+  // Beside products of 128 a GELU is more than a seventh of the work: it is stored, and the normalisation is made again.
+  static_assert(forwards_of<128, 0> == 6 && forwards_of<128, 1> == 11 && forwards_of<128, 2> == 6);
+  // At a width of 8 even the products are not most of the work; the GELU is never made again.
+  static_assert(forwards_of<8, 0> == 6 && forwards_of<8, 2> == 6);
+  using narrow = normalised_gelus<256>;
+  const std::uint64_t stored = flops(narrow::value, plan_of<narrow, store_all>::schedule.ops());
+  const std::uint64_t again = flops(narrow::value, plan_of<narrow, recompute_cheap>::schedule.ops());
+  CHECK(again > stored);
+  CHECK(18 * again <= 19 * stored); // at most a sixth of the forward pass, which is a third of the step
+  CHECK(2 * plan_of<narrow, recompute_cheap>::memory.arena <= plan_of<narrow, store_all>::memory.arena);
+}
+
+TEST_CASE("policies: of stages that are alike recompute_cheap takes all or none") {
+  // Each activation is 1/12 of the forward pass: two of them could be made again, but there are four.
+  std::vector<stage> stages;
+  for (int i = 0; i < 4; ++i) {
+    stages.push_back(dense(8, 8));
+    stages.push_back(gelu(8));
+    stages[stages.size() - 2].forward_flops = 200;
+    stages.back().forward_flops = 100;
+  }
+  CHECK(most_of_cheap({.stages = stages}) == -1);
+  stages[1].forward_flops = 99; // the cheapest alone is cheap
+  CHECK(most_of_cheap({.stages = stages}) == operations_a_byte(stages[1]));
+  for (stage& s : stages) s.forward_flops = 0;
+  CHECK(most_of_cheap({.stages = stages}) == 0); // everything is
+}
+
+TEST_CASE("policies: inside a network the last segment is made again, and only inputs of segments are stored") {
+  static constexpr auto lent_of = [](const auto& stages, bool lends_output) {
+    return chain{.stages = stages, .batch = 16, .input = {64, 0}, .lent = true, .lent_output = lends_output};
+  };
+  const auto kept = [](const auto& moves_of_policy, const chain& c) { // values and tapes between the two passes
+    const auto made = complete<16, 300>(c, moves_of_policy(c));
+    CHECK(bool(prove<16>(c, made.ops())));
+    const auto items = kept_over_loss<16>(c, made.ops());
+    std::vector<std::size_t> values;
+    for (std::size_t k = 0; k <= c.size(); ++k)
+      if (items.value[k]) values.push_back(k);
+    for (std::size_t i = 0; i < c.size(); ++i)
+      if (items.tape[i]) values.push_back(100 + i);
+    return values;
+  };
+  using list = std::vector<std::size_t>;
+  std::vector<stage> stages;
+  for (std::size_t i = 0; i < 9; ++i) stages.push_back(i % 3 == 0 ? dense(16, 16) : i % 3 == 1 ? dropout(16) : relu(16));
+  for (const bool lends_output : {false, true}) {
+    const chain c = lent_of(stages, lends_output);
+    CHECK(kept(&moves_of<recompute_all>, c) == list{});
+    // Nothing reads the inputs of the masks but the masks' forwards, and a ReLU needs only its output.
+    CHECK(kept(&moves_of<every<1>>, c).back() < c.size());
+    CHECK(kept(&moves_of<every<4>>, c) == (lends_output ? list{4} : list{4, 8}));
+    CHECK(kept(&moves_of<every<9>>, c) == list{});
+    CHECK(kept(&moves_of<sqrt_n>, c) == list{3, 6});
+    CHECK(kept(&moves_of<at<2, 5>>, c) == list{2, 5});
+    CHECK(kept(&moves_of<at<>>, c) == list{});
+    CHECK(kept(&moves_of<revolve<1>>, c) == list{});
+    CHECK(kept(&moves_of<revolve<3>>, c).size() == 2); // and the chain's own input
+    CHECK(kept(&moves_of<store_all>, c).back() >= 100); // tapes
+    CHECK(kept(&moves_of<store_all>, c).size() >= 5);
+    stages[0].forward_flops = stages[3].forward_flops = stages[6].forward_flops = 10000;
+    CHECK(kept(&moves_of<recompute_cheap>, lent_of(stages, lends_output)) == list{1, 4, 7});
+  }
+  // Around the whole network the backward pass follows at once.
+  const chain whole{.stages = stages, .batch = 16, .input = {64, 0}};
+  CHECK_FALSE(whole.is_inside());
+  CHECK(lent_of(stages, true).is_inside());
+  CHECK(kept(&moves_of<sqrt_n>, whole).size() > 2);
 }
 
 } // namespace policies_tests

@@ -43,6 +43,12 @@ TEST_CASE("route: a segment is made again up to its last stage, which is needed 
   route r{c};
   r.recompute(0, 3);
   CHECK(r.size() == 2); // the output of the last is not read again
+  const chain inside{.stages = stages, .lent = true};
+  route whole{inside};
+  whole.recompute(0, 3);
+  CHECK(whole.size() == 3); // no stage follows that would have read it just before
+  whole.recompute(0, 1);
+  CHECK(whole.size() == 3);
   route taped{c};
   taped.recompute(0, 2);
   CHECK(taped.size() == 2);

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/explain.hpp>
 #include <cairn/plan/chain.hpp>
@@ -25,6 +26,32 @@ constexpr void walk_segments(const chain& c, route& out, std::size_t count, Begi
     if (!is_still_there(c, last)) out.recompute(first, last);
     out.backward(first, last);
     last = first;
+  }
+}
+
+// The operations of a stage's forward for each byte of its output and tape.
+constexpr double operations_a_byte(const stage& s) {
+  const std::size_t bytes = s.output.per_sample + s.tape.per_sample;
+  return static_cast<double>(s.forward_flops) / static_cast<double>(bytes > 0 ? bytes : 1);
+}
+
+// The most operations a byte of a cheap stage, if the cheap stages together do at most a sixth of the forward pass; negative if
+// no stage is cheap.
+constexpr double most_of_cheap(const chain& c) {
+  std::uint64_t whole = 0, cheap = 0;
+  for (const stage& s : c.stages) whole += s.forward_flops;
+  for (double most = -1;;) { // adds the stages that do the next more operations a byte
+    double next = most;
+    std::uint64_t added = 0;
+    for (const stage& s : c.stages) {
+      const double own = operations_a_byte(s);
+      if (own <= most || (next > most && own > next)) continue;
+      added = own == next ? added + s.forward_flops : s.forward_flops;
+      next = own;
+    }
+    cheap += added;
+    if (next == most || cheap > whole / 6) return most;
+    most = next;
   }
 }
 
@@ -101,20 +128,21 @@ struct sqrt_n {
   }
 };
 
-// Stores the results of products and other costly stages, and recomputes those of element-wise and normalising stages: less
-// memory for hardly more time wherever several cheap stages follow each other. A stage is cheap if its forward does at most
-// eight operations per byte of its output: a normalisation or a GELU of float does five, a product of any useful size a
-// hundred.
+// Stores the results of products and other costly stages, and recomputes those of cheap ones: less memory for hardly more time
+// wherever several cheap stages follow each other, or one whose backward reads its input. Cheap are the stages of the fewest
+// operations for each byte that they would store, as many of them as together do at most a sixth of the operations of the
+// forward pass, about a twentieth of a training step; of stages that are alike, all or none. So a GELU or a normalisation is
+// cheap beside products of useful sizes, and is stored where it is what the network mostly does.
 struct recompute_cheap {
-  static constexpr bool is_cheap(const plan::stage& s) { return s.forward_flops <= 8 * s.output.per_sample; }
-
   static constexpr void plan(const plan::chain& c, plan::route& out) {
+    const double most = detail::most_of_cheap(c);
+    const auto is_cheap = [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; };
     out.forward(0, c.size());
     for (std::size_t last = c.size(); last > 0;) {
       std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
-      while (costly > 0 && !is_cheap(c[costly - 1])) --costly;
+      while (costly > 0 && !is_cheap(costly - 1)) --costly;
       std::size_t first = costly;
-      while (first > 0 && is_cheap(c[first - 1])) --first;
+      while (first > 0 && is_cheap(first - 1)) --first;
       if (!detail::is_still_there(c, last)) out.forward(first, costly);
       out.backward(first, last);
       last = first;
