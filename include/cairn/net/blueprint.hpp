@@ -268,18 +268,10 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
-  static constexpr std::size_t largest_block = [] { // of one stage
-    std::size_t most = 1;
-    for (const stage& s : typed_stages) most = s.parameter_block > most ? s.parameter_block : most;
-    return most;
-  }();
+  static constexpr std::size_t largest_block = largest_block_of(typed_stages); // of one stage
   static constexpr std::size_t state_block = state_begin[size];
   static constexpr std::size_t leaves = leaf_begin[size];
-  static constexpr std::size_t parameters = [] {
-    std::size_t sum = 0;
-    for (const stage& s : typed_stages) sum += s.parameters;
-    return sum;
-  }();
+  static constexpr std::size_t parameters = parameters_of(typed_stages);
 
   // Does a forward that makes only the tape write to the block's output? Then the output needs memory, even if it is not read.
   // Only the very last op may be asked for its tape alone; any other op that is asked for its output makes it.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,8 +13,8 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/description.hpp>
-#include <cairn/net/made_of.hpp>
 #include <cairn/net/block_ways.hpp>
+#include <cairn/net/made_of.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/gradient_windows.hpp>
@@ -98,6 +99,18 @@ struct each_blueprint<pack<Blueprints...>> {
     return h.value();
   }
 };
+
+// The elements of the largest block of parameters of a stage, and the parameters of all stages.
+constexpr std::size_t largest_block_of(std::span<const stage> stages) {
+  std::size_t most = 1;
+  for (const stage& s : stages) most = s.parameter_block > most ? s.parameter_block : most;
+  return most;
+}
+constexpr std::size_t parameters_of(std::span<const stage> stages) {
+  std::size_t sum = 0;
+  for (const stage& s : stages) sum += s.parameters;
+  return sum;
+}
 
 // Do the tensors of two values lie in their buffers at the same places?
 constexpr bool same_layout(const value_list& a, const value_list& b, const scale& to) {

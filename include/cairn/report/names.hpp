@@ -84,6 +84,21 @@ inline std::string remark_on_cost(double over_best) {
          " x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
 }
 
+// The number of blocks that a budget moved from the way in which they were typed to another (net/ways.hpp).
+template <class Ways>
+std::string remark_on_ways() {
+  if constexpr (Ways::count == 1) {
+    return "";
+  } else {
+    std::size_t in[way_count]{};
+    for (const std::uint8_t way : Ways::way) ++in[way];
+    std::string out;
+    if (in[1] > 0) out += std::to_string(in[1]) + (in[1] == 1 ? " block recomputes" : " blocks recompute") + " a part";
+    if (in[2] > 0) out += (out.empty() ? "" : ", ") + std::to_string(in[2]) + (in[2] == 1 ? " block recomputes" : " blocks recompute") + " all";
+    return " (" + out + ")";
+  }
+}
+
 template <class Elements>
 struct names_of;
 template <class... Elements>
@@ -107,7 +122,8 @@ template <class Blueprint, class Policy>
 std::string name_of_policy() {
   std::string out = name_of<Policy>();
   if constexpr (requires { Policy::remark; }) out += std::string(" (") + Policy::remark + ")";
-  return out + detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
+  return out + detail::remark_on_ways<typename Blueprint::ways>() +
+         detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
 }
 
 // The name of every stage of a blueprint, for pictures and tables.
