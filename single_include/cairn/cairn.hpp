@@ -22523,8 +22523,8 @@ inline constexpr bool adds_a_schedule = is_block<T> && is_transparent<T> && !fre
 //   1  what is cheap is recomputed
 //   2  only the block's input is stored
 //
-// A block that has other ways names them: policies_in_way<Way>, a pack of the policies of its chains in that way. Blocks whose
-// policy was typed keep it.
+// A block that has other ways says offers_ways, and names them: policies_in_way<Way>, a pack of the policies of its chains in
+// that way. Blocks whose policy was typed keep it.
 namespace cairn::detail {
 
 inline constexpr std::size_t way_count = 3;
@@ -22533,7 +22533,7 @@ inline constexpr std::size_t way_count = 3;
 using recompute_whole = every<static_cast<std::size_t>(1) << 20>;
 
 template <class Block>
-concept has_own_ways = requires { typename made_of<Block>::template policies_in_way<1>; };
+concept has_own_ways = requires { made_of<Block>::offers_ways; };
 
 template <class Block>
 inline constexpr bool offers_ways = [] {
@@ -36812,8 +36812,13 @@ std::string remark_on_ways() {
     std::size_t in[way_count]{};
     for (const std::uint8_t way : Ways::way) ++in[way];
     std::string out;
-    if (in[1] > 0) out += std::to_string(in[1]) + (in[1] == 1 ? " block recomputes" : " blocks recompute") + " a part";
-    if (in[2] > 0) out += (out.empty() ? "" : ", ") + std::to_string(in[2]) + (in[2] == 1 ? " block recomputes" : " blocks recompute") + " all";
+    const auto add = [&out](std::size_t count, const char* what) {
+      if (count == 0) return;
+      out += (out.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " block recomputes " : " blocks recompute ");
+      out += what;
+    };
+    add(in[1], "a part");
+    add(in[2], "all");
     return " (" + out + ")";
   }
 }

@@ -15,8 +15,8 @@
 //   1  what is cheap is recomputed
 //   2  only the block's input is stored
 //
-// A block that has other ways names them: policies_in_way<Way>, a pack of the policies of its chains in that way. Blocks whose
-// policy was typed keep it.
+// A block that has other ways says offers_ways, and names them: policies_in_way<Way>, a pack of the policies of its chains in
+// that way. Blocks whose policy was typed keep it.
 namespace cairn::detail {
 
 inline constexpr std::size_t way_count = 3;
@@ -25,7 +25,7 @@ inline constexpr std::size_t way_count = 3;
 using recompute_whole = every<static_cast<std::size_t>(1) << 20>;
 
 template <class Block>
-concept has_own_ways = requires { typename made_of<Block>::template policies_in_way<1>; };
+concept has_own_ways = requires { made_of<Block>::offers_ways; };
 
 template <class Block>
 inline constexpr bool offers_ways = [] {

@@ -93,8 +93,13 @@ std::string remark_on_ways() {
     std::size_t in[way_count]{};
     for (const std::uint8_t way : Ways::way) ++in[way];
     std::string out;
-    if (in[1] > 0) out += std::to_string(in[1]) + (in[1] == 1 ? " block recomputes" : " blocks recompute") + " a part";
-    if (in[2] > 0) out += (out.empty() ? "" : ", ") + std::to_string(in[2]) + (in[2] == 1 ? " block recomputes" : " blocks recompute") + " all";
+    const auto add = [&out](std::size_t count, const char* what) {
+      if (count == 0) return;
+      out += (out.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " block recomputes " : " blocks recompute ");
+      out += what;
+    };
+    add(in[1], "a part");
+    add(in[2], "all");
     return " (" + out + ")";
   }
 }
