@@ -201,6 +201,7 @@
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
 
+#include <cairn/net/block_ways.hpp>           // the ways of a block: what it stores
 #include <cairn/net/blueprint.hpp>            // all that is known of a step at compile time
 #include <cairn/net/checked_network.hpp>      // finds the first error of a network
 #include <cairn/net/checkpoint.hpp>           // checkpoint<Policy, Net>: the same function, another schedule
@@ -230,6 +231,7 @@
 #include <cairn/net/summed_layers.hpp>        // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                 // stages that take a parameter from another stage
 #include <cairn/net/walk.hpp>                 // the values along a chain
+#include <cairn/net/ways.hpp>                 // the ways that blocks take under a budget
 #include <cairn/net/with_all_outputs.hpp>     // several heads on one body
 #include <cairn/net/with_input_gradient.hpp>  // the gradient with respect to the inputs
 #include <cairn/net/wrong_network.hpp>        // the ways in which a network can be wrong

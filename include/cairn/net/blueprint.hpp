@@ -24,6 +24,7 @@
 #include <cairn/net/sequential.hpp>
 #include <cairn/net/ties.hpp>
 #include <cairn/net/walk.hpp>
+#include <cairn/net/ways.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/checked_policy.hpp>
 #include <cairn/plan/fingerprint.hpp>
@@ -81,10 +82,10 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     static constexpr tensor value = outputs[0];
   };
 
-  template <std::size_t I>
-  using inner = inner_blueprints<self, I, pack_element<I, elements>>;
-  template <std::size_t I, class E>
-  using inner_of = inner_blueprints<self, I, E>;
+  template <std::size_t I, std::size_t Way = 0>
+  using inner = inner_blueprints<self, I, pack_element<I, elements>, Way>;
+  template <std::size_t I, class E, std::size_t Way = 0>
+  using inner_of = inner_blueprints<self, I, E, Way>;
 
   static constexpr bool has_blocks = [] {
     for (const bool block : {false, is_block<Elements>...})
@@ -94,17 +95,18 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
 
   // One stage for each element. Naming the chain's type at each layer would cost the compiler the square of the chain's length,
   // so layers are read from the walk, in one loop.
-  template <std::size_t I, class E>
+  template <std::size_t Way, std::size_t I, class E>
   static constexpr void block_stage(stage* to_write) {
-    if constexpr (is_block<E>) to_write[I] = inner_of<I, E>::as_stage();
+    if constexpr (is_block<E>) to_write[I] = inner_of<I, E, offers_ways<E> ? Way : 0>::as_stage();
   }
-  static constexpr std::array<stage, sizeof...(Elements)> element_stages = [] {
+  template <std::size_t Way>
+  static constexpr std::array<stage, sizeof...(Elements)> element_stages_in = [] {
     std::array<stage, sizeof...(Elements)> out{};
     const std::array<const char*, sizeof...(Elements)> types{spelling<Elements>()...};
     for (std::size_t e = 0; e < sizeof...(Elements); ++e) out[e] = element_of[e].as_stage;
     if constexpr (has_blocks) {
       using writer = void (*)(stage*);
-      constexpr std::array<writer, sizeof...(Elements)> writers{&block_stage<Index, Elements>...};
+      constexpr std::array<writer, sizeof...(Elements)> writers{&block_stage<Way, Index, Elements>...};
       for (const writer write : writers) write(out.data());
     }
     for (std::size_t e = 0; e < sizeof...(Elements); ++e) {
@@ -120,13 +122,14 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     }
     return out;
   }();
+  static constexpr const std::array<stage, sizeof...(Elements)>& element_stages = element_stages_in<0>;
 
   static constexpr std::size_t without_gradient(const value_list& value, tensor_set gradients) {
     if (gradients == first_tensors(value.count)) return 0;
     return to.of(value).at(Batch) - align_up(to.of(value, gradients).at(Batch));
   }
-  // One for each run of an element.
-  static constexpr std::array<stage, size> stages = [] {
+  // One for each run of an element, each block in the way in which it was typed.
+  static constexpr std::array<stage, size> typed_stages = [] {
     std::array<stage, size> list{};
     for (std::size_t i = 0; i < size; ++i) {
       list[i] = element_stages[order[i]];
@@ -144,19 +147,19 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     std::size_t sum = 0;
     for (std::size_t i = size; i-- > 0;) {
       at[i] = sum;
-      sum += stages[i].parameter_block;
+      sum += typed_stages[i].parameter_block;
     }
     at[size] = sum;
     return at;
   }();
   static constexpr std::array<std::size_t, size + 1> state_begin = [] {
     std::array<std::size_t, size + 1> at{};
-    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + stages[i].state_block;
+    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + typed_stages[i].state_block;
     return at;
   }();
   static constexpr std::array<std::uint32_t, size + 1> leaf_begin = [] {
     std::array<std::uint32_t, size + 1> at{};
-    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(stages[i].leaves);
+    for (std::size_t i = 0; i < size; ++i) at[i + 1] = at[i] + static_cast<std::uint32_t>(typed_stages[i].leaves);
     return at;
   }();
 
@@ -166,7 +169,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     for (std::size_t i = 0; i < size; ++i) count += element_of[order[i]].tied_to != nullptr ? 1U : 0U;
     return count;
   }();
-  static constexpr auto ties = find_ties<tie_count>(element_of, order, stages);
+  static constexpr auto ties = find_ties<tie_count>(element_of, order, typed_stages);
   static constexpr bool right_ties = [] {
     if constexpr (tie_count > 0 && (!is_root || !ties.right)) return untied<Body>::template right<untied<Body>>();
     else return true;
@@ -241,8 +244,8 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     }
   }();
   // A block does not overwrite the gradient of its output: a residual block around it may still add it.
-  struct source {
-    static constexpr chain value{.stages = stages,
+  struct typed_source {
+    static constexpr chain value{.stages = typed_stages,
                                  .batch = Batch,
                                  .input = to.of(inputs),
                                  .input_without_gradient = without_gradient(inputs, values.gradients[0]),
@@ -252,27 +255,23 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
                                  .keeps_output_gradient = !is_root,
                                  .windows = windows.windows()};
   };
+  // Under a budget, blocks may leave the way in which they were typed: then these are other stages.
+  using ways = chosen_ways<self, Policy>;
+  using source = typename ways::source;
+  static constexpr const std::array<stage, size>& stages = ways::stages;
   static constexpr chain whole = source::value;
 
   // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is
   // recomputed later. Each part of a plan, such as trained::memory, is computed only when it is named.
-  using trained = plan_of<source, sound_policy<Policy, source>>;
-  using evaluated = plan_of<source, forward_pass>;
+  using trained = plan_of<source, sound_policy<typename ways::policy, source>>;
+  using evaluated = plan_of<typed_source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
-  static constexpr std::size_t largest_block = [] { // of one stage
-    std::size_t most = 1;
-    for (const stage& s : stages) most = s.parameter_block > most ? s.parameter_block : most;
-    return most;
-  }();
+  static constexpr std::size_t largest_block = largest_block_of(typed_stages); // of one stage
   static constexpr std::size_t state_block = state_begin[size];
   static constexpr std::size_t leaves = leaf_begin[size];
-  static constexpr std::size_t parameters = [] {
-    std::size_t sum = 0;
-    for (const stage& s : stages) sum += s.parameters;
-    return sum;
-  }();
+  static constexpr std::size_t parameters = parameters_of(typed_stages);
 
   // Does a forward that makes only the tape write to the block's output? Then the output needs memory, even if it is not read.
   // Only the very last op may be asked for its tape alone; any other op that is asked for its output makes it.
@@ -317,7 +316,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.parameter_block = parameter_block;
     f.state_block = state_block;
     const auto part = [](std::size_t from, std::size_t end) { return flops(whole, training.ops().subspan(from, end - from)); };
-    f.forward_flops = flops(whole, evaluated::schedule.ops());
+    f.forward_flops = flops(typed_source::value, evaluated::schedule.ops());
     f.tape_flops = part(0, training.lasting);
     f.input_gradient_flops = stages[0].input_gradient_flops;
     f.backward_flops = part(training.loss, training.count);
@@ -339,7 +338,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     hash64 h;
     h.add(size).add(Used).add(inputs.count).add(constants.count);
     for (const std::uint64_t word : {std::uint64_t{0}, element_hash<Index, Elements>()...}) h.add(word);
-    for (std::size_t i = 0; i < size; ++i) h.add(order[i]).add(stages[i].parameters);
+    for (std::size_t i = 0; i < size; ++i) h.add(order[i]).add(typed_stages[i].parameters);
     add_tensors(h, inputs);
     add_tensors(h, constants);
     return h.value();

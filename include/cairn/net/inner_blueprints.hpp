@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/description.hpp>
+#include <cairn/net/block_ways.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/plan/buckets.hpp>
 #include <cairn/plan/fingerprint.hpp>
@@ -27,12 +29,12 @@ template <class Body, class Policy, class In, unsigned Used, std::size_t Batch, 
           class Update = used_after_backward>
 struct blueprint;
 
-// The blueprints of the chains of a block, which is element I of a chain.
-template <class Chain, std::size_t I, class Block, class Chains = typename made_of<Block>::parts,
+// The blueprints of the chains of a block, which is element I of a chain, in one of its ways (net/ways.hpp).
+template <class Chain, std::size_t I, class Block, std::size_t Way = 0, class Chains = typename made_of<Block>::parts,
           class Indices = std::make_index_sequence<Chains::size>>
 struct inner_blueprints;
-template <class Chain, std::size_t I, class Block, class... Chains, std::size_t... Index>
-struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<Index...>> {
+template <class Chain, std::size_t I, class Block, std::size_t Way, class... Chains, std::size_t... Index>
+struct inner_blueprints<Chain, I, Block, Way, pack<Chains...>, std::index_sequence<Index...>> {
   template <std::size_t C>
   struct arriving {
     static constexpr value_list tensors = value_of_chain<Block>({Chain::values.input(I), Chain::values.of[I].takes}, C);
@@ -48,7 +50,7 @@ struct inner_blueprints<Chain, I, Block, pack<Chains...>, std::index_sequence<In
   static constexpr unsigned used = used_of_chain<Block>(Chain::values.used[I] & first_tensors(Chain::values.of[I].gives));
   using update = std::conditional_t<Chain::is_frozen || freezes<Block>, never_used, used_after_backward>;
   template <class Body, std::size_t C>
-  using plan = blueprint<Body, typename policy_of_chain<Block, C>::type, typename decltype(find_in<C>())::type, used,
+  using plan = blueprint<Body, typename policy_in_way<Block, C, Way>::type, typename decltype(find_in<C>())::type, used,
                          Chain::batch, typename Chain::element, Block, update>;
   using type = pack<plan<Chains, Index>...>;
 
@@ -97,6 +99,18 @@ struct each_blueprint<pack<Blueprints...>> {
     return h.value();
   }
 };
+
+// The elements of the largest block of parameters of a stage, and the parameters of all stages.
+constexpr std::size_t largest_block_of(std::span<const stage> stages) {
+  std::size_t most = 1;
+  for (const stage& s : stages) most = s.parameter_block > most ? s.parameter_block : most;
+  return most;
+}
+constexpr std::size_t parameters_of(std::span<const stage> stages) {
+  std::size_t sum = 0;
+  for (const stage& s : stages) sum += s.parameters;
+  return sum;
+}
 
 // Do the tensors of two values lie in their buffers at the same places?
 constexpr bool same_layout(const value_list& a, const value_list& b, const scale& to) {

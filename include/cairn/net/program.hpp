@@ -190,7 +190,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     l.size = l.size / sizeof(T) * sizeof(accumulated<T>);
     return l;
   }
-  template <std::size_t I, class E>
+  template <std::size_t I, class E, std::size_t Way = 0>
   static constexpr element make() {
     constexpr const auto& values = Blueprint::values;
     constexpr const description& made = values.of[I];
@@ -201,7 +201,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     e.places = places_of<E>();
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
-      e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I>::type>::value;
+      e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I, Way>::type>::value;
       e.part_name = part_name<E>;
       e.is_transparent = detail::is_transparent<E>;
       e.is_elementwise = requires { requires made_of<E>::is_elementwise; };
@@ -232,7 +232,27 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     }
     return e;
   }
-  static constexpr std::array<element, sizeof...(Elements)> elements{make<Index, Elements>()...};
+  static constexpr std::array<element, sizeof...(Elements)> typed_elements{make<Index, Elements>()...};
+  // The same for each way that a block may take (net/ways.hpp), one after another.
+  template <std::size_t Way, std::size_t I, class E>
+  static constexpr void write_in_way(element* out) {
+    if constexpr (Blueprint::ways::takes(I, Way)) out[I] = make<I, E, Way>();
+  }
+  static constexpr std::size_t count = sizeof...(Elements);
+  static constexpr std::array<element, way_count * count> elements_in_ways = [] {
+    std::array<element, way_count * count> out{};
+    for (std::size_t e = 0; e < count; ++e) out[e] = typed_elements[e];
+    using writer = void (*)(element*);
+    constexpr std::array<writer, count> some{&write_in_way<1, Index, Elements>...}, none{&write_in_way<2, Index, Elements>...};
+    for (const writer write : some) write(out.data() + count);
+    for (const writer write : none) write(out.data() + 2 * count);
+    return out;
+  }();
+  static constexpr std::array<std::uint32_t, Blueprint::size + 1> order_in_ways = [] {
+    std::array<std::uint32_t, Blueprint::size + 1> out = Blueprint::order;
+    for (std::size_t i = 0; i < Blueprint::size; ++i) out[i] += static_cast<std::uint32_t>(Blueprint::ways::way[i] * count);
+    return out;
+  }();
 
   static constexpr value_offsets offsets(const value_list& list, tensor_set there) {
     const tensor_layout all(list, Blueprint::to.sizes, Blueprint::batch, there);
@@ -272,12 +292,17 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     using evaluated = typename Blueprint::evaluated;
     p.evaluation = {evaluated::schedule.ops(), evaluated::memory.at.data(), evaluated::schedule.loss, evaluated::schedule.loss,
                     true};
-    p.elements = elements;
+    p.elements = typed_elements;
     p.order = Blueprint::order;
     p.parameter_begin = Blueprint::parameter_begin;
     p.state_begin = Blueprint::state_begin;
     p.leaf_begin = Blueprint::leaf_begin;
-    p.stages = Blueprint::stages;
+    p.stages = Blueprint::typed_stages;
+    if constexpr (Trains && Blueprint::ways::count > 1) {
+      p.elements = elements_in_ways;
+      p.order = order_in_ways;
+      p.stages = Blueprint::stages;
+    }
     p.value_at = value_at;
     p.gradient_at = gradient_at;
     p.gradients = Blueprint::values.gradients;

@@ -84,6 +84,26 @@ inline std::string remark_on_cost(double over_best) {
          " x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
 }
 
+// The number of blocks that a budget moved from the way in which they were typed to another (net/ways.hpp).
+template <class Ways>
+std::string remark_on_ways() {
+  if constexpr (Ways::count == 1) {
+    return "";
+  } else {
+    std::size_t in[way_count]{};
+    for (const std::uint8_t way : Ways::way) ++in[way];
+    std::string out;
+    const auto add = [&out](std::size_t count, const char* what) {
+      if (count == 0) return;
+      out += (out.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " block recomputes " : " blocks recompute ");
+      out += what;
+    };
+    add(in[1], "a part");
+    add(in[2], "all");
+    return " (" + out + ")";
+  }
+}
+
 template <class Elements>
 struct names_of;
 template <class... Elements>
@@ -107,7 +127,8 @@ template <class Blueprint, class Policy>
 std::string name_of_policy() {
   std::string out = name_of<Policy>();
   if constexpr (requires { Policy::remark; }) out += std::string(" (") + Policy::remark + ")";
-  return out + detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
+  return out + detail::remark_on_ways<typename Blueprint::ways>() +
+         detail::remark_on_cost(detail::over_best_of<typename Blueprint::trained>());
 }
 
 // The name of every stage of a blueprint, for pictures and tables.

@@ -71,6 +71,8 @@ struct training {
     send_constants();
     if (is_solved()) {
       code.training = walk_of_plan<T, queue>(options.schedule.plan);
+      code.order = plan::order; // it was solved for the blocks as they were typed
+      code.stages = plan::typed_stages;
       solved_lists = Types::lists::solved(options.schedule.plan.training);
     }
     if constexpr (divides_parameters<optimizer_type>) {
