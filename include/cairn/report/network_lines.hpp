@@ -12,6 +12,7 @@
 
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/description.hpp>
+#include <cairn/net/block_ways.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/made_of.hpp>
@@ -68,6 +69,7 @@ struct stage_use {
   bool tape_stored = false;       // while the whole network computes its loss
   bool output_stored = false;
   std::size_t gradient_begin = 0; // in the flat buffer
+  std::size_t way = 0;            // of a block: see net/block_ways.hpp
 
   std::size_t all_forwards() const { return forwards + taped + tapes_only; }
   std::uint64_t flops(const stage& s) const {
@@ -85,6 +87,7 @@ struct followed_chain {
   bool lasting_output;                         // as in schedule<>
   std::span<const bool> value_kept, tape_kept; // over the loss, each with one more than stages
   std::span<const std::size_t> parameter_begin;
+  std::span<const std::uint8_t> way;
   bool lent_output;
 };
 
@@ -119,6 +122,7 @@ inline std::vector<stage_use> uses_inside(const followed_chain& chain, const sta
     out[i].tape_stored = whole.tape_stored && chain.tape_kept[i];
     out[i].output_stored = whole.tape_stored && chain.value_kept[i + 1];
     out[i].gradient_begin = whole.gradient_begin + chain.parameter_begin[i];
+    out[i].way = chain.way[i];
   }
   if (chain.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
   return out;
@@ -127,11 +131,13 @@ inline std::vector<stage_use> uses_inside(const followed_chain& chain, const sta
 // Several copies of one chain, and how each uses its stages.
 using chain_uses = std::vector<std::vector<stage_use>>;
 
-// The line of a layer or a block at these positions of its chain.
-inline network_line line_of(std::string name, const stage& s, std::size_t batch, std::size_t frozen,
-                            std::span<const stage_use> uses, const std::vector<std::size_t>& starts, std::size_t level) {
+// The line of a layer or a block at these positions of its chain. `in` has its stage in each way.
+inline network_line line_of(std::string name, const std::array<const stage*, way_count>& in, std::size_t batch,
+                            std::size_t frozen, std::span<const stage_use> uses, const std::vector<std::size_t>& starts,
+                            std::size_t level) {
   network_line line{.name = std::move(name), .level = level, .times = uses.size(), .positions = starts};
   for (const stage_use& u : uses) {
+    const stage& s = *in[u.way];
     line.parameters += s.parameters;
     line.frozen += frozen;
     line.forwards += u.all_forwards();
@@ -205,18 +211,23 @@ struct type_part_of<Body, pack<Parts...>> {
   }();
 };
 
-// A chain as it was planned, and the chains inside its blocks.
+// The elements of a chain and the chains inside its blocks, all in one of their ways; nothing if no block takes it.
+struct chain_in_way {
+  const stage* elements = nullptr;
+  std::span<const std::span<const struct planned_chain* const>> inner{};
+};
+
+// A chain as it was planned.
 struct planned_chain {
   followed_chain used;
   std::size_t batch = 0, parameter_block = 0;
   bool is_frozen = false;
   double over_best = 1; // see plan_of.hpp
   const tensor_list* constants = nullptr;
+  std::array<chain_in_way, way_count> in_way{};
   // For each element:
-  std::span<const stage> elements{};
   const description* made = nullptr;
   std::span<const value_list* const> arrives{};
-  std::span<const std::span<const planned_chain* const>> inner{};
 
   std::size_t size() const { return used.stages.size(); }
 };
@@ -231,11 +242,11 @@ struct planned_chains<pack<Chains...>> {
 };
 template <class Chain, std::size_t... I>
 struct planned_chain_of<Chain, std::index_sequence<I...>> {
-  template <std::size_t Element>
+  template <std::size_t Element, std::size_t Way>
   static constexpr std::span<const planned_chain* const> inside() {
-    if constexpr (is_block<pack_element<Element, typename Chain::elements>>)
-      return planned_chains<typename Chain::template inner<Element>::type>::value;
-    else return {};
+    if constexpr (!is_block<pack_element<Element, typename Chain::elements>>) return {};
+    else if constexpr (Way > 0 && !Chain::ways::takes(Element, Way)) return {};
+    else return planned_chains<typename Chain::template inner<Element, Way>::type>::value;
   }
   static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
   static constexpr std::array<const value_list*, sizeof...(I)> arrives = [] { // nvcc 13 takes no address in a pack
@@ -243,19 +254,25 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
     for (std::size_t i = 0; i < each.size(); ++i) each[i] = &Chain::values.input(i);
     return each;
   }();
-  static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I>()...};
+  template <std::size_t Way>
+  static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I, Way>()...};
+  template <std::size_t Way>
+  static constexpr chain_in_way in_way() {
+    if constexpr (Way > 0 && Chain::ways::count == 1) return {};
+    else return {Chain::template element_stages_in<Way>.data(), inner<Way>};
+  }
   static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
                                                 Chain::training.loss, Chain::training.lasting, Chain::training.lasting_output,
-                                                kept.value, kept.tape, Chain::parameter_begin, Chain::whole.lent_output},
+                                                kept.value, kept.tape, Chain::parameter_begin, Chain::ways::way,
+                                                Chain::whole.lent_output},
                                        .batch = Chain::batch,
                                        .parameter_block = Chain::parameter_block,
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .elements = Chain::element_stages,
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>()},
                                        .made = Chain::values.of.data(),
-                                       .arrives = arrives,
-                                       .inner = inner};
+                                       .arrives = arrives};
 };
 
 // Writes the lines of a part of a chain. A template, so that a program which asks for none compiles none.
@@ -280,11 +297,13 @@ private:
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const description& made = chain.made[first];
     const std::size_t here = out.size();
-    out.push_back(line_of(name_of(part, chain.inner[first]), chain.elements[first], chain.batch, frozen(chain, first, part), uses,
-                          starts, level));
+    std::array<const stage*, way_count> in{};
+    for (std::size_t way = 0; way < way_count; ++way)
+      if (chain.in_way[way].elements != nullptr) in[way] = chain.in_way[way].elements + first;
+    out.push_back(line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
-    write_chains(out, chain.inner[first], part, uses, level + 1);
+    write_chains(out, chain, first, part, uses, level + 1);
     add_frozen_below(out, here);
   }
 
@@ -297,8 +316,9 @@ private:
 
   // Writes the chains of a block. If there are several, each of more than one stage gets a line above its own lines. The
   // gradients of the last chain come first.
-  static void write_chains(Lines& out, std::span<const planned_chain* const> chains, const type_part& block,
+  static void write_chains(Lines& out, const planned_chain& around, std::size_t first, const type_part& block,
                            const std::vector<stage_use>& uses, std::size_t level) {
+    const std::span<const planned_chain* const> chains = around.in_way[0].inner[first]; // in every way the same layers
     std::vector<std::size_t> begin(chains.size());
     for (std::size_t c = chains.size(), sum = 0; c-- > 0; sum += chains[c]->parameter_block) begin[c] = sum;
     for (std::size_t c = 0; c < chains.size(); ++c) {
@@ -306,7 +326,7 @@ private:
       chain_uses inside;
       for (stage_use u : uses) {
         u.gradient_begin += begin[c];
-        inside.push_back(uses_inside(inner.used, u));
+        inside.push_back(uses_inside(around.in_way[u.way].inner[first][c]->used, u));
       }
       if (chains.size() == 1 || inner.size() == 1) {
         write(out, inner, 0, *block.parts[c], inside, {0}, level);
