@@ -216,6 +216,7 @@
 #include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                // two layers that do not fit, and why
+#include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant
 #include <cairn/net/made_of.hpp>              // the structure of a network's types
 #include <cairn/net/memory_curve.hpp>         // the cost of a step for every number of bytes
 #include <cairn/net/nesting.hpp>              // the nesting of Sequentials, for names
