@@ -54,15 +54,14 @@ TEST_CASE("largest batch at run time: measured costs decide, in any unit and of 
     return plan::largest_batch_within<Net, 16, 64>(
         bytes, percent<20>, std::vector<plan::stage_cost>(blueprint::size, {unit * forward, unit * forward, unit * 100}));
   };
-  CHECK(with(1, 1).batch == 64);     // to run a stage again costs nothing
+  CHECK(with(1, 1).batch == 64); // to run a stage again costs nothing
   CHECK(with(1000, 1).batch == 64);
-  CHECK(with(1, 1000).batch == 16);  // nearly all of the time is in what would be run again
+  CHECK(with(1, 1000).batch == 16); // nearly all of the time is in what would be run again
   CHECK(with(1000, 1000).batch == 16);
 }
 TEST_CASE("largest batch at run time: as many costs as stages") {
-  CHECK_THROWS_WITH_AS(
-      (plan::largest_batch_within<Net, 64>(1_MiB, 0, std::vector<plan::stage_cost>(3))),
-      doctest::Contains("expected a cost for each of"), input_error);
+  CHECK_THROWS_WITH_AS((plan::largest_batch_within<Net, 64>(1_MiB, 0, std::vector<plan::stage_cost>(3))),
+                       doctest::Contains("expected a cost for each of"), input_error);
 }
 
 } // namespace largest_batch_within_tests

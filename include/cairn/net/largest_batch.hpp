@@ -184,8 +184,7 @@ namespace cairn::plan {
 // The step with one sample more does not fit. A still larger one could, by chance, where buffers happen to be packed better.
 template <class Model, std::size_t Bytes, auto Dearer = detail::own_policy{}, class T = float,
           class Update = detail::used_in_backward<1, 1>>
-inline constexpr std::size_t largest_batch =
-    detail::largest_batch_of<detail::sized_step<Model, Bytes, Dearer, T, Update>>();
+inline constexpr std::size_t largest_batch = detail::largest_batch_of<detail::sized_step<Model, Bytes, Dearer, T, Update>>();
 
 // Equal parts of a batch: rows for each of `count` micro-batches. Both are 0 if not even one sample fits.
 struct equal_parts {
