@@ -26037,7 +26037,8 @@ inline constexpr equal_parts micro_batches = [] {
   using step = detail::sized_step<Model, Bytes, Dearer, T, Update>;
   static_assert(step::too_long::right());
   constexpr std::size_t rows = detail::largest_divisor<step, Total, 0, detail::divisors<Total>.size()>();
-  return equal_parts{rows, rows == 0 ? 0 : Total / rows};
+  if constexpr (rows == 0) return equal_parts{};
+  else return equal_parts{rows, Total / rows};
 }();
 
 } // namespace cairn::plan
