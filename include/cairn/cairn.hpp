@@ -45,9 +45,6 @@
 #include <cairn/plan/route.hpp>               // the order of forwards and backwards along a chain
 #include <cairn/plan/run_time_plan.hpp>       // a plan made at run time
 #include <cairn/plan/schedule.hpp>            // the ops of one step
-#include <cairn/plan/solve/budget.hpp>        // the cheapest schedule within a number of bytes, solved by the compiler
-#include <cairn/plan/solve/budget_solver.hpp> // a chain solved for a budget in constant expressions
-#include <cairn/plan/solve/marked_front.hpp>  // the cheapest backward passes of a stretch, by their bytes
 
 #include <cairn/device/cores.hpp>           // the number of cores for a rank's threads
 #include <cairn/device/cpu.hpp>             // the CPU as a device
@@ -217,6 +214,8 @@
 #include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                // two layers that do not fit, and why
+#include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant
+#include <cairn/net/largest_batch_within.hpp> // the same at run time, and with measured costs
 #include <cairn/net/made_of.hpp>              // the structure of a network's types
 #include <cairn/net/memory_curve.hpp>         // the cost of a step for every number of bytes
 #include <cairn/net/nesting.hpp>              // the nesting of Sequentials, for names

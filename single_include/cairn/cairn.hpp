@@ -4302,1305 +4302,6 @@ private:
 
 } // namespace cairn
 
-// cairn/plan/solve/cost_table.hpp
-
-namespace cairn::plan {
-
-// The costs of one stage, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
-struct stage_cost {
-  std::uint64_t forward = 0;
-  std::uint64_t tape = 0; // a forward that leaves the output out, if it can
-  std::uint64_t backward = 0;
-
-  constexpr bool operator==(const stage_cost&) const = default;
-};
-
-} // namespace cairn::plan
-
-namespace cairn::detail {
-
-// One stage as a solver sees it: bytes at the chain's batch, and costs.
-struct entry {
-  std::size_t input = 0, output = 0;                   // values i and i + 1
-  std::size_t output_gradient = 0, input_gradient = 0; // 0: borrowed, or not made
-  std::size_t tape = 0;
-  std::size_t tape_workspace = 0, plain_workspace = 0, backward_workspace = 0;
-  std::size_t windows = 0; // of gradients that are there from a backward above to this one or one below
-  stage_cost cost{};
-  bool reads_input = false, reads_output = false;
-  bool in_place_forward = false, in_place_backward = false;
-  bool tape_alone = false; // forward can make the tape and leave the output out
-
-  // The bytes to be kept from a forward to the backward, besides the input.
-  constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
-  constexpr bool operator==(const entry&) const = default;
-};
-
-// The costs of a stage in FLOPs.
-constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
-  return {s.forward_flops, s.tape_without_output ? s.tape_flops : s.forward_flops,
-          s.backward_flops - (wants_input_gradient ? 0 : s.input_gradient_flops)};
-}
-
-// The entries of a chain and, after them, one for the loss.
-template <std::size_t Stages>
-using cost_table = plain_array<entry, plus(Stages, 1)>;
-
-// The loss reads the last value and makes its gradient in its place. Stages below the lowest backward have no backward:
-// they keep nothing, and there are no gradients between them.
-template <std::size_t Stages>
-constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
-  const std::size_t n = c.size();
-  const std::size_t lowest = c.lowest_backward();
-  cost_table<Stages> out(n + 1);
-  entry* const entries = out.data();
-  const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
-  std::size_t ours = c.lent ? n : n + 1; // gradients below this one are our own; those above lie on the borrowed one
-  while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
-  const auto gradient = [&](std::size_t k) -> std::size_t {
-    if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
-    if (k == n) return c.value_bytes(n); // it comes in where the value lies
-    return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
-  };
-  // A window counts in the backwards of its stages as a workspace does, and in everything that runs between two of them.
-  for (const gradient_window& w : c.windows) {
-    const std::size_t bytes = align_up(w.bytes);
-    for (std::size_t i = w.to; i <= w.from; ++i) entries[i].backward_workspace += bytes;
-    for (std::size_t i = w.to; i < w.from; ++i) entries[i].windows += bytes;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    const stage& s = c[i];
-    entry& e = entries[i];
-    e.input = value(i);
-    e.output = value(i + 1);
-    e.plain_workspace = s.evaluation_workspace.at(c.batch);
-    e.in_place_forward = c.in_place_forward(i);
-    e.cost = measured.empty() ? flops_of(s, i > lowest || c.gives_input_gradient()) : measured[i];
-    if (i < lowest) {
-      e.cost.tape = e.cost.backward = 0;
-      continue;
-    }
-    e.output_gradient = gradient(i + 1);
-    e.input_gradient = gradient(i);
-    e.tape = c.tape_bytes(i);
-    e.tape_workspace = s.keeps_tape() ? s.forward_workspace.at(c.batch) : e.plain_workspace;
-    e.backward_workspace += s.backward_workspace.at(c.batch);
-    e.reads_input = s.reads_input;
-    e.reads_output = s.reads_output;
-    e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);
-    e.tape_alone = s.tape_without_output;
-  }
-  entries[n].input = value(n);
-  entries[n].input_gradient = gradient(n);
-  entries[n].in_place_backward = true;
-  return out;
-}
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/repetition.hpp
-
-namespace cairn::detail {
-
-// The part of a chain that repeats itself: each of the stages [lowest + period, end) equals the stage one period below it. A
-// stretch that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
-// stretches, not half a million.
-struct repetition {
-  std::size_t period = 0; // 0: it does not repeat itself
-  std::size_t lowest = 0;
-  std::size_t end = 0;
-
-  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
-  // reads decides which standings the stretch can have.
-  constexpr std::size_t copies() const { return lowest + 1 + period; }
-  // The number of stages of a chain of `stages` without the copies.
-  constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
-
-  // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
-  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
-    const std::size_t distance = every * period;
-    if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
-    return (first - lowest - 1) / distance * distance;
-  }
-};
-
-// The longest run of stages that repeat themselves at a period of at most `longest`, if that is more than half of the chain.
-constexpr repetition find_repetition(const entry* entries, std::size_t stages, std::size_t longest = 16) {
-  repetition best{};
-  std::size_t most = stages / 2;
-  for (std::size_t period = 1; period <= longest && 2 * period <= stages; ++period) {
-    std::size_t run = 0;
-    for (std::size_t i = period; i < stages; ++i) {
-      run = entries[i] == entries[i - period] ? run + 1 : 0;
-      if (run <= most) continue;
-      most = run;
-      best = {period, i + 1 - run - period, i + 1};
-    }
-  }
-  return best;
-}
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/ruler.hpp
-
-namespace cairn::detail {
-
-// Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
-// is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
-// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
-// The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
-// of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
-// that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
-// every single stage.
-//
-// In a chain that repeats itself all copies have the same ticks until a level has one for each copy. On higher levels every
-// second, fourth, eighth copy has one: a thousand equal stages have only a few stretches to solve on each level.
-template <std::size_t Stages>
-class ruler {
-public:
-  // Each level has about half of the ticks of the one below.
-  static constexpr std::size_t most_levels(std::size_t stages) { return static_cast<std::size_t>(std::bit_width(stages)) + 1; }
-  static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
-
-  std::size_t most;       // units of a stretch
-  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
-  std::size_t levels = 1; // with one, every stretch is solved
-
-  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
-      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
-        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
-    for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
-    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
-    const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
-    const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
-    for (std::size_t inside = stages; inside >= most; ++levels) {
-      halve(entries, 1, lowest);
-      halve(entries, end, stages + 1);
-      if (lowest < end) raise_copies(entries, lowest, end);
-      inside = 0;
-      for (std::size_t b = 1; b <= stages; ++b) inside += height_.items[b] == levels ? 1 : 0;
-    }
-    if (levels > 1 && lowest < end) --repeats_.end; // the border there is no copy
-    height_.items[0] = height_.items[stages + 1] = static_cast<std::uint32_t>(levels - 1);
-    for (std::size_t level = 0; level < levels; ++level)
-      for (std::size_t b = 0, count = 0; b < borders_; ++b) {
-        below_.items[level * borders_ + b] = static_cast<std::uint32_t>(count);
-        if (height_.items[b] >= level) ticks_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
-      }
-  }
-
-  // By border: the highest level that has it.
-  constexpr const std::uint32_t* heights() const { return height_.items; }
-  // By level and border: see below().
-  constexpr const std::uint32_t* counts() const { return below_.items; }
-  // The number of ticks of a level below a border, which is also the number of the tick at that border.
-  constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
-  constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
-  constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
-  constexpr std::size_t units(std::size_t level, std::size_t first, std::size_t end) const {
-    return below(level, end) - below(level, first);
-  }
-
-  // Is the stretch of the stages [first, end) solved?
-  constexpr bool solves(std::size_t first, std::size_t end) const {
-    if (first == 0 && near != 0) return true;
-    const std::size_t a = height_.items[first], b = height_.items[end];
-    return units(a < b ? a : b, first, end) <= most;
-  }
-  // The lowest border at which a stretch may be split.
-  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
-    if (first != 0) return first + 1;
-    const std::size_t level = height_.items[end], number = below(level, end);
-    if (near != 0 && number > most && end > near) return end - near;
-    return number <= most ? 1 : tick(level, number - most);
-  }
-  // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
-  constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
-    std::size_t level = 0;
-    while (units(level, first, end) > most) ++level;
-    return level;
-  }
-  // The distance from a stretch of this level down to its first copy.
-  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
-    return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
-  }
-
-  // Stretches that end up to here may be copies.
-  constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
-
-private:
-  // Is the value at one border a better checkpoint than that at another? Of neighbours on level 0 the output of a costly stage is
-  // better than that of a cheap one, which can be run again from there: with room for half of what Linear, LayerNorm, GELU, ...
-  // store, it is best to keep what each Linear made. Else the smaller value is better.
-  constexpr bool is_better(const entry* entries, std::size_t one, std::size_t other) const {
-    const bool costly = is_costly(entries[one - 1]), other_costly = is_costly(entries[other - 1]);
-    return levels == 1 && costly != other_costly ? costly : entries[one].input < entries[other].input;
-  }
-  // Does the stage cost at least half of the mean?
-  constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
-
-  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
-  // takes the place of the one kept before it, if it is better.
-  constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
-    std::size_t other = 0, kept = 0;
-    for (std::size_t b = first; b < end; ++b) {
-      if (height_.items[b] + 1U != levels) continue;
-      if (other == 0) {
-        other = b;
-        continue;
-      }
-      kept = is_better(entries, b, other) ? b : other;
-      ++height_.items[kept];
-      other = 0;
-    }
-    if (other == 0 || kept == 0 || !is_better(entries, other, kept)) return;
-    --height_.items[kept];
-    ++height_.items[other];
-  }
-  constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
-    std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
-    for (std::size_t b = lowest + repeats_.period; b-- > lowest;) {
-      if (height_.items[b] + 1U != levels) continue;
-      first = b;
-      ++count;
-    }
-    if (count > 1) {
-      ++alike_;
-      halve(entries, lowest, lowest + repeats_.period);
-      for (std::size_t b = lowest + repeats_.period; b < end; ++b) height_.items[b] = height_.items[b - repeats_.period];
-    } else {
-      const std::size_t distance = repeats_.period << (levels - alike_);
-      for (std::size_t b = first; b < end; b += distance) ++height_.items[b];
-    }
-  }
-
-  repetition repeats_;
-  std::uint64_t forwards_ = 0; // the cost of all stages' forwards
-  std::size_t alike_ = 0;      // the highest level with a tick in each copy
-  std::size_t borders_;
-  plain_array<std::uint32_t, plus(Stages, 2)> height_;
-  plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/stretch.hpp
-
-namespace cairn::detail {
-
-// The state of a stretch of the chain when its walk begins.
-//   owns: value `first` belongs to it: it counts the value's bytes, and may drop or overwrite it after its last read.
-//         Else the value is stored, and counted, outside the stretch.
-//   kept: the forward of stage `last` has run, and everything that its backward reads besides its input is there; those bytes
-//         count until that backward.
-struct standing {
-  bool owns = false;
-  bool kept = false;
-
-  constexpr std::size_t index() const { return (owns ? 1U : 0U) + (kept ? 2U : 0U); }
-};
-inline constexpr std::size_t standings = 4;
-constexpr standing standing_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
-
-// The stages [first, last] of a chain. Value `first` is there, and so is the gradient of the last stage's output, unless the
-// stretch reaches the loss, which counts as stage n, after all others. Walking the stretch back makes the gradient of value
-// `first`.
-struct stretch {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  standing how{};
-};
-
-// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it tapes,
-// the last of these forwards keeps what its backward reads. The alternative is at_once: the backward of the last stage, and
-// then the part below.
-struct division {
-  stretch upper{};
-  stretch lower{};
-  std::size_t more = 0;  // bytes that are kept while the upper part is walked, and that it does not count
-  std::size_t bytes = 0; // the most during these first ops
-  std::uint64_t cost = 0;
-};
-
-// The bytes and the cost of one stretch by itself.
-struct need {
-  std::size_t bytes = 0;
-  std::uint64_t cost = 0;
-};
-
-// The ways to walk a stretch back.
-//
-// A stretch runs forward to some stage. It stores nothing on the way except, perhaps, what the backward of the last of these
-// forwards reads. Then the part above is walked back, and then the part below, with value `first` at hand again. The first of
-// these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
-// heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
-// checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
-// place, workspaces, tapes without a value, and windows of gradients.
-//
-// Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
-// schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
-// the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
-// MLPs, at worst 1.23 times as dear; and one random chain in 500 can do with fewer bytes (tests/plan/solve/solver.cpp,
-// tests/bench/RESULTS.md).
-template <std::size_t Stages>
-class divisions {
-public:
-  // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
-  constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
-      : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
-    for (std::size_t i = 0; i < stages; ++i) {
-      const entry& e = table.items[i];
-      forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
-      all_.items[i + 1] = all_.items[i] + e.cost.forward + e.cost.backward;
-      const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
-      stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
-      plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
-      tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
-      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
-    }
-  }
-
-  cost_table<Stages> table;
-  ruler<Stages> along;
-
-  constexpr std::size_t stages() const { return stages_; }
-
-  // The least possible cost of walking the stretch: nothing runs twice. It is 0 if the last backward reads nothing, or comes
-  // first.
-  constexpr std::uint64_t least_cost(const stretch& s) const {
-    if (reads_nothing(table.items[s.last]) || is_at_once(s)) return 0;
-    return base({s.last, s.last, {true, s.how.kept}}).cost + all_.items[s.last] - all_.items[s.first];
-  }
-  // The bytes that all stages of [first, end) store, if all of them do.
-  constexpr std::size_t stored(std::size_t first, std::size_t end) const { return stored_.items[end] - stored_.items[first]; }
-
-  // Can the stretch be a part of another one? Some cannot: items that a stage has not stored cannot be there, the chain's input
-  // belongs to no stretch, and a value is stored outside a stretch only if the stage that made it reads it.
-  constexpr bool is_asked_for(const stretch& s) const {
-    if (s.how.kept && (s.last == stages_ || !may_tape(s.first, s.last))) return false;
-    if (s.how.owns) return s.first > 0;
-    return s.first == 0 || table.items[s.first - 1].reads_output;
-  }
-  // May a split of a stretch tape stage i? The stages from the first one to it run again for its input, if its backward reads
-  // that. So in a long chain it may be far only if it reads no input, or keeps little beside it, as LayerNorm does.
-  constexpr bool may_tape(std::size_t first, std::size_t i) const {
-    return table.items[i].kept() != 0 && (i <= first + 1 || tapes_far_.items[i]);
-  }
-  constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
-  // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
-  // the smaller one, forwards below it come first.
-  constexpr bool is_at_once(const stretch& s) const {
-    const entry& last = table.items[s.last];
-    return s.first != s.last && s.last != stages_ && (reads_nothing(last) || (s.how.kept && !last.reads_input)) &&
-           along.solves(s.first, s.last);
-  }
-  // Does the walk of one stage begin with its forward?
-  constexpr bool base_runs_forward(const stretch& s) const {
-    return s.first != stages_ && !s.how.kept && table.items[s.first].kept() != 0;
-  }
-
-  // The need of one stage, or of the loss.
-  constexpr need base(const stretch& s) const {
-    const entry& e = table.items[s.first];
-    const std::size_t own = owned(s);
-    if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
-    need out{during_backward(e, e.reads_input ? own : 0), e.cost.backward};
-    if (!base_runs_forward(s)) return out;
-    out.cost += e.reads_output ? e.cost.forward : e.cost.tape;
-    const bool in_place = e.reads_output && e.in_place_forward && s.how.owns && !e.reads_input;
-    const std::size_t made = in_place || (!e.reads_output && e.tape_alone) ? 0 : e.output;
-    const std::size_t bytes = own + e.output_gradient + made + e.tape + e.tape_workspace + e.windows;
-    if (out.bytes < bytes) out.bytes = bytes;
-    return out;
-  }
-
-  constexpr division at_once(const stretch& s) const {
-    const entry& last = table.items[s.last];
-    division d{};
-    d.lower = {s.first, s.last - 1, {s.how.owns, false}};
-    d.bytes = during_backward(last, owned(s));
-    d.cost = last.cost.backward;
-    return d;
-  }
-
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
-  // ten thousand times.
-  template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
-    const entry& last = table.items[s.last];
-    const std::size_t own = owned(s);
-    const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
-    std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
-    if (is_at_once(s))
-      for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
-    const std::uint32_t* const height = along.heights();
-    const std::uint32_t* const below = along.counts();
-    const std::size_t borders = stages_ + 2;
-    const std::uint32_t low = height[s.first], high = height[s.last + 1];
-    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
-    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
-    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
-    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
-      const std::size_t before = walked;
-      const bool at_first = end == s.first + 1; // whose input is counted already
-      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
-      if (walked < plain) walked = plain;
-      if (height[end] < least || end < from) continue;
-      const entry& e = table.items[end - 1];
-      const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
-      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
-      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
-      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
-      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
-      const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
-
-      // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
-      // backward reads nothing at all, value `first` is not read again, and may be overwritten.
-      const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
-      const bool frees = at_first && !e.reads_input;
-      const bool is_read_no_more = frees && kept == 0 && s.how.owns;
-      const std::size_t passing = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
-      if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
-      if (kept == 0 || !(end <= s.first + 2 || tapes_far_.items[end - 1])) continue; // may_tape()
-
-      // The items that the backward of the stage below reads are kept from this forward on, and so serve as the checkpoint.
-      const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
-      const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
-      offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
-    }
-  }
-  // The division at one border.
-  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
-    division d{};
-    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-      if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
-           {s.first, end - 1, {s.how.owns, t}},
-           more,
-           bytes,
-           cost};
-    });
-    return d;
-  }
-
-private:
-  static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
-  constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
-
-  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
-  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
-
-  // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
-  static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
-    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() + e.backward_workspace;
-  }
-
-  std::size_t stages_;
-  plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
-  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
-  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
-  plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/passage.hpp
-
-namespace cairn::detail {
-
-// One way to pass a unit of a long stretch at once. Forwards from its first stage to its end store some of what its backwards
-// read. Then the part above is walked back, and then the unit, each part of it in the cheapest way that it has.
-struct passage {
-  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
-
-  std::size_t more = 0;    // bytes that are kept while the part above is walked, and that it does not count
-  std::size_t forward = 0; // the most bytes of the forwards, besides what the part above needs meanwhile
-  std::size_t back = 0;    // the most bytes of the unit's walk back
-  std::uint64_t cost = endless;
-  // Its splits, `digit` bits for each tick inside the unit: 0 for none, 1 for one that does not tape, 2 for one that does, 3 +
-  // k where passage k of the unit below the tick ends.
-  std::uint64_t splits = 0;
-};
-
-// A unit of a level above 0: its stages, and whether its first value belongs to it.
-struct chain_unit {
-  std::size_t first = 0;
-  std::size_t end = 0;
-  std::size_t level = 0;
-  bool owns = false;
-
-  // A short unit is passed stage by stage, a longer one by the units of the level below.
-  template <std::size_t Stages>
-  constexpr std::size_t ticks(const divisions<Stages>& ways) const {
-    return end - first <= ways.along.most ? 0 : level - 1;
-  }
-  constexpr std::size_t digit(std::size_t ticks) const { return ticks == 0 ? 2 : 8; }
-};
-
-// The passages of a unit: the cheapest of those that keep about the same bytes. First come those after which the value above
-// belongs to the unit, then those after which it does not.
-template <std::size_t Kinds>
-struct passages {
-  passage of[2 * Kinds]{};
-
-  static constexpr bool upper_owns(std::size_t k) { return k >= Kinds; }
-
-  constexpr void offer(const passage& p, bool upper_owns, std::size_t distance) {
-    const std::size_t kind = p.more / distance;
-    passage& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
-    if (p.cost < known.cost || (p.cost == known.cost && p.more < known.more)) known = p;
-  }
-  // Removes passages that cost no less than one that keeps less.
-  constexpr void finish() {
-    for (std::size_t half = 0; half < 2 * Kinds; half += Kinds)
-      for (std::size_t k = half, best = 2 * Kinds; k < half + Kinds; ++k) {
-        if (best < 2 * Kinds && of[k].cost >= of[best].cost) of[k].cost = passage::endless;
-        if (of[k].cost < passage::endless) best = k;
-      }
-  }
-};
-
-// Finds the passages of a unit within `most` bytes: it extends those up to one of the unit's ticks by one more split, up to
-// another tick. find gives the fronts of stretches, and passages of smaller units.
-template <std::size_t Kinds, std::size_t Stages, class Find>
-constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
-                         passages<Kinds>& out) {
-  constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : 17;
-  const std::size_t level = u.ticks(ways), digit = u.digit(level);
-  const auto& along = ways.along;
-  const std::size_t first = along.below(level, u.first), count = along.units(level, u.first, u.end);
-  plain_array<passages<Kinds>, capacity> up_to(count + 1);
-  up_to.items[0].of[u.owns ? Kinds : 0] = {0, 0, 0, 0, 0};
-  for (std::size_t n = 1; n <= count; ++n) {
-    const std::size_t end = along.tick(level, first + n);
-    const std::size_t distance = ways.stored(u.first, end) / (Kinds - 1) + 1;
-    const entry& above = ways.table.items[end];
-    for (std::size_t k = 0; k < n; ++k)
-      for (const bool owns : {false, true}) {
-        const passage* const known = up_to.items[k].of + (owns ? Kinds : 0);
-        const auto join = [&](const passage& next, std::uint64_t code, bool upper_owns) {
-          for (std::size_t i = 0; i < Kinds; ++i) {
-            const passage& p = known[i];
-            if (p.cost == passage::endless) continue;
-            const std::size_t forward = p.more + next.forward, back = p.more + next.back;
-            const passage both{p.more + next.more, p.forward < forward ? forward : p.forward, p.back < back ? back : p.back,
-                               p.cost + next.cost, p.splits | code << (digit * (n - 1))};
-            if (both.forward <= most && both.back <= most) up_to.items[n].offer(both, upper_owns, distance);
-          }
-        };
-        bool any = false;
-        for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
-        if (!any) continue;
-        const std::size_t at = along.tick(level, first + k);
-        ways.splits({at, end, {owns, false}}, end, end, along.most,
-                    [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                      const need below = find({at, end - 1, {owns, tapes}}).cheapest();
-                      if (below.cost == passage::endless) return;
-                      join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
-                           tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
-                    });
-        if (level == 0 || k + 1 < n) continue;
-        const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
-        for (std::size_t i = 0; i < 2 * Kinds; ++i)
-          if (smaller.of[i].cost != passage::endless) join(smaller.of[i], 3 + i, passages<Kinds>::upper_owns(i));
-      }
-    up_to.items[n].finish();
-  }
-  out = up_to.items[count];
-}
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/catalogue.hpp
-
-namespace cairn::detail {
-
-// One piece of a solver's work: a stretch; or, if its level is not 0, the unit of that level with these stages.
-struct job {
-  stretch of{};
-  std::size_t level = 0;
-
-  constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
-};
-
-// All jobs of a chain, each after those that it needs, without copies of something further below. Interior stretches come by
-// their level and their number of units, each level's units before its stretches. Then come those that begin with the chain, by
-// their length.
-//
-// Every stretch and unit also has a place: a number that is found without a search.
-template <std::size_t Stages>
-class catalogue {
-public:
-  constexpr explicit catalogue(const divisions<Stages>& ways)
-      : ways_(ways), stages_(ways.stages()), own_(ways.along.levels * (stages_ + 2)), copy_(ways.along.levels * (stages_ + 2)) {
-    const auto& along = ways.along;
-    std::uint32_t row = static_cast<std::uint32_t>(standings * (stages_ + 1) + 2 * along.levels);
-    for (std::size_t level = 0; level < along.levels; ++level)
-      for (std::size_t k = 1; k + 1 < along.ticks(level); ++k) {
-        const std::size_t at = level * (stages_ + 2), first = along.tick(level, k);
-        if (has_own(level, k)) {
-          own_.items[at + first] = row;
-          row += static_cast<std::uint32_t>(standings * along.most + 2);
-        }
-        copy_.items[at + first] = own_.items[at + first - along.steps_back(first, first, level)];
-      }
-    places_ = row;
-  }
-
-  constexpr std::size_t places() const { return places_; }
-  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
-  // others.
-  constexpr const std::uint32_t* copies() const { return copy_.items; }
-  constexpr const std::uint32_t* rows() const { return own_.items; }
-
-  constexpr std::size_t place_of(const stretch& s) const {
-    if (s.first == 0) return standings * s.last + s.how.index();
-    const auto& along = ways_.along;
-    const std::size_t end = s.last + 1, level = along.level_of(s.first, end);
-    return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
-           standings * (along.units(level, s.first, end) - 1) + s.how.index();
-  }
-  constexpr std::size_t place_of(const chain_unit& u) const {
-    const std::size_t owns = u.owns ? 1 : 0;
-    if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
-    return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
-           standings * ways_.along.most + owns;
-  }
-
-  // Calls visit(job) for all of them.
-  template <class Visit>
-  constexpr void each(Visit visit) const {
-    const auto& along = ways_.along;
-    for (std::size_t level = 0; level < along.levels; ++level)
-      for (std::size_t units = level == 0 ? 1 : 0; units <= along.most; ++units)
-        for (std::size_t k = 1; k + (units == 0 ? 1 : units) < along.ticks(level); ++k) {
-          const std::size_t first = along.tick(level, k);
-          if (own_.items[level * (stages_ + 2) + first] == 0) continue;
-          const std::size_t end = along.tick(level, k + (units == 0 ? 1 : units));
-          if (units == 0 && end > stages_) continue; // nothing is above it
-          if (along.steps_back(first, end - 1, level) != 0) continue;
-          if (units != 0 && level != 0 && along.units(level - 1, first, end) <= along.most) continue; // belongs to a lower level
-          add({first, end - 1, {}}, units == 0 ? level : 0, visit);
-        }
-    for (std::size_t end = 1; end <= stages_ + 1; ++end) {
-      if (along.solves(0, end)) add({0, end - 1, {}}, 0, visit);
-      for (std::size_t level = 1; level < along.levels; ++level)
-        if (along.tick(level, 1) == end && end <= stages_) add({0, end - 1, {}}, level, visit);
-    }
-  }
-
-private:
-  // Does one of the stretches that begin with a tick have no copy further below?
-  constexpr bool has_own(std::size_t level, std::size_t k) const {
-    const auto& along = ways_.along;
-    const std::size_t longest = k + along.most < along.ticks(level) ? k + along.most : along.ticks(level) - 1;
-    return along.steps_back(along.tick(level, k), along.tick(level, longest) - 1, level) == 0;
-  }
-  template <class Visit>
-  constexpr void add(stretch s, std::size_t level, Visit& visit) const {
-    for (std::size_t how = 0; how < standings; ++how) {
-      s.how = standing_of(how);
-      if (ways_.is_asked_for(s) && !(level != 0 && s.how.kept)) visit(job{s, level});
-    }
-  }
-
-  const divisions<Stages>& ways_;
-  std::size_t stages_;
-  std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_, copy_;
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/marked_front.hpp
-
-namespace cairn::detail {
-
-// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below 0.
-struct marks {
-  std::int64_t budget = 0;
-  std::int64_t count = 1;
-  std::int64_t distance = budget / count + 1;
-
-  constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
-  // The first mark of at least `bytes`, which are at most the budget.
-  constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
-};
-
-// The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
-// the least bytes. Bytes are exact. They are not rounded, so nothing fits by rounding alone, and no error adds up. Of several
-// ways that end between the same two marks only the cheapest is kept.
-template <std::size_t Marks>
-struct marked_front {
-  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
-
-  std::uint64_t cost[Marks + 1]{};
-  std::int64_t slack[Marks + 1]{};  // the bytes of the way are this far below the mark
-  std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
-  std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
-  std::size_t high = Marks + 1;     // from this mark on nothing runs twice
-  need least{};
-  std::uint16_t least_begin = 0;
-  std::uint64_t full = 0;
-  marks all{};
-
-  constexpr marked_front() = default;
-  constexpr explicit marked_front(const marks& m) : all(m) {}
-
-  // Makes this the front of one way only.
-  constexpr void be(const need& only) {
-    least = only;
-    const auto bytes = static_cast<std::int64_t>(only.bytes);
-    if (bytes > all.budget) return;
-    low = high = static_cast<std::size_t>(all.above(bytes));
-    set(low, only.cost, all.at(static_cast<std::int64_t>(low)) - bytes, 0);
-    finish();
-  }
-
-  // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
-  constexpr void clear(std::uint64_t cheapest) {
-    for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
-    least = {static_cast<std::size_t>(-1), endless};
-    full = cheapest;
-  }
-
-  // The front of an empty part.
-  constexpr marked_front nothing() const {
-    marked_front out{all};
-    out.be({});
-    return out;
-  }
-  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
-  // the first ops, and costs add up.
-  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
-    join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
-  }
-  constexpr void finish() {
-    if (low > Marks) return;
-    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
-    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
-  }
-
-  // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
-  constexpr std::uint16_t within(std::size_t bytes) const {
-    const auto given = static_cast<std::int64_t>(bytes);
-    if (low > Marks) return least_begin;
-    if (given >= all.budget) return begin[Marks];
-    auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
-    if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
-    return m < low ? least_begin : begin[m];
-  }
-
-  // The cheapest way. It is found again within these bytes, or more.
-  constexpr need cheapest() const {
-    if (low > Marks) return {0, endless};
-    std::size_t m = Marks;
-    while (m > low && cost[m - 1] == cost[Marks]) --m;
-    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
-    return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
-  }
-
-private:
-  constexpr void set(std::size_t m, std::uint64_t c, std::int64_t left, std::uint16_t how) {
-    cost[m] = c;
-    slack[m] = left;
-    begin[m] = how;
-  }
-
-  // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
-  // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
-  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
-                             const need& own, std::uint16_t how) {
-    const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
-    std::size_t bytes = own.bytes;
-    if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
-    if (bytes < lower.least.bytes) bytes = lower.least.bytes;
-    if (bytes < known.least.bytes || (bytes == known.least.bytes && least_cost < known.least.cost)) {
-      known.least.bytes = bytes;
-      known.least.cost = least_cost;
-      known.least_begin = how;
-    }
-    if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
-    const auto from = static_cast<std::size_t>(known.all.above(static_cast<std::int64_t>(bytes)));
-    if (from < known.low) known.low = from;
-    if (known.high <= from) return;
-    // Beside `more`, the upper part has `steps` marks less, and `rest` bytes less than that.
-    const std::int64_t distance = known.all.distance;
-    const std::size_t steps = more / static_cast<std::size_t>(distance);
-    const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
-    const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
-    const std::uint64_t offered = own.cost;
-    // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
-    for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
-      const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
-      if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
-        first = next;
-        continue;
-      }
-      for (; first < next; ++first) {
-        std::size_t k = first - steps;
-        std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
-        if (now >= known.cost[first]) continue;
-        std::int64_t left = upper.slack[k] - rest;
-        if (left < 0) {
-          --k;
-          now = upper.cost[k] + lower.cost[first] + offered;
-          if (now >= known.cost[first]) continue;
-          left = upper.slack[k] - rest + distance;
-        }
-        known.cost[first] = now;
-        known.begin[first] = how;
-        if (left > lower.slack[first]) left = lower.slack[first];
-        const std::int64_t at_first = free - static_cast<std::int64_t>(Marks - first) * distance;
-        known.slack[first] = left < at_first ? left : at_first;
-        if (now > known.full) continue;
-        known.high = first;
-        return;
-      }
-    }
-  }
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/recurrence.hpp
-
-namespace cairn::detail {
-
-// The beginning of a way is one number: 0 for the backward of the last stage at once; for a split, twice the number of stages
-// below it, plus 1 if it tapes (stretch.hpp); and after all splits the passages of the first unit (passage.hpp). The ways of
-// the parts are those in the parts' own fronts that fit.
-constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
-
-// The first unit of a stretch, if the part above it is a stretch that is solved; else one that ends where the stretch ends.
-template <std::size_t Stages>
-constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
-  const auto& along = ways.along;
-  const std::size_t level = along.level_of(s.first, s.last + 1);
-  const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
-  const bool is_one = level != 0 && end <= s.last && along.solves(end, s.last + 1);
-  return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
-}
-
-// Solves one stretch from the fronts of shorter ones; find(stretch) gives the front of a stretch.
-template <std::size_t Stages, class Find, class Front>
-constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
-  if (ways.is_base(s)) return out.be(ways.base(s));
-  out.clear(ways.least_cost(s));
-  if (ways.is_at_once(s)) {
-    const division d = ways.at_once(s);
-    out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
-  }
-  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
-  // part's only falls.
-  const auto& jobs = find.places();
-  const std::uint32_t* const copies = jobs.copies();
-  const std::uint32_t* const rows = jobs.rows();
-  const std::uint32_t* const count = ways.along.counts();
-  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
-  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
-  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
-  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
-              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
-                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
-                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
-                                                        : (end <= copied ? copies : rows)[low + s.first] +
-                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
-                                          owns + (tapes ? 2 : 0);
-                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
-                                          standings * (count[high + top] - count[high + end] - 1) + kept +
-                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
-                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
-              });
-  if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
-    const entry& last = ways.table.items[s.last];
-    const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
-    const auto& all = find.passages_of(first);
-    const auto& nothing = out.nothing();
-    std::size_t begin = first_passage(s);
-    for (const passage& p : all.of) {
-      const bool upper_owns = all.upper_owns(begin - first_passage(s));
-      const std::size_t forward = p.forward + always;
-      if (p.cost != passage::endless)
-        out.offer(find({first.end, s.last, {upper_owns, s.how.kept}}), p.more, nothing,
-                  {p.back < forward ? forward : p.back, p.cost}, begin);
-      ++begin;
-    }
-  }
-  out.finish();
-}
-
-// Writes the cheapest known way to walk a chain within a number of bytes.
-template <std::size_t Stages, class Find>
-class route_writer {
-public:
-  constexpr route_writer(const divisions<Stages>& ways, const Find& find, route& out)
-      : ways_(ways), find_(find), out_(out), open_(2 * ways.stages() + 2) {}
-
-  // `within` must be enough. Returns what the route needs: no more bytes, and at most the cost that the front says.
-  constexpr need write(std::size_t within) {
-    const std::size_t stages = ways_.stages();
-    open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
-    while (count_ > 0) {
-      open now = open_.items[--count_];
-      const stretch& s = now.s;
-      if (ways_.is_base(s)) {
-        add(now, ways_.base(s));
-        if (ways_.base_runs_forward(s)) out_.forward(s.first);
-        if (s.first != stages) out_.backward(s.first);
-        continue;
-      }
-      const std::size_t begin = find_(s).within(now.within);
-      if (begin == 0) {
-        const division d = ways_.at_once(s);
-        add(now, {d.bytes, d.cost});
-        out_.backward(s.last);
-        now.s = d.lower;
-      } else if (begin < first_passage(s)) {
-        split(now, s.first + begin / 2, begin % 2 != 0);
-      } else {
-        pass(now, first_unit(ways_, s), begin - first_passage(s));
-      }
-      open_.items[count_++] = now;
-    }
-    return all_;
-  }
-
-private:
-  struct open {
-    stretch s{};
-    std::size_t within = 0;
-    std::size_t beside = 0; // bytes that the stretches around it keep
-  };
-
-  constexpr void add(const open& now, const need& n) {
-    if (all_.bytes < now.beside + n.bytes) all_.bytes = now.beside + n.bytes;
-    all_.cost += n.cost;
-  }
-  // Leaves the part below the split open, and goes on above it.
-  constexpr void split(open& now, std::size_t end, bool tapes) {
-    const division d = ways_.split(now.s, end, tapes);
-    add(now, {d.bytes, d.cost});
-    out_.forward(now.s.first, end);
-    open_.items[count_++] = {d.lower, now.within, now.beside};
-    now = {d.upper, now.within - d.more, now.beside + d.more};
-  }
-  constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
-    const std::size_t level = u.ticks(ways_), digit = u.digit(level);
-    std::size_t tick = ways_.along.below(level, u.first);
-    for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {
-      const std::size_t end = ways_.along.tick(level, ++tick);
-      const std::uint64_t code = rest % (std::uint64_t{1} << digit);
-      if (code > 2) pass(now, {now.s.first, end, level, now.s.how.owns}, static_cast<std::size_t>(code - 3));
-      else if (code > 0) split(now, end, code == 2);
-    }
-  }
-
-  const divisions<Stages>& ways_;
-  const Find& find_;
-  route& out_;
-  plain_array<open, Stages == at_run_time ? at_run_time : 2 * Stages + 2> open_;
-  std::size_t count_ = 0;
-  need all_{};
-};
-
-template <std::size_t Stages, class Find>
-constexpr need write_route(const divisions<Stages>& ways, const Find& find, std::size_t within, route& out) {
-  return route_writer<Stages, Find>(ways, find, out).write(within);
-}
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/budget_solver.hpp
-
-namespace cairn::detail {
-
-// The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-// Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that the stretches
-// that begin with it are many.
-constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
-  if (stages <= 20) return stages + 1;
-  return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
-}
-constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
-inline constexpr std::size_t passage_kinds = 17;
-// For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
-constexpr bool solves_beginnings(std::size_t stages) { return stages <= 150; }
-
-// The number of cost units of a whole step, about: a compiler adds small numbers faster, as it stores each only once.
-inline constexpr std::uint64_t cost_units = 131072;
-
-template <std::size_t Stages>
-constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
-  std::uint64_t sum = 0;
-  for (const entry& e : table) sum += e.cost.forward + e.cost.backward;
-  const std::uint64_t unit = sum / cost_units + 1;
-  const auto rounded = [unit](std::uint64_t cost) { return (cost + unit / 2) / unit; };
-  for (entry& e : table) e.cost = {rounded(e.cost.forward), rounded(e.cost.tape), rounded(e.cost.backward)};
-  return table;
-}
-
-// The jobs of a chain in batches, and the place of each result: number / in_batch is its batch, number % in_batch its index
-// among the batch's fronts or units.
-inline constexpr std::size_t in_batch = 32;
-template <std::size_t Jobs, std::size_t Places>
-struct job_list {
-  job of[Jobs]{};
-  std::uint32_t at[Places]{};
-  std::uint32_t units[Jobs / in_batch + 1]{}; // of each batch
-};
-
-// The results of one batch.
-template <std::size_t Marks>
-struct batch_view {
-  const marked_front<Marks>* fronts = nullptr;
-  const passages<passage_kinds>* units = nullptr;
-};
-
-// A chain solved for a budget in constant expressions, one for each batch of jobs, so that none is too long for a compiler.
-// `Source::value` is the chain.
-template <class Source, std::size_t Budget>
-struct budget_solver {
-  static constexpr chain whole = Source::value;
-  static constexpr std::size_t stages = whole.size();
-  static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
-  static constexpr divisions<stages> ways{table, stages, units_for(table.items, stages), solves_beginnings(stages)};
-  static constexpr catalogue<stages> jobs{ways};
-  static constexpr std::size_t job_count = [] {
-    std::size_t count = 0;
-    jobs.each([&](const job&) { ++count; });
-    return count;
-  }();
-  static constexpr auto list = [] {
-    job_list<job_count, jobs.places()> out{};
-    std::size_t count = 0;
-    jobs.each([&](const job& j) {
-      std::uint32_t& units = out.units[count / in_batch];
-      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
-      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
-      if (j.level != 0) ++units;
-      out.of[count++] = j;
-    });
-    return out;
-  }();
-
-  static constexpr std::size_t mark_count = marks_for(job_count);
-  static constexpr marks scale{.budget = static_cast<std::int64_t>(Budget), .count = mark_count};
-  using front = marked_front<mark_count>;
-  using view = batch_view<mark_count>;
-
-  struct finder {
-    const view* batches; // those that are done
-    std::size_t count;
-    view now; // the one in progress
-
-    constexpr const front& at(std::size_t place) const {
-      const std::size_t number = list.at[place], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
-    }
-    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-    constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
-      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).units[number % in_batch];
-    }
-    static constexpr const catalogue<stages>& places() { return jobs; }
-  };
-
-  template <std::size_t Fronts, std::size_t Units>
-  struct solved {
-    front fronts[Fronts + 1]{};
-    passages<passage_kinds> units[Units + 1]{};
-  };
-  template <std::size_t Number>
-  static constexpr auto solve(const view* earlier) {
-    constexpr std::size_t begin = Number * in_batch, end = begin + in_batch < job_count ? begin + in_batch : job_count;
-    constexpr std::size_t units = list.units[Number];
-    solved<end - begin - units, units> out{};
-    const finder find{earlier, Number, {out.fronts, out.units}};
-    for (std::size_t k = begin, next = 0; k < end; ++k) {
-      const job& j = list.of[k];
-      if (j.level != 0) {
-        pass_unit(ways, j.as_unit(), Budget, find, out.units[k - begin - next]);
-      } else {
-        front now{scale};
-        solve_stretch(ways, j.of, find, now);
-        out.fronts[next++] = now;
-      }
-    }
-    return out;
-  }
-};
-
-// The first `Count` batches.
-template <class Of, std::size_t Count>
-struct batches {
-  using view = typename Of::view;
-  static constexpr auto last = Of::template solve<Count - 1>(batches<Of, Count - 1>::at);
-  struct list {
-    view at[Count]{};
-  };
-  static constexpr list views = [] {
-    list l{};
-    for (std::size_t i = 0; i + 1 < Count; ++i) l.at[i] = batches<Of, Count - 1>::at[i];
-    l.at[Count - 1] = {last.fronts, last.units};
-    return l;
-  }();
-  static constexpr const view* at = views.at;
-};
-template <class Of>
-struct batches<Of, 0> {
-  static constexpr const typename Of::view* at = nullptr;
-};
-
-// The solution of a whole chain.
-template <class Source, std::size_t Budget>
-struct budget_solution : budget_solver<Source, Budget> {
-  using base = budget_solver<Source, Budget>;
-  static constexpr std::size_t count = (base::job_count + in_batch - 1) / in_batch;
-
-  // Starts with the first batch: otherwise each would be evaluated inside the next, too deep for a long chain.
-  template <std::size_t... Number>
-  static constexpr const typename base::view* solve_all(std::index_sequence<Number...>) {
-    const typename base::view* const each[]{batches<base, Number + 1>::at...};
-    return each[count - 1];
-  }
-  static constexpr typename base::finder find{solve_all(std::make_index_sequence<count>{}), count, {}};
-  static constexpr const typename base::front& front = find({0, base::stages, {}});
-
-  static constexpr need write(std::size_t within, route& out) { return write_route(base::ways, find, within, out); }
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/budget.hpp
-
-namespace cairn::detail {
-
-// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
-template <class Solved, std::size_t Within>
-struct solved_candidate {
-  static constexpr std::size_t live = [] {
-    route counted{Solved::whole};
-    return Solved::write(Within, counted).bytes;
-  }();
-  static constexpr auto after() {
-    if constexpr (live <= Solved::front.least.bytes) return std::type_identity<void>{};
-    else return std::type_identity<solved_candidate<Solved, live - 1>>{};
-  }
-  using next = typename decltype(after())::type;
-  static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
-};
-
-template <class Solved, std::size_t Bytes>
-constexpr auto first_solved() {
-  if constexpr (Solved::front.least.bytes > Bytes) return std::type_identity<void>{};
-  else return std::type_identity<solved_candidate<Solved, Bytes>>{};
-}
-
-// If everything can be stored, there is nothing to solve.
-struct everything : store_all {
-  using next = void;
-};
-template <class Source, std::size_t Bytes>
-constexpr auto first_candidate() {
-  if constexpr (plan_of<Source, store_all>::arena <= Bytes) return std::type_identity<everything>{};
-  else return first_solved<budget_solution<Source, Bytes>, Bytes>();
-}
-
-struct too_long_message {
-  template <class TooLong>
-  static constexpr bool right() {
-    static_assert(is_right<TooLong>,
-                  "budget: this network has too many stages for the compiler to solve; solve it when the program runs, "
-                  "with memory_curve, or use another policy, such as sqrt_n; see too_long_for_the_compiler<stages>");
-    return false;
-  }
-};
-
-// A chain that is too long for the compiler: the diagnostic of an error (core/explain.hpp).
-template <std::size_t Stages>
-struct too_long_for_the_compiler : too_long_message {};
-
-struct fraction_message {
-  template <class Policy>
-  static constexpr bool right() {
-    static_assert(Policy::asked > 0, "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
-    return Policy::asked > 0;
-  }
-};
-
-// The most that a budget's schedule may cost, as a multiple of the cheapest known; without arguments there is no limit.
-template <auto...>
-struct limited_cost {};
-template <auto AtMostDearer>
-struct limited_cost<AtMostDearer> {
-  static constexpr double most_over_best = 1 + static_cast<double>(AtMostDearer);
-};
-
-struct solved_in_the_compiler {
-  // A longer chain would take more than some seconds, and then exceed a compiler's own limits.
-  static constexpr std::size_t most_different = 128;
-  static constexpr std::size_t most_repeated = 1024;
-
-  static constexpr bool accepts(const chain& c) {
-    if (c.size() <= most_different) return true;
-    if (c.size() > most_repeated) return false;
-    const auto table = cost_table_of<most_repeated>(c);
-    return find_repetition(table.items, c.size()).different(c.size()) <= most_different / 2;
-  }
-  template <class Source>
-  using refusal = too_long_for_the_compiler<Source::value.size()>;
-
-  template <class Source, std::size_t Bytes>
-  using cheapest = typename decltype(first_candidate<Source, Bytes>())::type;
-  template <class Source, std::size_t Bytes>
-  using tightest = solved_candidate<budget_solution<Source, Bytes>, budget_solution<Source, Bytes>::front.least.bytes>;
-};
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-// The cheapest schedule whose arena has at most this many bytes, solved by the compiler from the network's own bytes and FLOPs,
-// workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
-// error that states the least possible number.
-//
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
-// stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
-// the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
-// schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
-// or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that are
-// known only then.
-//
-// Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
-// belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is
-// not limited. Other policies store fewer bytes meanwhile (chain::is_inside()).
-//
-// Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
-// trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an
-// error instead where it is more than 5 % dearer.
-template <std::size_t Bytes, auto... AtMostDearer>
-  requires(sizeof...(AtMostDearer) <= 1)
-struct budget : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...> {
-  static constexpr std::size_t bytes = Bytes;
-};
-
-// A budget of `Percent` hundredths of what store_all needs.
-template <std::size_t Percent, auto... AtMostDearer>
-  requires(sizeof...(AtMostDearer) <= 1)
-struct budget_fraction : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...>, detail::fraction_message {
-  static constexpr std::size_t asked = Percent;
-  static constexpr std::size_t percent = Percent;
-};
-
-} // namespace cairn
-
 // cairn/device/cores.hpp
 
 #if defined(__linux__)
@@ -26071,6 +24772,1504 @@ class memory_curve;
 
 } // namespace cairn
 
+// cairn/plan/solve/cost_table.hpp
+
+namespace cairn::plan {
+
+// The costs of one stage, in any unit: FLOPs for one sample, or nanoseconds measured on this machine.
+struct stage_cost {
+  std::uint64_t forward = 0;
+  std::uint64_t tape = 0; // a forward that leaves the output out, if it can
+  std::uint64_t backward = 0;
+
+  constexpr bool operator==(const stage_cost&) const = default;
+};
+
+} // namespace cairn::plan
+
+namespace cairn::detail {
+
+// One stage as a solver sees it: bytes at the chain's batch, and costs.
+struct entry {
+  std::size_t input = 0, output = 0;                   // values i and i + 1
+  std::size_t output_gradient = 0, input_gradient = 0; // 0: borrowed, or not made
+  std::size_t tape = 0;
+  std::size_t tape_workspace = 0, plain_workspace = 0, backward_workspace = 0;
+  std::size_t windows = 0; // of gradients that are there from a backward above to this one or one below
+  stage_cost cost{};
+  bool reads_input = false, reads_output = false;
+  bool in_place_forward = false, in_place_backward = false;
+  bool tape_alone = false; // forward can make the tape and leave the output out
+
+  // The bytes to be kept from a forward to the backward, besides the input.
+  constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
+  constexpr bool operator==(const entry&) const = default;
+};
+
+// The costs of a stage in FLOPs.
+constexpr stage_cost flops_of(const stage& s, bool wants_input_gradient) {
+  return {s.forward_flops, s.tape_without_output ? s.tape_flops : s.forward_flops,
+          s.backward_flops - (wants_input_gradient ? 0 : s.input_gradient_flops)};
+}
+
+// The entries of a chain and, after them, one for the loss.
+template <std::size_t Stages>
+using cost_table = plain_array<entry, plus(Stages, 1)>;
+
+// The loss reads the last value and makes its gradient in its place. Stages below the lowest backward have no backward:
+// they keep nothing, and there are no gradients between them.
+template <std::size_t Stages>
+constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage_cost> measured = {}) {
+  const std::size_t n = c.size();
+  const std::size_t lowest = c.lowest_backward();
+  cost_table<Stages> out(n + 1);
+  entry* const entries = out.data();
+  const auto value = [&](std::size_t k) { return k == n && c.lent_output ? 0 : c.value_bytes(k); };
+  std::size_t ours = c.lent ? n : n + 1; // gradients below this one are our own; those above lie on the borrowed one
+  while (c.lent && !c.keeps_output_gradient && ours > 0 && c.in_place_backward(ours - 1)) --ours;
+  const auto gradient = [&](std::size_t k) -> std::size_t {
+    if (k >= ours || (k == 0 && c.lent_input_gradient)) return 0;
+    if (k == n) return c.value_bytes(n); // it comes in where the value lies
+    return k > lowest || c.lent ? c.gradient_bytes(k) : 0;
+  };
+  // A window counts in the backwards of its stages as a workspace does, and in everything that runs between two of them.
+  for (const gradient_window& w : c.windows) {
+    const std::size_t bytes = align_up(w.bytes);
+    for (std::size_t i = w.to; i <= w.from; ++i) entries[i].backward_workspace += bytes;
+    for (std::size_t i = w.to; i < w.from; ++i) entries[i].windows += bytes;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const stage& s = c[i];
+    entry& e = entries[i];
+    e.input = value(i);
+    e.output = value(i + 1);
+    e.plain_workspace = s.evaluation_workspace.at(c.batch);
+    e.in_place_forward = c.in_place_forward(i);
+    e.cost = measured.empty() ? flops_of(s, i > lowest || c.gives_input_gradient()) : measured[i];
+    if (i < lowest) {
+      e.cost.tape = e.cost.backward = 0;
+      continue;
+    }
+    e.output_gradient = gradient(i + 1);
+    e.input_gradient = gradient(i);
+    e.tape = c.tape_bytes(i);
+    e.tape_workspace = s.keeps_tape() ? s.forward_workspace.at(c.batch) : e.plain_workspace;
+    e.backward_workspace += s.backward_workspace.at(c.batch);
+    e.reads_input = s.reads_input;
+    e.reads_output = s.reads_output;
+    e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);
+    e.tape_alone = s.tape_without_output;
+  }
+  entries[n].input = value(n);
+  entries[n].input_gradient = gradient(n);
+  entries[n].in_place_backward = true;
+  return out;
+}
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/repetition.hpp
+
+namespace cairn::detail {
+
+// The part of a chain that repeats itself: each of the stages [lowest + period, end) equals the stage one period below it. A
+// stretch that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
+// stretches, not half a million.
+struct repetition {
+  std::size_t period = 0; // 0: it does not repeat itself
+  std::size_t lowest = 0;
+  std::size_t end = 0;
+
+  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
+  // reads decides which standings the stretch can have.
+  constexpr std::size_t copies() const { return lowest + 1 + period; }
+  // The number of stages of a chain of `stages` without the copies.
+  constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
+
+  // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
+  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
+    const std::size_t distance = every * period;
+    if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
+    return (first - lowest - 1) / distance * distance;
+  }
+};
+
+// The longest run of stages that repeat themselves at a period of at most `longest`, if that is more than half of the chain.
+constexpr repetition find_repetition(const entry* entries, std::size_t stages, std::size_t longest = 16) {
+  repetition best{};
+  std::size_t most = stages / 2;
+  for (std::size_t period = 1; period <= longest && 2 * period <= stages; ++period) {
+    std::size_t run = 0;
+    for (std::size_t i = period; i < stages; ++i) {
+      run = entries[i] == entries[i - period] ? run + 1 : 0;
+      if (run <= most) continue;
+      most = run;
+      best = {period, i + 1 - run - period, i + 1};
+    }
+  }
+  return best;
+}
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/ruler.hpp
+
+namespace cairn::detail {
+
+// Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
+// is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
+// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
+// The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
+// of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
+// that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
+// every single stage.
+//
+// In a chain that repeats itself all copies have the same ticks until a level has one for each copy. On higher levels every
+// second, fourth, eighth copy has one: a thousand equal stages have only a few stretches to solve on each level.
+template <std::size_t Stages>
+class ruler {
+public:
+  // Each level has about half of the ticks of the one below.
+  static constexpr std::size_t most_levels(std::size_t stages) { return static_cast<std::size_t>(std::bit_width(stages)) + 1; }
+  static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
+
+  std::size_t most;       // units of a stretch
+  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
+  std::size_t levels = 1; // with one, every stretch is solved
+
+  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
+      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
+        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+    for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
+    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
+    const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
+    const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
+    for (std::size_t inside = stages; inside >= most; ++levels) {
+      halve(entries, 1, lowest);
+      halve(entries, end, stages + 1);
+      if (lowest < end) raise_copies(entries, lowest, end);
+      inside = 0;
+      for (std::size_t b = 1; b <= stages; ++b) inside += height_.items[b] == levels ? 1 : 0;
+    }
+    if (levels > 1 && lowest < end) --repeats_.end; // the border there is no copy
+    height_.items[0] = height_.items[stages + 1] = static_cast<std::uint32_t>(levels - 1);
+    for (std::size_t level = 0; level < levels; ++level)
+      for (std::size_t b = 0, count = 0; b < borders_; ++b) {
+        below_.items[level * borders_ + b] = static_cast<std::uint32_t>(count);
+        if (height_.items[b] >= level) ticks_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
+      }
+  }
+
+  // By border: the highest level that has it.
+  constexpr const std::uint32_t* heights() const { return height_.items; }
+  // By level and border: see below().
+  constexpr const std::uint32_t* counts() const { return below_.items; }
+  // The number of ticks of a level below a border, which is also the number of the tick at that border.
+  constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
+  constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
+  constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
+  constexpr std::size_t units(std::size_t level, std::size_t first, std::size_t end) const {
+    return below(level, end) - below(level, first);
+  }
+
+  // Is the stretch of the stages [first, end) solved?
+  constexpr bool solves(std::size_t first, std::size_t end) const {
+    if (first == 0 && near != 0) return true;
+    const std::size_t a = height_.items[first], b = height_.items[end];
+    return units(a < b ? a : b, first, end) <= most;
+  }
+  // The lowest border at which a stretch may be split.
+  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
+    if (first != 0) return first + 1;
+    const std::size_t level = height_.items[end], number = below(level, end);
+    if (near != 0 && number > most && end > near) return end - near;
+    return number <= most ? 1 : tick(level, number - most);
+  }
+  // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
+  constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
+    std::size_t level = 0;
+    while (units(level, first, end) > most) ++level;
+    return level;
+  }
+  // The distance from a stretch of this level down to its first copy.
+  constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
+    return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
+  }
+
+  // Stretches that end up to here may be copies.
+  constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
+
+private:
+  // Is the value at one border a better checkpoint than that at another? Of neighbours on level 0 the output of a costly stage is
+  // better than that of a cheap one, which can be run again from there: with room for half of what Linear, LayerNorm, GELU, ...
+  // store, it is best to keep what each Linear made. Else the smaller value is better.
+  constexpr bool is_better(const entry* entries, std::size_t one, std::size_t other) const {
+    const bool costly = is_costly(entries[one - 1]), other_costly = is_costly(entries[other - 1]);
+    return levels == 1 && costly != other_costly ? costly : entries[one].input < entries[other].input;
+  }
+  // Does the stage cost at least half of the mean?
+  constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
+
+  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
+  // takes the place of the one kept before it, if it is better.
+  constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
+    std::size_t other = 0, kept = 0;
+    for (std::size_t b = first; b < end; ++b) {
+      if (height_.items[b] + 1U != levels) continue;
+      if (other == 0) {
+        other = b;
+        continue;
+      }
+      kept = is_better(entries, b, other) ? b : other;
+      ++height_.items[kept];
+      other = 0;
+    }
+    if (other == 0 || kept == 0 || !is_better(entries, other, kept)) return;
+    --height_.items[kept];
+    ++height_.items[other];
+  }
+  constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
+    std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
+    for (std::size_t b = lowest + repeats_.period; b-- > lowest;) {
+      if (height_.items[b] + 1U != levels) continue;
+      first = b;
+      ++count;
+    }
+    if (count > 1) {
+      ++alike_;
+      halve(entries, lowest, lowest + repeats_.period);
+      for (std::size_t b = lowest + repeats_.period; b < end; ++b) height_.items[b] = height_.items[b - repeats_.period];
+    } else {
+      const std::size_t distance = repeats_.period << (levels - alike_);
+      for (std::size_t b = first; b < end; b += distance) ++height_.items[b];
+    }
+  }
+
+  repetition repeats_;
+  std::uint64_t forwards_ = 0; // the cost of all stages' forwards
+  std::size_t alike_ = 0;      // the highest level with a tick in each copy
+  std::size_t borders_;
+  plain_array<std::uint32_t, plus(Stages, 2)> height_;
+  plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/stretch.hpp
+
+namespace cairn::detail {
+
+// The state of a stretch of the chain when its walk begins.
+//   owns: value `first` belongs to it: it counts the value's bytes, and may drop or overwrite it after its last read.
+//         Else the value is stored, and counted, outside the stretch.
+//   kept: the forward of stage `last` has run, and everything that its backward reads besides its input is there; those bytes
+//         count until that backward.
+struct standing {
+  bool owns = false;
+  bool kept = false;
+
+  constexpr std::size_t index() const { return (owns ? 1U : 0U) + (kept ? 2U : 0U); }
+};
+inline constexpr std::size_t standings = 4;
+constexpr standing standing_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
+
+// The stages [first, last] of a chain. Value `first` is there, and so is the gradient of the last stage's output, unless the
+// stretch reaches the loss, which counts as stage n, after all others. Walking the stretch back makes the gradient of value
+// `first`.
+struct stretch {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  standing how{};
+};
+
+// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it tapes,
+// the last of these forwards keeps what its backward reads. The alternative is at_once: the backward of the last stage, and
+// then the part below.
+struct division {
+  stretch upper{};
+  stretch lower{};
+  std::size_t more = 0;  // bytes that are kept while the upper part is walked, and that it does not count
+  std::size_t bytes = 0; // the most during these first ops
+  std::uint64_t cost = 0;
+};
+
+// The bytes and the cost of one stretch by itself.
+struct need {
+  std::size_t bytes = 0;
+  std::uint64_t cost = 0;
+};
+
+// The ways to walk a stretch back.
+//
+// A stretch runs forward to some stage. It stores nothing on the way except, perhaps, what the backward of the last of these
+// forwards reads. Then the part above is walked back, and then the part below, with value `first` at hand again. The first of
+// these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
+// heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
+// checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
+// place, workspaces, tapes without a value, and windows of gradients.
+//
+// Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
+// schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
+// the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
+// MLPs, at worst 1.23 times as dear; and one random chain in 500 can do with fewer bytes (tests/plan/solve/solver.cpp,
+// tests/bench/RESULTS.md).
+template <std::size_t Stages>
+class divisions {
+public:
+  // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
+  constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
+      : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
+        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
+    for (std::size_t i = 0; i < stages; ++i) {
+      const entry& e = table.items[i];
+      forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
+      all_.items[i + 1] = all_.items[i] + e.cost.forward + e.cost.backward;
+      const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
+      stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
+      plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
+      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
+      tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
+      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
+    }
+  }
+
+  cost_table<Stages> table;
+  ruler<Stages> along;
+
+  constexpr std::size_t stages() const { return stages_; }
+
+  // The least possible cost of walking the stretch: nothing runs twice. It is 0 if the last backward reads nothing, or comes
+  // first.
+  constexpr std::uint64_t least_cost(const stretch& s) const {
+    if (reads_nothing(table.items[s.last]) || is_at_once(s)) return 0;
+    return base({s.last, s.last, {true, s.how.kept}}).cost + all_.items[s.last] - all_.items[s.first];
+  }
+  // The bytes that all stages of [first, end) store, if all of them do.
+  constexpr std::size_t stored(std::size_t first, std::size_t end) const { return stored_.items[end] - stored_.items[first]; }
+
+  // Can the stretch be a part of another one? Some cannot: items that a stage has not stored cannot be there, the chain's input
+  // belongs to no stretch, and a value is stored outside a stretch only if the stage that made it reads it.
+  constexpr bool is_asked_for(const stretch& s) const {
+    if (s.how.kept && (s.last == stages_ || !may_tape(s.first, s.last))) return false;
+    if (s.how.owns) return s.first > 0;
+    return s.first == 0 || table.items[s.first - 1].reads_output;
+  }
+  // May a split of a stretch tape stage i? The stages from the first one to it run again for its input, if its backward reads
+  // that. So in a long chain it may be far only if it reads no input, or keeps little beside it, as LayerNorm does.
+  constexpr bool may_tape(std::size_t first, std::size_t i) const {
+    return table.items[i].kept() != 0 && (i <= first + 1 || tapes_far_.items[i]);
+  }
+  constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
+  // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
+  // the smaller one, forwards below it come first.
+  constexpr bool is_at_once(const stretch& s) const {
+    const entry& last = table.items[s.last];
+    return s.first != s.last && s.last != stages_ && (reads_nothing(last) || (s.how.kept && !last.reads_input)) &&
+           along.solves(s.first, s.last);
+  }
+  // Does the walk of one stage begin with its forward?
+  constexpr bool base_runs_forward(const stretch& s) const {
+    return s.first != stages_ && !s.how.kept && table.items[s.first].kept() != 0;
+  }
+
+  // The need of one stage, or of the loss.
+  constexpr need base(const stretch& s) const {
+    const entry& e = table.items[s.first];
+    const std::size_t own = owned(s);
+    if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
+    need out{during_backward(e, e.reads_input ? own : 0), e.cost.backward};
+    if (!base_runs_forward(s)) return out;
+    out.cost += e.reads_output ? e.cost.forward : e.cost.tape;
+    const bool in_place = e.reads_output && e.in_place_forward && s.how.owns && !e.reads_input;
+    const std::size_t made = in_place || (!e.reads_output && e.tape_alone) ? 0 : e.output;
+    const std::size_t bytes = own + e.output_gradient + made + e.tape + e.tape_workspace + e.windows;
+    if (out.bytes < bytes) out.bytes = bytes;
+    return out;
+  }
+
+  constexpr division at_once(const stretch& s) const {
+    const entry& last = table.items[s.last];
+    division d{};
+    d.lower = {s.first, s.last - 1, {s.how.owns, false}};
+    d.bytes = during_backward(last, owned(s));
+    d.cost = last.cost.backward;
+    return d;
+  }
+
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
+  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
+  // ten thousand times.
+  template <class Offer>
+  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
+    const entry& last = table.items[s.last];
+    const std::size_t own = owned(s);
+    const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
+    if (is_at_once(s))
+      for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
+    const std::uint32_t* const height = along.heights();
+    const std::uint32_t* const below = along.counts();
+    const std::size_t borders = stages_ + 2;
+    const std::uint32_t low = height[s.first], high = height[s.last + 1];
+    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
+    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
+    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
+    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
+      const std::size_t before = walked;
+      const bool at_first = end == s.first + 1; // whose input is counted already
+      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
+      if (walked < plain) walked = plain;
+      if (height[end] < least || end < from) continue;
+      const entry& e = table.items[end - 1];
+      const std::size_t input = at_first ? 0 : e.input;
+      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
+      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
+      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
+      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
+      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
+      const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
+
+      // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
+      // backward reads nothing at all, value `first` is not read again, and may be overwritten.
+      const std::size_t kept = e.tape + (e.reads_output ? e.output : 0);
+      const bool frees = at_first && !e.reads_input;
+      const bool is_read_no_more = frees && kept == 0 && s.how.owns;
+      const std::size_t passing = is_read_no_more && e.in_place_forward ? e.plain_workspace : walked;
+      if (end < idle) offer(end, false, is_read_no_more ? 0 : own, always + passing, cost);
+      if (kept == 0 || !(end <= s.first + 2 || tapes_far_.items[end - 1])) continue; // may_tape()
+
+      // The items that the backward of the stage below reads are kept from this forward on, and so serve as the checkpoint.
+      const bool overwrites = e.in_place_forward && (!at_first || (frees && s.how.owns)) && !(end >= idle && !e.reads_output);
+      const std::size_t taped = input + (overwrites ? 0 : e.output) + e.tape + e.tape_workspace;
+      offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
+    }
+  }
+  // The division at one border.
+  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
+    division d{};
+    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (t != tapes) return;
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
+    });
+    return d;
+  }
+
+private:
+  static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
+  constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
+
+  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
+  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
+
+  // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
+  static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
+    return beside + e.output_gradient + (e.in_place_backward ? 0 : e.input_gradient) + e.kept() + e.backward_workspace;
+  }
+
+  std::size_t stages_;
+  plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
+  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/passage.hpp
+
+namespace cairn::detail {
+
+// One way to pass a unit of a long stretch at once. Forwards from its first stage to its end store some of what its backwards
+// read. Then the part above is walked back, and then the unit, each part of it in the cheapest way that it has.
+struct passage {
+  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
+
+  std::size_t more = 0;    // bytes that are kept while the part above is walked, and that it does not count
+  std::size_t forward = 0; // the most bytes of the forwards, besides what the part above needs meanwhile
+  std::size_t back = 0;    // the most bytes of the unit's walk back
+  std::uint64_t cost = endless;
+  // Its splits, `digit` bits for each tick inside the unit: 0 for none, 1 for one that does not tape, 2 for one that does, 3 +
+  // k where passage k of the unit below the tick ends.
+  std::uint64_t splits = 0;
+};
+
+// A unit of a level above 0: its stages, and whether its first value belongs to it.
+struct chain_unit {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  std::size_t level = 0;
+  bool owns = false;
+
+  // A short unit is passed stage by stage, a longer one by the units of the level below.
+  template <std::size_t Stages>
+  constexpr std::size_t ticks(const divisions<Stages>& ways) const {
+    return end - first <= ways.along.most ? 0 : level - 1;
+  }
+  constexpr std::size_t digit(std::size_t ticks) const { return ticks == 0 ? 2 : 8; }
+};
+
+// The passages of a unit: the cheapest of those that keep about the same bytes. First come those after which the value above
+// belongs to the unit, then those after which it does not.
+template <std::size_t Kinds>
+struct passages {
+  passage of[2 * Kinds]{};
+
+  static constexpr bool upper_owns(std::size_t k) { return k >= Kinds; }
+
+  constexpr void offer(const passage& p, bool upper_owns, std::size_t distance) {
+    const std::size_t kind = p.more / distance;
+    passage& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
+    if (p.cost < known.cost || (p.cost == known.cost && p.more < known.more)) known = p;
+  }
+  // Removes passages that cost no less than one that keeps less.
+  constexpr void finish() {
+    for (std::size_t half = 0; half < 2 * Kinds; half += Kinds)
+      for (std::size_t k = half, best = 2 * Kinds; k < half + Kinds; ++k) {
+        if (best < 2 * Kinds && of[k].cost >= of[best].cost) of[k].cost = passage::endless;
+        if (of[k].cost < passage::endless) best = k;
+      }
+  }
+};
+
+// Finds the passages of a unit within `most` bytes: it extends those up to one of the unit's ticks by one more split, up to
+// another tick. find gives the fronts of stretches, and passages of smaller units.
+template <std::size_t Kinds, std::size_t Stages, class Find>
+constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
+                         passages<Kinds>& out) {
+  constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : 17;
+  const std::size_t level = u.ticks(ways), digit = u.digit(level);
+  const auto& along = ways.along;
+  const std::size_t first = along.below(level, u.first), count = along.units(level, u.first, u.end);
+  plain_array<passages<Kinds>, capacity> up_to(count + 1);
+  up_to.items[0].of[u.owns ? Kinds : 0] = {0, 0, 0, 0, 0};
+  for (std::size_t n = 1; n <= count; ++n) {
+    const std::size_t end = along.tick(level, first + n);
+    const std::size_t distance = ways.stored(u.first, end) / (Kinds - 1) + 1;
+    const entry& above = ways.table.items[end];
+    for (std::size_t k = 0; k < n; ++k)
+      for (const bool owns : {false, true}) {
+        const passage* const known = up_to.items[k].of + (owns ? Kinds : 0);
+        const auto join = [&](const passage& next, std::uint64_t code, bool upper_owns) {
+          for (std::size_t i = 0; i < Kinds; ++i) {
+            const passage& p = known[i];
+            if (p.cost == passage::endless) continue;
+            const std::size_t forward = p.more + next.forward, back = p.more + next.back;
+            const passage both{p.more + next.more, p.forward < forward ? forward : p.forward, p.back < back ? back : p.back,
+                               p.cost + next.cost, p.splits | code << (digit * (n - 1))};
+            if (both.forward <= most && both.back <= most) up_to.items[n].offer(both, upper_owns, distance);
+          }
+        };
+        bool any = false;
+        for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
+        if (!any) continue;
+        const std::size_t at = along.tick(level, first + k);
+        ways.splits({at, end, {owns, false}}, end, end, along.most,
+                    [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+                      const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+                      if (below.cost == passage::endless) return;
+                      join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
+                           tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
+                    });
+        if (level == 0 || k + 1 < n) continue;
+        const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
+        for (std::size_t i = 0; i < 2 * Kinds; ++i)
+          if (smaller.of[i].cost != passage::endless) join(smaller.of[i], 3 + i, passages<Kinds>::upper_owns(i));
+      }
+    up_to.items[n].finish();
+  }
+  out = up_to.items[count];
+}
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/catalogue.hpp
+
+namespace cairn::detail {
+
+// One piece of a solver's work: a stretch; or, if its level is not 0, the unit of that level with these stages.
+struct job {
+  stretch of{};
+  std::size_t level = 0;
+
+  constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
+};
+
+// All jobs of a chain, each after those that it needs, without copies of something further below. Interior stretches come by
+// their level and their number of units, each level's units before its stretches. Then come those that begin with the chain, by
+// their length.
+//
+// Every stretch and unit also has a place: a number that is found without a search.
+template <std::size_t Stages>
+class catalogue {
+public:
+  constexpr explicit catalogue(const divisions<Stages>& ways)
+      : ways_(ways), stages_(ways.stages()), own_(ways.along.levels * (stages_ + 2)), copy_(ways.along.levels * (stages_ + 2)) {
+    const auto& along = ways.along;
+    std::uint32_t row = static_cast<std::uint32_t>(standings * (stages_ + 1) + 2 * along.levels);
+    for (std::size_t level = 0; level < along.levels; ++level)
+      for (std::size_t k = 1; k + 1 < along.ticks(level); ++k) {
+        const std::size_t at = level * (stages_ + 2), first = along.tick(level, k);
+        if (has_own(level, k)) {
+          own_.items[at + first] = row;
+          row += static_cast<std::uint32_t>(standings * along.most + 2);
+        }
+        copy_.items[at + first] = own_.items[at + first - along.steps_back(first, first, level)];
+      }
+    places_ = row;
+  }
+
+  constexpr std::size_t places() const { return places_; }
+  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
+  // others.
+  constexpr const std::uint32_t* copies() const { return copy_.items; }
+  constexpr const std::uint32_t* rows() const { return own_.items; }
+
+  constexpr std::size_t place_of(const stretch& s) const {
+    if (s.first == 0) return standings * s.last + s.how.index();
+    const auto& along = ways_.along;
+    const std::size_t end = s.last + 1, level = along.level_of(s.first, end);
+    return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
+           standings * (along.units(level, s.first, end) - 1) + s.how.index();
+  }
+  constexpr std::size_t place_of(const chain_unit& u) const {
+    const std::size_t owns = u.owns ? 1 : 0;
+    if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
+    return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
+           standings * ways_.along.most + owns;
+  }
+
+  // Calls visit(job) for all of them.
+  template <class Visit>
+  constexpr void each(Visit visit) const {
+    const auto& along = ways_.along;
+    for (std::size_t level = 0; level < along.levels; ++level)
+      for (std::size_t units = level == 0 ? 1 : 0; units <= along.most; ++units)
+        for (std::size_t k = 1; k + (units == 0 ? 1 : units) < along.ticks(level); ++k) {
+          const std::size_t first = along.tick(level, k);
+          if (own_.items[level * (stages_ + 2) + first] == 0) continue;
+          const std::size_t end = along.tick(level, k + (units == 0 ? 1 : units));
+          if (units == 0 && end > stages_) continue; // nothing is above it
+          if (along.steps_back(first, end - 1, level) != 0) continue;
+          if (units != 0 && level != 0 && along.units(level - 1, first, end) <= along.most) continue; // belongs to a lower level
+          add({first, end - 1, {}}, units == 0 ? level : 0, visit);
+        }
+    for (std::size_t end = 1; end <= stages_ + 1; ++end) {
+      if (along.solves(0, end)) add({0, end - 1, {}}, 0, visit);
+      for (std::size_t level = 1; level < along.levels; ++level)
+        if (along.tick(level, 1) == end && end <= stages_) add({0, end - 1, {}}, level, visit);
+    }
+  }
+
+private:
+  // Does one of the stretches that begin with a tick have no copy further below?
+  constexpr bool has_own(std::size_t level, std::size_t k) const {
+    const auto& along = ways_.along;
+    const std::size_t longest = k + along.most < along.ticks(level) ? k + along.most : along.ticks(level) - 1;
+    return along.steps_back(along.tick(level, k), along.tick(level, longest) - 1, level) == 0;
+  }
+  template <class Visit>
+  constexpr void add(stretch s, std::size_t level, Visit& visit) const {
+    for (std::size_t how = 0; how < standings; ++how) {
+      s.how = standing_of(how);
+      if (ways_.is_asked_for(s) && !(level != 0 && s.how.kept)) visit(job{s, level});
+    }
+  }
+
+  const divisions<Stages>& ways_;
+  std::size_t stages_;
+  std::size_t places_ = 0;
+  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_, copy_;
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/marked_front.hpp
+
+namespace cairn::detail {
+
+// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below 0.
+struct marks {
+  std::int64_t budget = 0;
+  std::int64_t count = 1;
+  std::int64_t distance = budget / count + 1;
+
+  constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
+  // The first mark of at least `bytes`, which are at most the budget.
+  constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
+};
+
+// The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
+// the least bytes. Bytes are exact. They are not rounded, so nothing fits by rounding alone, and no error adds up. Of several
+// ways that end between the same two marks only the cheapest is kept.
+template <std::size_t Marks>
+struct marked_front {
+  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
+
+  std::uint64_t cost[Marks + 1]{};
+  std::int64_t slack[Marks + 1]{};  // the bytes of the way are this far below the mark
+  std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
+  std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
+  std::size_t high = Marks + 1;     // from this mark on nothing runs twice
+  need least{};
+  std::uint16_t least_begin = 0;
+  std::uint64_t full = 0;
+  marks all{};
+
+  constexpr marked_front() = default;
+  constexpr explicit marked_front(const marks& m) : all(m) {}
+
+  // Makes this the front of one way only.
+  constexpr void be(const need& only) {
+    least = only;
+    const auto bytes = static_cast<std::int64_t>(only.bytes);
+    if (bytes > all.budget) return;
+    low = high = static_cast<std::size_t>(all.above(bytes));
+    set(low, only.cost, all.at(static_cast<std::int64_t>(low)) - bytes, 0);
+    finish();
+  }
+
+  // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
+  constexpr void clear(std::uint64_t cheapest) {
+    for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
+    least = {static_cast<std::size_t>(-1), endless};
+    full = cheapest;
+  }
+
+  // The front of an empty part.
+  constexpr marked_front nothing() const {
+    marked_front out{all};
+    out.be({});
+    return out;
+  }
+  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
+  // the first ops, and costs add up.
+  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
+    join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
+  }
+  constexpr void finish() {
+    if (low > Marks) return;
+    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
+    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
+  }
+
+  // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
+  constexpr std::uint16_t within(std::size_t bytes) const {
+    const auto given = static_cast<std::int64_t>(bytes);
+    if (low > Marks) return least_begin;
+    if (given >= all.budget) return begin[Marks];
+    auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
+    if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
+    return m < low ? least_begin : begin[m];
+  }
+
+  // The cheapest way. It is found again within these bytes, or more.
+  constexpr need cheapest() const {
+    if (low > Marks) return {0, endless};
+    std::size_t m = Marks;
+    while (m > low && cost[m - 1] == cost[Marks]) --m;
+    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
+    return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
+  }
+
+private:
+  constexpr void set(std::size_t m, std::uint64_t c, std::int64_t left, std::uint16_t how) {
+    cost[m] = c;
+    slack[m] = left;
+    begin[m] = how;
+  }
+
+  // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
+  // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
+  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
+                             const need& own, std::uint16_t how) {
+    const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
+    std::size_t bytes = own.bytes;
+    if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
+    if (bytes < lower.least.bytes) bytes = lower.least.bytes;
+    if (bytes < known.least.bytes || (bytes == known.least.bytes && least_cost < known.least.cost)) {
+      known.least.bytes = bytes;
+      known.least.cost = least_cost;
+      known.least_begin = how;
+    }
+    if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
+    const auto from = static_cast<std::size_t>(known.all.above(static_cast<std::int64_t>(bytes)));
+    if (from < known.low) known.low = from;
+    if (known.high <= from) return;
+    // Beside `more`, the upper part has `steps` marks less, and `rest` bytes less than that.
+    const std::int64_t distance = known.all.distance;
+    const std::size_t steps = more / static_cast<std::size_t>(distance);
+    const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
+    const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
+    const std::uint64_t offered = own.cost;
+    // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
+    for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
+      const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
+      if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
+        first = next;
+        continue;
+      }
+      for (; first < next; ++first) {
+        std::size_t k = first - steps;
+        std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
+        if (now >= known.cost[first]) continue;
+        std::int64_t left = upper.slack[k] - rest;
+        if (left < 0) {
+          --k;
+          now = upper.cost[k] + lower.cost[first] + offered;
+          if (now >= known.cost[first]) continue;
+          left = upper.slack[k] - rest + distance;
+        }
+        known.cost[first] = now;
+        known.begin[first] = how;
+        if (left > lower.slack[first]) left = lower.slack[first];
+        const std::int64_t at_first = free - static_cast<std::int64_t>(Marks - first) * distance;
+        known.slack[first] = left < at_first ? left : at_first;
+        if (now > known.full) continue;
+        known.high = first;
+        return;
+      }
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/recurrence.hpp
+
+namespace cairn::detail {
+
+// The beginning of a way is one number: 0 for the backward of the last stage at once; for a split, twice the number of stages
+// below it, plus 1 if it tapes (stretch.hpp); and after all splits the passages of the first unit (passage.hpp). The ways of
+// the parts are those in the parts' own fronts that fit.
+constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
+
+// The first unit of a stretch, if the part above it is a stretch that is solved; else one that ends where the stretch ends.
+template <std::size_t Stages>
+constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
+  const auto& along = ways.along;
+  const std::size_t level = along.level_of(s.first, s.last + 1);
+  const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
+  const bool is_one = level != 0 && end <= s.last && along.solves(end, s.last + 1);
+  return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
+}
+
+// Solves one stretch from the fronts of shorter ones; find(stretch) gives the front of a stretch.
+template <std::size_t Stages, class Find, class Front>
+constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
+  if (ways.is_base(s)) return out.be(ways.base(s));
+  out.clear(ways.least_cost(s));
+  if (ways.is_at_once(s)) {
+    const division d = ways.at_once(s);
+    out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
+  }
+  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
+  // part's only falls.
+  const auto& jobs = find.places();
+  const std::uint32_t* const copies = jobs.copies();
+  const std::uint32_t* const rows = jobs.rows();
+  const std::uint32_t* const count = ways.along.counts();
+  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
+  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
+  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
+  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
+              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
+                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
+                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
+                                                        : (end <= copied ? copies : rows)[low + s.first] +
+                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
+                                          owns + (tapes ? 2 : 0);
+                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
+                                          standings * (count[high + top] - count[high + end] - 1) + kept +
+                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
+                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+              });
+  if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
+    const entry& last = ways.table.items[s.last];
+    const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    const auto& all = find.passages_of(first);
+    const auto& nothing = out.nothing();
+    std::size_t begin = first_passage(s);
+    for (const passage& p : all.of) {
+      const bool upper_owns = all.upper_owns(begin - first_passage(s));
+      const std::size_t forward = p.forward + always;
+      if (p.cost != passage::endless)
+        out.offer(find({first.end, s.last, {upper_owns, s.how.kept}}), p.more, nothing,
+                  {p.back < forward ? forward : p.back, p.cost}, begin);
+      ++begin;
+    }
+  }
+  out.finish();
+}
+
+// Writes the cheapest known way to walk a chain within a number of bytes.
+template <std::size_t Stages, class Find>
+class route_writer {
+public:
+  constexpr route_writer(const divisions<Stages>& ways, const Find& find, route& out)
+      : ways_(ways), find_(find), out_(out), open_(2 * ways.stages() + 2) {}
+
+  // `within` must be enough. Returns what the route needs: no more bytes, and at most the cost that the front says.
+  constexpr need write(std::size_t within) {
+    const std::size_t stages = ways_.stages();
+    open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
+    while (count_ > 0) {
+      open now = open_.items[--count_];
+      const stretch& s = now.s;
+      if (ways_.is_base(s)) {
+        add(now, ways_.base(s));
+        if (ways_.base_runs_forward(s)) out_.forward(s.first);
+        if (s.first != stages) out_.backward(s.first);
+        continue;
+      }
+      const std::size_t begin = find_(s).within(now.within);
+      if (begin == 0) {
+        const division d = ways_.at_once(s);
+        add(now, {d.bytes, d.cost});
+        out_.backward(s.last);
+        now.s = d.lower;
+      } else if (begin < first_passage(s)) {
+        split(now, s.first + begin / 2, begin % 2 != 0);
+      } else {
+        pass(now, first_unit(ways_, s), begin - first_passage(s));
+      }
+      open_.items[count_++] = now;
+    }
+    return all_;
+  }
+
+private:
+  struct open {
+    stretch s{};
+    std::size_t within = 0;
+    std::size_t beside = 0; // bytes that the stretches around it keep
+  };
+
+  constexpr void add(const open& now, const need& n) {
+    if (all_.bytes < now.beside + n.bytes) all_.bytes = now.beside + n.bytes;
+    all_.cost += n.cost;
+  }
+  // Leaves the part below the split open, and goes on above it.
+  constexpr void split(open& now, std::size_t end, bool tapes) {
+    const division d = ways_.split(now.s, end, tapes);
+    add(now, {d.bytes, d.cost});
+    out_.forward(now.s.first, end);
+    open_.items[count_++] = {d.lower, now.within, now.beside};
+    now = {d.upper, now.within - d.more, now.beside + d.more};
+  }
+  constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
+    const std::size_t level = u.ticks(ways_), digit = u.digit(level);
+    std::size_t tick = ways_.along.below(level, u.first);
+    for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {
+      const std::size_t end = ways_.along.tick(level, ++tick);
+      const std::uint64_t code = rest % (std::uint64_t{1} << digit);
+      if (code > 2) pass(now, {now.s.first, end, level, now.s.how.owns}, static_cast<std::size_t>(code - 3));
+      else if (code > 0) split(now, end, code == 2);
+    }
+  }
+
+  const divisions<Stages>& ways_;
+  const Find& find_;
+  route& out_;
+  plain_array<open, Stages == at_run_time ? at_run_time : 2 * Stages + 2> open_;
+  std::size_t count_ = 0;
+  need all_{};
+};
+
+template <std::size_t Stages, class Find>
+constexpr need write_route(const divisions<Stages>& ways, const Find& find, std::size_t within, route& out) {
+  return route_writer<Stages, Find>(ways, find, out).write(within);
+}
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/budget_solver.hpp
+
+namespace cairn::detail {
+
+// The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
+// Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that the stretches
+// that begin with it are many.
+constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
+  if (stages <= 20) return stages + 1;
+  return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
+}
+constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
+inline constexpr std::size_t passage_kinds = 17;
+// For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
+constexpr bool solves_beginnings(std::size_t stages) { return stages <= 150; }
+
+// The number of cost units of a whole step, about: a compiler adds small numbers faster, as it stores each only once.
+inline constexpr std::uint64_t cost_units = 131072;
+
+template <std::size_t Stages>
+constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
+  std::uint64_t sum = 0;
+  for (const entry& e : table) sum += e.cost.forward + e.cost.backward;
+  const std::uint64_t unit = sum / cost_units + 1;
+  const auto rounded = [unit](std::uint64_t cost) { return (cost + unit / 2) / unit; };
+  for (entry& e : table) e.cost = {rounded(e.cost.forward), rounded(e.cost.tape), rounded(e.cost.backward)};
+  return table;
+}
+
+// The jobs of a chain in batches, and the place of each result: number / in_batch is its batch, number % in_batch its index
+// among the batch's fronts or units.
+inline constexpr std::size_t in_batch = 32;
+template <std::size_t Jobs, std::size_t Places>
+struct job_list {
+  job of[Jobs]{};
+  std::uint32_t at[Places]{};
+  std::uint32_t units[Jobs / in_batch + 1]{}; // of each batch
+};
+
+// The results of one batch.
+template <std::size_t Marks>
+struct batch_view {
+  const marked_front<Marks>* fronts = nullptr;
+  const passages<passage_kinds>* units = nullptr;
+};
+
+// A chain solved for a budget in constant expressions, one for each batch of jobs, so that none is too long for a compiler.
+// `Source::value` is the chain.
+template <class Source, std::size_t Budget>
+struct budget_solver {
+  static constexpr chain whole = Source::value;
+  static constexpr std::size_t stages = whole.size();
+  static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
+  static constexpr divisions<stages> ways{table, stages, units_for(table.items, stages), solves_beginnings(stages)};
+  static constexpr catalogue<stages> jobs{ways};
+  static constexpr std::size_t job_count = [] {
+    std::size_t count = 0;
+    jobs.each([&](const job&) { ++count; });
+    return count;
+  }();
+  static constexpr auto list = [] {
+    job_list<job_count, jobs.places()> out{};
+    std::size_t count = 0;
+    jobs.each([&](const job& j) {
+      std::uint32_t& units = out.units[count / in_batch];
+      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
+      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
+      if (j.level != 0) ++units;
+      out.of[count++] = j;
+    });
+    return out;
+  }();
+
+  static constexpr std::size_t mark_count = marks_for(job_count);
+  static constexpr marks scale{.budget = static_cast<std::int64_t>(Budget), .count = mark_count};
+  using front = marked_front<mark_count>;
+  using view = batch_view<mark_count>;
+
+  struct finder {
+    const view* batches; // those that are done
+    std::size_t count;
+    view now; // the one in progress
+
+    constexpr const front& at(std::size_t place) const {
+      const std::size_t number = list.at[place], batch = number / in_batch;
+      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
+    }
+    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
+    constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
+      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
+      return (batch < count ? batches[batch] : now).units[number % in_batch];
+    }
+    static constexpr const catalogue<stages>& places() { return jobs; }
+  };
+
+  template <std::size_t Fronts, std::size_t Units>
+  struct solved {
+    front fronts[Fronts + 1]{};
+    passages<passage_kinds> units[Units + 1]{};
+  };
+  template <std::size_t Number>
+  static constexpr auto solve(const view* earlier) {
+    constexpr std::size_t begin = Number * in_batch, end = begin + in_batch < job_count ? begin + in_batch : job_count;
+    constexpr std::size_t units = list.units[Number];
+    solved<end - begin - units, units> out{};
+    const finder find{earlier, Number, {out.fronts, out.units}};
+    for (std::size_t k = begin, next = 0; k < end; ++k) {
+      const job& j = list.of[k];
+      if (j.level != 0) {
+        pass_unit(ways, j.as_unit(), Budget, find, out.units[k - begin - next]);
+      } else {
+        front now{scale};
+        solve_stretch(ways, j.of, find, now);
+        out.fronts[next++] = now;
+      }
+    }
+    return out;
+  }
+};
+
+// The first `Count` batches.
+template <class Of, std::size_t Count>
+struct batches {
+  using view = typename Of::view;
+  static constexpr auto last = Of::template solve<Count - 1>(batches<Of, Count - 1>::at);
+  struct list {
+    view at[Count]{};
+  };
+  static constexpr list views = [] {
+    list l{};
+    for (std::size_t i = 0; i + 1 < Count; ++i) l.at[i] = batches<Of, Count - 1>::at[i];
+    l.at[Count - 1] = {last.fronts, last.units};
+    return l;
+  }();
+  static constexpr const view* at = views.at;
+};
+template <class Of>
+struct batches<Of, 0> {
+  static constexpr const typename Of::view* at = nullptr;
+};
+
+// The solution of a whole chain.
+template <class Source, std::size_t Budget>
+struct budget_solution : budget_solver<Source, Budget> {
+  using base = budget_solver<Source, Budget>;
+  static constexpr std::size_t count = (base::job_count + in_batch - 1) / in_batch;
+
+  // Starts with the first batch: otherwise each would be evaluated inside the next, too deep for a long chain.
+  template <std::size_t... Number>
+  static constexpr const typename base::view* solve_all(std::index_sequence<Number...>) {
+    const typename base::view* const each[]{batches<base, Number + 1>::at...};
+    return each[count - 1];
+  }
+  static constexpr typename base::finder find{solve_all(std::make_index_sequence<count>{}), count, {}};
+  static constexpr const typename base::front& front = find({0, base::stages, {}});
+
+  static constexpr need write(std::size_t within, route& out) { return write_route(base::ways, find, within, out); }
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/budget.hpp
+
+namespace cairn::detail {
+
+// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
+template <class Solved, std::size_t Within>
+struct solved_candidate {
+  static constexpr std::size_t live = [] {
+    route counted{Solved::whole};
+    return Solved::write(Within, counted).bytes;
+  }();
+  static constexpr auto after() {
+    if constexpr (live <= Solved::front.least.bytes) return std::type_identity<void>{};
+    else return std::type_identity<solved_candidate<Solved, live - 1>>{};
+  }
+  using next = typename decltype(after())::type;
+  static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
+};
+
+template <class Solved, std::size_t Bytes>
+constexpr auto first_solved() {
+  if constexpr (Solved::front.least.bytes > Bytes) return std::type_identity<void>{};
+  else return std::type_identity<solved_candidate<Solved, Bytes>>{};
+}
+
+// If everything can be stored, there is nothing to solve.
+struct everything : store_all {
+  using next = void;
+};
+template <class Source, std::size_t Bytes>
+constexpr auto first_candidate() {
+  if constexpr (plan_of<Source, store_all>::arena <= Bytes) return std::type_identity<everything>{};
+  else return first_solved<budget_solution<Source, Bytes>, Bytes>();
+}
+
+struct too_long_message {
+  template <class TooLong>
+  static constexpr bool right() {
+    static_assert(is_right<TooLong>,
+                  "budget: this network has too many stages for the compiler to solve; solve it when the program runs, "
+                  "with memory_curve, or use another policy, such as sqrt_n; see too_long_for_the_compiler<stages>");
+    return false;
+  }
+};
+
+// A chain that is too long for the compiler: the diagnostic of an error (core/explain.hpp).
+template <std::size_t Stages>
+struct too_long_for_the_compiler : too_long_message {};
+
+struct fraction_message {
+  template <class Policy>
+  static constexpr bool right() {
+    static_assert(Policy::asked > 0, "budget_fraction<Percent>: it is given in hundredths of store_all's bytes, at least 1");
+    return Policy::asked > 0;
+  }
+};
+
+// The most that a budget's schedule may cost, as a multiple of the cheapest known; without arguments there is no limit.
+template <auto...>
+struct limited_cost {};
+template <auto AtMostDearer>
+struct limited_cost<AtMostDearer> {
+  static constexpr double most_over_best = 1 + static_cast<double>(AtMostDearer);
+};
+
+struct solved_in_the_compiler {
+  // A longer chain would take more than some seconds, and then exceed a compiler's own limits.
+  static constexpr std::size_t most_different = 128;
+  static constexpr std::size_t most_repeated = 1024;
+
+  static constexpr bool accepts(const chain& c) {
+    if (c.size() <= most_different) return true;
+    if (c.size() > most_repeated) return false;
+    const auto table = cost_table_of<most_repeated>(c);
+    return find_repetition(table.items, c.size()).different(c.size()) <= most_different / 2;
+  }
+  template <class Source>
+  using refusal = too_long_for_the_compiler<Source::value.size()>;
+
+  template <class Source, std::size_t Bytes>
+  using cheapest = typename decltype(first_candidate<Source, Bytes>())::type;
+  template <class Source, std::size_t Bytes>
+  using tightest = solved_candidate<budget_solution<Source, Bytes>, budget_solution<Source, Bytes>::front.least.bytes>;
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// The cheapest schedule whose arena has at most this many bytes, solved by the compiler from the network's own bytes and FLOPs,
+// workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
+// error that states the least possible number.
+//
+// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
+// stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
+// the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
+// schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
+// or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that are
+// known only then.
+//
+// Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
+// belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is
+// not limited. Other policies store fewer bytes meanwhile (chain::is_inside()).
+//
+// Where the cheapest schedule known for so few bytes cannot be packed into them, the next one that can is taken, and
+// trained::over_best says how many times the FLOPs that is; summary() and pictures say it too. budget<51_MiB, percent<5>> is an
+// error instead where it is more than 5 % dearer.
+template <std::size_t Bytes, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...> {
+  static constexpr std::size_t bytes = Bytes;
+};
+
+// A budget of `Percent` hundredths of what store_all needs.
+template <std::size_t Percent, auto... AtMostDearer>
+  requires(sizeof...(AtMostDearer) <= 1)
+struct budget_fraction : detail::solved_in_the_compiler, detail::limited_cost<AtMostDearer...>, detail::fraction_message {
+  static constexpr std::size_t asked = Percent;
+  static constexpr std::size_t percent = Percent;
+};
+
+} // namespace cairn
+
+// cairn/net/largest_batch.hpp
+
+namespace cairn::detail {
+
+// The argument that leaves a model its own policy, where another one is an excess of cost, such as percent<20>.
+struct own_policy {};
+
+// A batch, and the bytes of its step. For a schedule that is solved they are estimated.
+struct batch_bytes {
+  std::size_t batch = 0;
+  std::size_t bytes = 0;
+};
+
+// Where the line through two batches meets `limit`: most bytes of a step grow linearly with its batch.
+constexpr std::size_t batch_on_line(batch_bytes a, batch_bytes b, std::size_t limit) {
+  const double slope = (static_cast<double>(b.bytes) - static_cast<double>(a.bytes)) / static_cast<double>(b.batch - a.batch);
+  if (slope <= 0) return b.batch;
+  const double at = static_cast<double>(a.batch) + (static_cast<double>(limit) - static_cast<double>(a.bytes)) / slope;
+  return at < 1 ? 1 : at > static_cast<double>(batch<1>::most) ? batch<1>::most : static_cast<std::size_t>(at);
+}
+// The next batch to be tried after `now`, which fits, as `before` does: at least `step` more.
+constexpr std::size_t next_above(batch_bytes before, batch_bytes now, std::size_t limit, std::size_t step) {
+  const std::size_t guess = batch_on_line(before, now, limit), least = now.batch + step;
+  return guess > least ? guess : least;
+}
+// The next batch to be tried between `low`, which fits, and `high`, which does not. Every third one is the middle, so that the
+// search ends soon where bytes do not grow linearly.
+constexpr std::size_t next_between(batch_bytes low, batch_bytes high, std::size_t limit, std::size_t tried) {
+  if (tried % 3 == 2) return low.batch + (high.batch - low.batch) / 2;
+  const std::size_t guess = batch_on_line(low, high, limit);
+  return guess <= low.batch ? low.batch + 1 : guess >= high.batch ? high.batch - 1 : guess;
+}
+
+// A step of a model with a batch of `Batch`: does it fit into `Bytes`? The policy is the model's own, or the cheapest schedule
+// that fits, as long as it costs at most `Dearer` more than storing everything.
+template <class Model, std::size_t Bytes, auto Dearer, class T, class Update>
+struct sized_step {
+  static constexpr std::size_t limit = Bytes;
+  using net = typename unplanned<Model>::type;
+  static constexpr bool solves = !std::is_same_v<std::remove_cv_t<decltype(Dearer)>, own_policy>;
+  using policy = typename std::conditional_t<solves, type_of<budget<Bytes>>, type_of<typename whole<Model>::policy>>::type;
+  template <std::size_t Batch>
+  using source = typename blueprint_of<net, Batch, T, Update>::source;
+
+  static constexpr std::uint64_t most_cost(std::uint64_t of_storing) {
+    if constexpr (solves) return static_cast<std::uint64_t>((1 + static_cast<double>(Dearer)) * static_cast<double>(of_storing));
+    else return static_cast<std::uint64_t>(-1);
+  }
+  template <class Source>
+  static constexpr bool is_cheap_enough() {
+    if constexpr (!solves) return true;
+    else
+      return flops(Source::value, plan_of<Source, policy>::schedule.ops()) <=
+             most_cost(flops(Source::value, plan_of<Source, store_all>::schedule.ops()));
+  }
+  template <class Source>
+  static constexpr bool fits() {
+    if constexpr (solves && plan_of<Source, store_all>::arena <= Bytes) return true;
+    else if constexpr (!accepted<policy, Source>()) return false;
+    else if constexpr (plan_of<Source, policy>::arena > Bytes) return false;
+    else return is_cheap_enough<Source>();
+  }
+  // The bytes that a schedule of this cost needs.
+  template <class Source>
+  static constexpr std::size_t needed() {
+    if constexpr (!keeps_a_budget<policy>) {
+      return plan_of<Source, policy>::arena;
+    } else {
+      constexpr const auto& front = budget_solution<Source, Bytes>::front;
+      if constexpr (!solves) return front.least.bytes;
+      for (std::size_t m = front.low; m < front.all.count + std::size_t{1}; ++m)
+        if (front.cost[m] <= most_cost(front.full))
+          return static_cast<std::size_t>(front.all.at(static_cast<std::int64_t>(m)) - front.slack[m]);
+      return Bytes + Bytes / 32 + 1;
+    }
+  }
+
+  template <std::size_t Batch>
+  static constexpr bool fits_at = fits<source<Batch>>();
+  template <std::size_t Batch>
+  static constexpr batch_bytes known{Batch, needed<source<Batch>>()};
+
+  struct too_long {
+    static constexpr bool right() {
+      if constexpr (keeps_a_budget<policy>)
+        if constexpr (!accepts<policy, source<1>>()) refuse<too_long_for_the_compiler<source<1>::value.size()>>();
+      return true;
+    }
+  };
+};
+
+// The largest batch of a step that fits, of those that are tried: the next one does not fit. Low fits, High does not.
+template <class Step, std::size_t Low, std::size_t High, std::size_t Tried = 0>
+constexpr std::size_t search_between() {
+  if constexpr (High - Low == 1) {
+    return Low;
+  } else {
+    constexpr std::size_t next = next_between(Step::template known<Low>, Step::template known<High>, Step::limit, Tried);
+    if constexpr (Step::template fits_at<next>) return search_between<Step, next, High, Tried + 1>();
+    else return search_between<Step, Low, next, Tried + 1>();
+  }
+}
+template <class Step, std::size_t Before, std::size_t Low, std::size_t More = 1>
+constexpr std::size_t search_above() {
+  constexpr std::size_t most = batch<1>::most;
+  constexpr batch_bytes before = [] {
+    if constexpr (Before == 0) return batch_bytes{};
+    else return Step::template known<Before>;
+  }();
+  constexpr std::size_t next = next_above(before, Step::template known<Low>, Step::limit, More);
+  if constexpr (Low == most) return most;
+  else if constexpr (next >= most) return search_above<Step, Before, most, 0>();
+  else if constexpr (Step::template fits_at<next>) return search_above<Step, Low, next, 2 * More>();
+  else return search_between<Step, Low, next>();
+}
+template <class Step>
+constexpr std::size_t largest_batch_of() {
+  static_assert(Step::too_long::right());
+  if constexpr (Step::template fits_at<1>) return search_above<Step, 0, 1>();
+  else return 0;
+}
+
+// The numbers that divide a total, from 1 on.
+template <std::size_t Total>
+inline constexpr auto divisors = [] {
+  constexpr std::size_t count = [] {
+    std::size_t found = 0;
+    for (std::size_t d = 1; d * d <= Total; ++d)
+      if (Total % d == 0) found += d * d == Total ? 1 : 2;
+    return found;
+  }();
+  std::array<std::size_t, count> out{};
+  std::size_t low = 0, high = count;
+  for (std::size_t d = 1; d * d <= Total; ++d) {
+    if (Total % d != 0) continue;
+    out[low++] = d;
+    if (d * d < Total) out[--high] = Total / d;
+  }
+  return out;
+}();
+
+// The largest of the first `High` divisors that fits: bisection, where the first `Low` of them fit.
+template <class Step, std::size_t Total, std::size_t Low, std::size_t High>
+constexpr std::size_t largest_divisor() {
+  if constexpr (Low == High) {
+    if constexpr (Low == 0) return 0;
+    else return divisors<Total>[Low - 1];
+  } else {
+    constexpr std::size_t middle = (Low + High + 1) / 2;
+    if constexpr (Step::template fits_at<divisors<Total>[middle - 1]>) return largest_divisor<Step, Total, middle, High>();
+    else return largest_divisor<Step, Total, Low, middle - 1>();
+  }
+}
+
+} // namespace cairn::detail
+
+namespace cairn::plan {
+
+// The largest batch of which a training step fits into `Bytes`, as peak_activation_bytes counts them; 0 if not even one sample
+// does. A constant: where others try batches until the memory is exhausted, the compiler plans some, and the program is right.
+//
+//   trainer<Net, CrossEntropyLoss, SGD, batch<plan::largest_batch<Net, 2_GiB>>> train{SGD{}};
+//
+// A checkpoint<> around the model is kept. With an excess of cost, as in largest_batch<Net, 2_GiB, percent<20>>, there is
+// budget<Bytes> around the model in place of it, as long as a step costs at most 1.2 of the FLOPs of storing everything; the
+// trainer then takes checkpoint<budget<2_GiB>, Net>. It costs the compiler about five plans of the step, with an excess of cost
+// as many budgets. Update is the second argument of a blueprint_of, for a fused_update on several ranks.
+//
+// The step with one sample more does not fit. A still larger one could, by chance, where buffers happen to be packed better.
+template <class Model, std::size_t Bytes, auto Dearer = detail::own_policy{}, class T = float,
+          class Update = detail::used_in_backward<1, 1>>
+inline constexpr std::size_t largest_batch = detail::largest_batch_of<detail::sized_step<Model, Bytes, Dearer, T, Update>>();
+
+// Equal parts of a batch: rows for each of `count` micro-batches. Both are 0 if not even one sample fits.
+struct equal_parts {
+  std::size_t rows = 0;
+  std::size_t count = 0;
+};
+
+// A batch of `Total` samples in the fewest equal micro-batches of which each fits into `Bytes`; arguments as above.
+//
+//   constexpr auto parts = plan::micro_batches<Net, 256, 64_MiB>; // 32 rows, 8 times
+//   trainer<Net, CrossEntropyLoss, SGD, batch<parts.rows>> train{SGD{}};
+//   ... train.accumulate(...) for each of them, then train.step()
+//
+// The gradients are those of the whole batch, except where a layer looks at all rows of a micro-batch, as BatchNorm does.
+template <class Model, std::size_t Total, std::size_t Bytes, auto Dearer = detail::own_policy{}, class T = float,
+          class Update = detail::used_in_backward<1, 1>>
+inline constexpr equal_parts micro_batches = [] {
+  static_assert(Total > 0, "micro_batches: a batch has at least one sample");
+  using step = detail::sized_step<Model, Bytes, Dearer, T, Update>;
+  static_assert(step::too_long::right());
+  constexpr std::size_t rows = detail::largest_divisor<step, Total, 0, detail::divisors<Total>.size()>();
+  if constexpr (rows == 0) return equal_parts{};
+  else return equal_parts{rows, Total / rows};
+}();
+
+} // namespace cairn::plan
+
 // cairn/plan/solve/pareto_front.hpp
 
 namespace cairn::detail {
@@ -26449,6 +26648,69 @@ private:
 };
 
 } // namespace cairn
+
+// cairn/net/largest_batch_within.hpp
+
+namespace cairn::types {
+
+// A batch that fits into some bytes: those of its arena, and the cost of its step, where storing everything costs 1. All are 0
+// if none fits.
+struct fitting_batch {
+  std::size_t batch = 0;
+  std::size_t bytes = 0;
+  double cost = 0;
+};
+
+} // namespace cairn::types
+
+namespace cairn::detail {
+
+template <class Model, std::size_t Batch, class T>
+fitting_batch fit_batch(std::size_t bytes, double excess, std::span<const stage_cost> costs) {
+  using curve = memory_curve<Model, Batch, T>;
+  using plan = typename curve::plan;
+  const curve solved(costs);
+  const auto stored = static_cast<double>(solved.cost_of(plan::training.ops()));
+  if (plan::trained::arena <= bytes) return {Batch, plan::trained::arena, 1};
+  if (solved.size() == 0 || solved[0].bytes > bytes) return {};
+  const auto step = solved.within(bytes);
+  const auto cost = static_cast<double>(solved.cost_of(step.plan.training.ops())) / stored;
+  return cost <= 1 + excess ? fitting_batch{Batch, step.plan.memory.arena, cost} : fitting_batch{};
+}
+
+} // namespace cairn::detail
+
+namespace cairn::plan {
+
+// largest_batch at run time: of these batches, the largest of which a step fits into `bytes` and costs at most `excess` more
+// than one that stores everything, solved by a memory_curve for each. The bytes are known only then, or the costs are measured.
+//
+//   const auto costs = plan::measured_costs<Net, 64>(); // on this machine; without them costs are FLOPs
+//   const auto fits = plan::largest_batch_within<Net, 16, 32, 64, 128>(free_bytes, percent<20>, costs);
+//
+// `costs` may be those of any batch, as only their proportions matter. A trainer of each batch is a type of its own, so the
+// program lists those that it was compiled for, and takes memory_curve<Net, 64>::within(bytes) as the schedule of the one. A
+// policy around the whole network is ignored. A type before the batches is that of the elements: <Net, double, 16, 32>.
+template <class Model, class T, std::size_t... Batches>
+types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std::span<const stage_cost> costs = {}) {
+  static_assert(sizeof...(Batches) > 0, "largest_batch_within: it chooses among batches; write some after the model");
+  using fit = types::fitting_batch (*)(std::size_t, double, std::span<const stage_cost>);
+  struct candidate {
+    std::size_t batch;
+    fit solve;
+  };
+  std::array<candidate, sizeof...(Batches)> all{{{Batches, &detail::fit_batch<Model, Batches, T>}...}};
+  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.batch > b.batch; });
+  for (const candidate& c : all)
+    if (const types::fitting_batch found = c.solve(bytes, excess, costs); found.batch > 0) return found;
+  return {};
+}
+template <class Model, std::size_t... Batches>
+types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std::span<const stage_cost> costs = {}) {
+  return largest_batch_within<Model, float, Batches...>(bytes, excess, costs);
+}
+
+} // namespace cairn::plan
 
 // cairn/net/summed_layers.hpp
 
@@ -37493,6 +37755,7 @@ struct stage_use {
   bool tape_stored = false;       // while the whole network computes its loss
   bool output_stored = false;
   std::size_t gradient_begin = 0; // in the flat buffer
+  std::size_t way = 0;            // of a block: see net/block_ways.hpp
 
   std::size_t all_forwards() const { return forwards + taped + tapes_only; }
   std::uint64_t flops(const stage& s) const {
@@ -37510,6 +37773,7 @@ struct followed_chain {
   bool lasting_output;                         // as in schedule<>
   std::span<const bool> value_kept, tape_kept; // over the loss, each with one more than stages
   std::span<const std::size_t> parameter_begin;
+  std::span<const std::uint8_t> way;
   bool lent_output;
 };
 
@@ -37544,6 +37808,7 @@ inline std::vector<stage_use> uses_inside(const followed_chain& chain, const sta
     out[i].tape_stored = whole.tape_stored && chain.tape_kept[i];
     out[i].output_stored = whole.tape_stored && chain.value_kept[i + 1];
     out[i].gradient_begin = whole.gradient_begin + chain.parameter_begin[i];
+    out[i].way = chain.way[i];
   }
   if (chain.lent_output) out.back().output_stored = whole.output_stored; // it is the block's own
   return out;
@@ -37552,11 +37817,13 @@ inline std::vector<stage_use> uses_inside(const followed_chain& chain, const sta
 // Several copies of one chain, and how each uses its stages.
 using chain_uses = std::vector<std::vector<stage_use>>;
 
-// The line of a layer or a block at these positions of its chain.
-inline network_line line_of(std::string name, const stage& s, std::size_t batch, std::size_t frozen,
-                            std::span<const stage_use> uses, const std::vector<std::size_t>& starts, std::size_t level) {
+// The line of a layer or a block at these positions of its chain. `in` has its stage in each way.
+inline network_line line_of(std::string name, const std::array<const stage*, way_count>& in, std::size_t batch,
+                            std::size_t frozen, std::span<const stage_use> uses, const std::vector<std::size_t>& starts,
+                            std::size_t level) {
   network_line line{.name = std::move(name), .level = level, .times = uses.size(), .positions = starts};
   for (const stage_use& u : uses) {
+    const stage& s = *in[u.way];
     line.parameters += s.parameters;
     line.frozen += frozen;
     line.forwards += u.all_forwards();
@@ -37630,18 +37897,23 @@ struct type_part_of<Body, pack<Parts...>> {
   }();
 };
 
-// A chain as it was planned, and the chains inside its blocks.
+// The elements of a chain and the chains inside its blocks, all in one of their ways; nothing if no block takes it.
+struct chain_in_way {
+  const stage* elements = nullptr;
+  std::span<const std::span<const struct planned_chain* const>> inner{};
+};
+
+// A chain as it was planned.
 struct planned_chain {
   followed_chain used;
   std::size_t batch = 0, parameter_block = 0;
   bool is_frozen = false;
   double over_best = 1; // see plan_of.hpp
   const tensor_list* constants = nullptr;
+  std::array<chain_in_way, way_count> in_way{};
   // For each element:
-  std::span<const stage> elements{};
   const description* made = nullptr;
   std::span<const value_list* const> arrives{};
-  std::span<const std::span<const planned_chain* const>> inner{};
 
   std::size_t size() const { return used.stages.size(); }
 };
@@ -37656,11 +37928,11 @@ struct planned_chains<pack<Chains...>> {
 };
 template <class Chain, std::size_t... I>
 struct planned_chain_of<Chain, std::index_sequence<I...>> {
-  template <std::size_t Element>
+  template <std::size_t Element, std::size_t Way>
   static constexpr std::span<const planned_chain* const> inside() {
-    if constexpr (is_block<pack_element<Element, typename Chain::elements>>)
-      return planned_chains<typename Chain::template inner<Element>::type>::value;
-    else return {};
+    if constexpr (!is_block<pack_element<Element, typename Chain::elements>>) return {};
+    else if constexpr (Way > 0 && !Chain::ways::takes(Element, Way)) return {};
+    else return planned_chains<typename Chain::template inner<Element, Way>::type>::value;
   }
   static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
   static constexpr std::array<const value_list*, sizeof...(I)> arrives = [] { // nvcc 13 takes no address in a pack
@@ -37668,19 +37940,25 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
     for (std::size_t i = 0; i < each.size(); ++i) each[i] = &Chain::values.input(i);
     return each;
   }();
-  static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I>()...};
+  template <std::size_t Way>
+  static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I, Way>()...};
+  template <std::size_t Way>
+  static constexpr chain_in_way in_way() {
+    if constexpr (Way > 0 && Chain::ways::count == 1) return {};
+    else return {Chain::template element_stages_in<Way>.data(), inner<Way>};
+  }
   static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
                                                 Chain::training.loss, Chain::training.lasting, Chain::training.lasting_output,
-                                                kept.value, kept.tape, Chain::parameter_begin, Chain::whole.lent_output},
+                                                kept.value, kept.tape, Chain::parameter_begin, Chain::ways::way,
+                                                Chain::whole.lent_output},
                                        .batch = Chain::batch,
                                        .parameter_block = Chain::parameter_block,
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .elements = Chain::element_stages,
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>()},
                                        .made = Chain::values.of.data(),
-                                       .arrives = arrives,
-                                       .inner = inner};
+                                       .arrives = arrives};
 };
 
 // Writes the lines of a part of a chain. A template, so that a program which asks for none compiles none.
@@ -37705,11 +37983,13 @@ private:
       for (const std::size_t at : starts) uses.push_back(copy[at]);
     const description& made = chain.made[first];
     const std::size_t here = out.size();
-    out.push_back(line_of(name_of(part, chain.inner[first]), chain.elements[first], chain.batch, frozen(chain, first, part), uses,
-                          starts, level));
+    std::array<const stage*, way_count> in{};
+    for (std::size_t way = 0; way < way_count; ++way)
+      if (chain.in_way[way].elements != nullptr) in[way] = chain.in_way[way].elements + first;
+    out.push_back(line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
-    write_chains(out, chain.inner[first], part, uses, level + 1);
+    write_chains(out, chain, first, part, uses, level + 1);
     add_frozen_below(out, here);
   }
 
@@ -37722,8 +38002,9 @@ private:
 
   // Writes the chains of a block. If there are several, each of more than one stage gets a line above its own lines. The
   // gradients of the last chain come first.
-  static void write_chains(Lines& out, std::span<const planned_chain* const> chains, const type_part& block,
+  static void write_chains(Lines& out, const planned_chain& around, std::size_t first, const type_part& block,
                            const std::vector<stage_use>& uses, std::size_t level) {
+    const std::span<const planned_chain* const> chains = around.in_way[0].inner[first]; // in every way the same layers
     std::vector<std::size_t> begin(chains.size());
     for (std::size_t c = chains.size(), sum = 0; c-- > 0; sum += chains[c]->parameter_block) begin[c] = sum;
     for (std::size_t c = 0; c < chains.size(); ++c) {
@@ -37731,7 +38012,7 @@ private:
       chain_uses inside;
       for (stage_use u : uses) {
         u.gradient_begin += begin[c];
-        inside.push_back(uses_inside(inner.used, u));
+        inside.push_back(uses_inside(around.in_way[u.way].inner[first][c]->used, u));
       }
       if (chains.size() == 1 || inner.size() == 1) {
         write(out, inner, 0, *block.parts[c], inside, {0}, level);

@@ -60,7 +60,11 @@ public:
   void add_policy() {
     using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
     const std::string name = name_of<Policy>();
-    const chart_point at = point_of(plan::trained::memory.arena, curve_.cost_of(plan::training.ops()));
+    double cost = static_cast<double>(curve_.cost_of(plan::training.ops()));
+    if constexpr (plan::ways::count > 1) // the curve has blocks as they were typed: other ways cost as their FLOPs do
+      cost *= static_cast<double>(flops(plan::whole, plan::training.ops())) /
+              static_cast<double>(flops(Curve::plan::whole, plan::training.ops()));
+    const chart_point at = point_of(plan::trained::memory.arena, static_cast<std::uint64_t>(cost));
     const auto near = [](double a, double b) { return std::abs(a - b) < 0.01 * b; };
     for (chart_line& line : chart_.lines)
       if (line.colour == policy_colour && near(line.points[0].x, at.x) && near(line.points[0].y, at.y)) {
