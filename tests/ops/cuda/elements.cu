@@ -5,6 +5,7 @@
 #include <cairn/layer/tanh.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
+#include <cairn/ops/ops.hpp>
 
 #include "../../cuda/agree.hpp"
 

@@ -142,6 +142,7 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
       CHECK(worst(form, {9, 6, 17, 1}, parts) <= 1);
       CHECK(worst(form, {4, 3, 0, 0}, parts) <= 1); // no terms to add
     }
+  CHECK(worst(ops::transpose::none, {3, 2, 300, 0}, with_sums) <= 1); // a block of threads sums each row
   CHECK(worst(ops::transpose::none, {0, 3, 2, 0}, 0) == 0);
   CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), ops::matrix<float>(nullptr, 2, 3),
                               ops::matrix<const float>(nullptr, 2, 4), ops::matrix<const float>(nullptr, 5, 3),
