@@ -8,6 +8,7 @@
 #include <cairn/ops/avg_pool2d/cuda.cuh>
 #include <cairn/ops/batch_norm/cuda.cuh>
 #include <cairn/ops/bce_with_logits/cuda.cuh>
+#include <cairn/ops/channel_statistics/cuda.cuh>
 #include <cairn/ops/checksum/cuda.cuh>
 #include <cairn/ops/clip/cuda.cuh>
 #include <cairn/ops/conv2d/cuda.cuh>
@@ -21,6 +22,8 @@
 #include <cairn/ops/max_pool2d/cuda.cuh>
 #include <cairn/ops/mean_factor/cuda.cuh>
 #include <cairn/ops/mean_of_terms/cuda.cuh>
+#include <cairn/ops/normalized_conv2d/cuda.cuh>
+#include <cairn/ops/normalized_product/cuda.cuh>
 #include <cairn/ops/sgd/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh>

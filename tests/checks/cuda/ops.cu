@@ -52,6 +52,14 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   conv2d_forward(q, ops::convolution{}, 2, to, x, x, {});
   conv2d_input_gradient(q, ops::convolution{}, 2, y, from, x, {});
   conv2d_weight_gradient(q, ops::convolution{}, 2, y, y, from, x);
+  const ops::channel_norm<T> norm{x, x, 1, 1e-5, x, x};
+  channel_statistics(q, from, y);
+  channel_statistics_backward(q, to, from, from, x, x);
+  channel_statistics_update(q, 2, 2, 0.1, y, y, x);
+  normalized_product_forward(q, to, y, from, norm, x, ops::normalized_product_memory<T>{});
+  normalized_product_backward(q, ops::normalized_product_gradients<T>{}, from, from, x, x, from, norm, x, y);
+  normalized_conv2d_forward(q, ops::convolution{}, 2, to, y, x, norm, x, y, y);
+  normalized_conv2d_backward(q, ops::convolution{}, 2, ops::normalized_conv2d_gradients<T>{}, from, x, norm, x, y, y);
   max_pool2d_forward(q, ops::window{}, 2, 2, y, x);
   max_pool2d_backward(q, ops::window{}, 2, 2, y, x, x);
   avg_pool2d_forward(q, ops::window{}, ops::mean_of::window, 2, 2, y, x);
