@@ -149,7 +149,9 @@ public:
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate(const Code& code, const Inputs& inputs, const Lend& lend, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    take_inputs(rows, inputs, lend, wait, [](std::byte*) { return std::size_t{0}; }, [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
+    take_inputs(
+        rows, inputs, lend, wait, [](std::byte*) { return std::size_t{0}; },
+        [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {

@@ -54,8 +54,8 @@ __attribute__((visibility("hidden"))) __global__ void __launch_bounds__(each_thr
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__attribute__((visibility("hidden"))) __global__ void
-    __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>())) run_team(const teams_of<Body> work) {
+__attribute__((visibility("hidden"))) __global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>()))
+    run_team(const teams_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
   if (i < work.count) work.body(team<Threads>{}, i);
 }
