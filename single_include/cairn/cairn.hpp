@@ -19418,7 +19418,8 @@ namespace cairn::detail {
 // A communicator for a device whose memory the host cannot access, made of an inner one that sums in the host's memory: a span is
 // downloaded, summed there, and uploaded. Its bits and its deadlines are those of the inner communicator.
 //
-// The download runs on the device's downloads(), after the work that was put into the caller's queue before the call. While the span is copied
+// The download runs on the device's downloads(),
+// after the work that was put into the caller's queue before the call. While the span is copied
 // and summed, the device goes on with its queues. Calls advance on the program's own thread only, each time it makes a call here:
 // a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls were made. wait(queue)
 // blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would need a core that the
@@ -27961,8 +27962,8 @@ public:
   }
   // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
   // through a slot, and write(bytes) fills the rest of that slot, and
-  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the whole slot. `wait`
-  // waits for an event.
+  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the
+  // whole slot. `wait` waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {
