@@ -9,7 +9,7 @@
 # Everything that it writes is in FOLDER, by default build-gpu: the programs, and the output of each run. --build is for a
 # machine without a GPU: nothing is run.
 #
-# It needs only nvcc, cuBLASLt and the headers of doctest (Debian's doctest-dev, or a folder DOCTEST that has doctest/doctest.h);
+# To build, it needs only nvcc, cuBLASLt and the headers of doctest (Debian's doctest-dev, or a folder DOCTEST that has doctest/doctest.h);
 # it does not need CMake or xtensor. If python3, or the program PYTHON, has torch, PyTorch is measured too. With CAIRN_DATA, a
 # folder with mnist/, the examples read MNIST, otherwise generated digits. Other environment variables: NVCC; ARCH, nvcc's -arch,
 # by default native, or sm_90 with --build; JOBS; STEPS, some of "build tests examples sanitizers bench", for a machine that is
@@ -33,8 +33,10 @@ arch=${ARCH:-$([[ $runs == yes ]] && echo native || echo sm_90)}
 jobs=${JOBS:-$(nproc)}
 say() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-if ! [[ -x $nvcc ]]; then echo "gpu.sh: expected nvcc, found none; put it on the path, or set NVCC"; exit 2; fi
-if [[ -z ${DOCTEST:-} ]] && ! echo '#include <doctest/doctest.h>' | c++ -fsyntax-only -x c++ - 2>/dev/null; then
+builds=no
+if [[ " $steps " == *" build "* ]]; then builds=yes; fi
+if [[ $builds == yes ]] && ! [[ -x $nvcc ]]; then echo "gpu.sh: expected nvcc, found none; put it on the path, or set NVCC"; exit 2; fi
+if [[ $builds == yes && -z ${DOCTEST:-} ]] && ! echo '#include <doctest/doctest.h>' | c++ -fsyntax-only -x c++ - 2>/dev/null; then
   echo "gpu.sh: expected doctest/doctest.h, found none; install doctest-dev (Debian), or set DOCTEST to a folder that has it"
   exit 2
 fi
@@ -70,7 +72,7 @@ build() {
     "$nvcc" "-arch=$arch" "${objects[@]}" -o "$folder/$program" -lcublasLt -Xlinker "-rpath=$libraries" || return
   done
 }
-if [[ " $steps " == *" build "* ]]; then build || { echo "gpu.sh: it does not build; see $folder/build.log"; exit 1; }; fi
+if [[ $builds == yes ]]; then build || { echo "gpu.sh: it does not build; see $folder/build.log"; exit 1; }; fi
 if [[ $runs == no ]]; then say "built, and not run"; exit 0; fi
 
 failed=()

@@ -4406,6 +4406,10 @@ namespace cairn::types {
 // far, and returns its number, from 0. nanoseconds(k) is the device's time from place 0 to place k, once both have been
 // reached. restart() forgets all places. stopwatch::least is the shortest meaningful time between two places, in nanoseconds.
 //
+// A device may have a queue d.downloads() for copies to the host that other ranks wait for, which lie behind a whole backward
+// pass. Without it they are put on d.transfers(), and the next batch is queued behind them. d.in_use(), if there is one,
+// returns what a thread holds while it puts a pass on the queues, such as the choice of a GPU.
+//
 // A device may have static int count(): the number of such devices, numbered from 0 by device_options::ordinal. The ranks of a
 // machine then take them in turn, starting over after the last.
 //
@@ -4476,6 +4480,20 @@ template <class D>
 concept counted_device = requires {
   { D::count() } -> std::convertible_to<int>;
 };
+
+// What a device wants to be held by a thread that puts a pass on its queues, if anything.
+template <class D>
+auto in_use(D& device) {
+  if constexpr (requires { device.in_use(); }) return device.in_use();
+  else return nullptr;
+}
+
+// The queue for copies from the device to the host.
+template <class D>
+typename D::queue& downloads_of(D& device) {
+  if constexpr (requires { device.downloads(); }) return device.downloads();
+  else return device.transfers();
+}
 
 // Whether the host may read memory of this device.
 template <class Device>
@@ -4807,18 +4825,36 @@ static_assert(device<cpu>);
 
 namespace cairn::detail {
 
+// What the host does between two questions to a device: it asks again at once for 50 microseconds, since most waits are short,
+// then it sleeps for 20 at a time, so that a long wait leaves the core to loaders and to other ranks. A queue that works only
+// while it is asked says so (static constexpr bool works_while_asked), and is asked all the time.
+template <class Queue>
+class pause_between_questions {
+public:
+  void operator()() const {
+    if constexpr (!requires { Queue::works_while_asked; })
+      if (std::chrono::steady_clock::now() - begun_ > std::chrono::microseconds(50))
+        return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    std::this_thread::yield();
+  }
+
+private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
 // Returns when the event's place in its queue has been reached. This is the only wait for a device. It throws deadline_error
 // after `deadline`, and whatever check() throws, which tests whether the ranks that the device may wait for are still there.
 template <class Queue, class Event, class Check>
 void wait_on_host(Queue& queue, const Event& event, std::chrono::milliseconds deadline, const Check& check) {
   if (queue.reached(event)) return;
   running_deadline<std::chrono::steady_clock> give_up(deadline);
+  const pause_between_questions<Queue> pause;
   while (!queue.reached(event)) {
     check();
     if (give_up.is_over())
       throw deadline_error("device: expected its work to be done within " + std::to_string(deadline.count()) +
                            " ms, found it still going on; give the trainer a longer deadline if steps are that long");
-    std::this_thread::yield();
+    pause();
   }
 }
 
@@ -18011,7 +18047,8 @@ namespace cairn::detail {
 // A communicator for a device whose memory the host cannot access, made of an inner one that sums in the host's memory: a span is
 // downloaded, summed there, and uploaded. Its bits and its deadlines are those of the inner communicator.
 //
-// The download runs on transfers(), after the work that was put into the caller's queue before the call. While the span is copied
+// The download runs on the device's downloads(),
+// after the work that was put into the caller's queue before the call. While the span is copied
 // and summed, the device goes on with its queues. Calls advance on the program's own thread only, each time it makes a call here:
 // a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls were made. wait(queue)
 // blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would need a core that the
@@ -18113,7 +18150,7 @@ private:
                         std::to_string(room_) + " bytes on their way through the host's memory at a time, found more; wait for " +
                         "some of them first");
     std::byte* const here = staged_.data() + used_;
-    queue& copies = device_.transfers();
+    queue& copies = downloads_of(device_);
     copies.wait(from.record());
     download(copies, there.size(), here, static_cast<const std::byte*>(there.data()));
     copied_ = copies.record();
@@ -18132,7 +18169,7 @@ private:
 
   // Passes calls whose bytes have arrived to the inner communicator.
   void move_on() {
-    while (sent_ < calls_.size() && device_.transfers().reached(calls_[sent_].arrived)) send_next();
+    while (sent_ < calls_.size() && downloads_of(device_).reached(calls_[sent_].arrived)) send_next();
   }
   void send_next() {
     call& next = calls_[sent_++];
@@ -18143,7 +18180,7 @@ private:
   }
   template <class Check>
   void wait_until_free(const Check& check) {
-    wait_on_host(device_.transfers(), copied_, deadline_, check);
+    wait_on_host(downloads_of(device_), copied_, deadline_, check);
     wait_on_host(device_.compute(), uploaded_, deadline_, check);
   }
 
@@ -18154,7 +18191,7 @@ private:
       ~closing() { self.drop(call); }
     } here{*this, k};
     while (sent_ <= k) {
-      wait_for(device_.transfers(), calls_[sent_].arrived);
+      wait_for(downloads_of(device_), calls_[sent_].arrived);
       send_next();
     }
     call& own = calls_[k];
@@ -27998,6 +28035,11 @@ public:
       }
     }
   }
+  // Calls put(first, bytes) for the bytes that copy() writes, in ascending order.
+  template <class Put>
+  static void each_copied(std::size_t rows, const Put& put) {
+    for (std::size_t k = 0; k < count; ++k) put(place(k), expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
+  }
   void take_copied(const std::byte* at) {
     tensors_ = {at, tensors_at.offsets.data()};
     constants_ = {at + tensors_at.size, constants_at.offsets.data()};
@@ -28150,14 +28192,29 @@ public:
   std::byte* here() const { return slots_[now_].here.data(); }
   std::byte* there() const { return slots_[now_].there.data(); }
 
-  // Copies the whole slot to the device. The compute queue waits for the copy.
-  void send() {
-    const slot& s = slots_[now_];
-    upload(device_.transfers(), s.there.size(), s.there.data(), static_cast<const std::byte*>(s.here.data()));
+  // Copies bytes of the slot to the device. The compute queue waits for them. `filled(put)` calls put(first, bytes) for each
+  // range of bytes that was filled, in ascending order; what lies between two of them goes along if that is quicker than
+  // another copy.
+  template <class Filled>
+  void send(const Filled& filled) {
+    std::size_t from = 0, to = 0;
+    filled([&](std::size_t first, std::size_t bytes) {
+      if (bytes == 0) return;
+      if (from == to) from = first;
+      else if (first - to > most_between) copy(from, to), from = first;
+      to = first + bytes;
+    });
+    if (from != to) copy(from, to);
     device_.compute().wait(device_.transfers().record());
   }
+  static constexpr std::size_t most_between = 64_KiB; // which PCIe carries in the 3 microseconds that a copy takes to begin
 
 private:
+  void copy(std::size_t from, std::size_t to) {
+    const slot& s = slots_[now_];
+    upload(device_.transfers(), to - from, s.there.data() + from, static_cast<const std::byte*>(s.here.data()) + from);
+  }
+
   struct slot {
     typename Device::host_memory here{};
     typename Device::memory there{};
@@ -28393,17 +28450,23 @@ public:
     return f;
   }
   // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
-  // through a slot, and write(bytes) fills the rest of that slot. Ops that f puts on the queue may read the whole slot. `wait`
-  // waits for an event.
+  // through a slot, and write(bytes) fills the rest of that slot, and
+  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the
+  // whole slot. `wait` waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {
+    [[maybe_unused]] const auto now = in_use(*device_);
     if constexpr (is_apart) {
       slots_.turn(wait);
       const typename staging_slots<Device>::use in_use(slots_);
       taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-      write(slots_.here() + taken_inputs<plan, T>::bytes);
-      slots_.send();
+      constexpr std::size_t behind = taken_inputs<plan, T>::bytes;
+      const std::size_t more = write(slots_.here() + behind);
+      slots_.send([&](const auto& put) {
+        taken_inputs<plan, T>::each_copied(rows, put);
+        put(behind, more);
+      });
       inputs_.take_copied(slots_.there());
       return f(with_taken(rows, lend));
     } else {
@@ -28416,7 +28479,9 @@ public:
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate(const Code& code, const Inputs& inputs, const Lend& lend, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    take_inputs(rows, inputs, lend, wait, [](std::byte*) {}, [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
+    take_inputs(
+        rows, inputs, lend, wait, [](std::byte*) { return std::size_t{0}; },
+        [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {
@@ -32318,7 +32383,7 @@ struct training {
   ~training() {
     try {
       if constexpr (Types::ranks::through) {
-        compute().wait(replica.device().transfers().record());
+        compute().wait(downloads_of(replica.device()).record());
         wait_on_host(compute(), compute().record(), options.deadline, [] {});
       } else {
         waiting()(compute().record());
@@ -32801,7 +32866,7 @@ void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, s
 // Makes a step whose last micro-batch these inputs are, or one more micro-batch of the next step, as Kind says.
 // judge.rows(inputs) checks all arguments and returns the number of samples. judge(rows, output, gradient, at) puts ops on the
 // queue that write the gradient of the output, and the loss. Output and gradient may be the same memory. judge.write(rows,
-// bytes) copies the targets to where ops can read them, if ops cannot read the program's array.
+// bytes) copies the targets to where ops can read them, if ops cannot read the program's array, and returns their bytes.
 template <step_kind Kind, class Training, step_inputs Inputs, class Judge, class Watch>
 loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
   using types = typename Training::types;
@@ -32812,7 +32877,7 @@ loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs
     t.counters.rows = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", t.learning_rate_now());
     t.begin_outcome();
-    const auto write = [&](std::byte* to) { judge.write(t.counters.rows, to); };
+    const auto write = [&](std::byte* to) { return judge.write(t.counters.rows, to); };
     const summed_run what = is_last ? summed_run::last_micro_batch : summed_run::micro_batch;
     with_frame(t, t.counters.rows, inputs, pass::forward, what, write, [&](auto& lent) {
       lent.gradients = &t.gradients.place();
@@ -35602,8 +35667,10 @@ struct judged_by_loss : judge<Training> {
     check_targets<loss_type, T>(base::t.options.loss, rows, targets, plan::output_shape, plan::batch);
     return rows;
   }
-  void write(std::size_t rows, std::byte* to) const {
-    std::memcpy(to, first_number(targets), rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target));
+  std::size_t write(std::size_t rows, std::byte* to) const {
+    const std::size_t bytes = rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target);
+    std::memcpy(to, first_number(targets), bytes);
+    return bytes;
   }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
@@ -35634,7 +35701,7 @@ struct given_gradient : judge<Training> {
                         " outputs, as many as there are inputs, found that of " + std::to_string(found));
     return rows;
   }
-  void write(std::size_t, std::byte*) const {}
+  std::size_t write(std::size_t, std::byte*) const { return 0; }
   // Waits for an asynchronous device, because the program's array may be gone when this returns.
   void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
     if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
@@ -35673,7 +35740,7 @@ struct judged_by_function : judge<Training> {
     if (memory.size() == 0) memory = base::t.replica.device().staging(bytes);
     return rows;
   }
-  void write(std::size_t, std::byte*) const {}
+  std::size_t write(std::size_t, std::byte*) const { return 0; }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     std::byte* const memory = base::t.own_loss_memory.data();
     auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);
@@ -36160,7 +36227,7 @@ public:
     parts.replica.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
     parts.begin_outcome();
-    const auto write = [&](std::byte* to) { judge.write(rows, to); };
+    const auto write = [&](std::byte* to) { return judge.write(rows, to); };
     return parts.replica.with_inputs(rows, inputs, pass::evaluate, parts.waiting(), write, [&](const detail::frame<T>& lent) {
       detail::run_forward(parts.replica.code(), parts.compute(), lent);
       const tensor_view<const T> made = parts.replica.evaluated(rows);

@@ -77,6 +77,42 @@ inline void check_cublas(cublasStatus_t code, const char* op) {
 
 } // namespace cairn::detail
 
+// cairn/device/cuda/in_use.cuh
+
+namespace cairn::detail {
+
+// While one lives, this GPU is the calling thread's current one, as the runtime requires of most calls. Then the one that the
+// program had chosen is the current one again. Within another one for the same GPU it only asks which is current.
+class gpu_in_use {
+public:
+  gpu_in_use(int ordinal, const char* op) {
+    int before = 0;
+    check_cuda(cudaGetDevice(&before), op);
+    if (before == ordinal) return;
+    check_cuda(cudaSetDevice(ordinal), op);
+    before_ = before;
+  }
+  // For destructors: is_current() says whether it succeeded.
+  explicit gpu_in_use(int ordinal) noexcept {
+    int before = 0;
+    is_current_ = cudaGetDevice(&before) == cudaSuccess && (before == ordinal || cudaSetDevice(ordinal) == cudaSuccess);
+    if (is_current_ && before != ordinal) before_ = before;
+  }
+  gpu_in_use(const gpu_in_use&) = delete;
+  gpu_in_use& operator=(const gpu_in_use&) = delete;
+  ~gpu_in_use() {
+    if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
+  }
+
+  bool is_current() const { return is_current_; }
+
+private:
+  int before_ = -1; // the program's choice, if it was another one
+  bool is_current_ = true;
+};
+
+} // namespace cairn::detail
+
 // cairn/device/cuda/memory.cuh
 
 namespace cairn::detail {
@@ -112,7 +148,7 @@ public:
   cuda_block() = default;
   cuda_block(int ordinal, std::size_t bytes, cudaStream_t zeroing) : size_(bytes), ordinal_(ordinal) {
     if (bytes == 0) return;
-    check_cuda(cudaSetDevice(ordinal), "allocate");
+    const gpu_in_use here(ordinal, "allocate");
     data_ = static_cast<std::byte*>(Place::take(bytes, zeroing));
   }
   cuda_block(cuda_block&& other) noexcept
@@ -124,8 +160,9 @@ public:
     return *this;
   }
   ~cuda_block() {
-    if (data_ == nullptr || cudaSetDevice(ordinal_) != cudaSuccess) return;
-    Place::give_back(data_);
+    if (data_ == nullptr) return;
+    const gpu_in_use here(ordinal_);
+    if (here.is_current()) Place::give_back(data_);
   }
 
   std::byte* data() const { return data_; }
@@ -225,9 +262,9 @@ namespace cairn {
 
 // An NVIDIA GPU. device_options::ordinal says which one, counted from 0 in the order of CUDA_VISIBLE_DEVICES.
 //
-// It has two streams, one for computing and one for copies of batches; neither is the default stream. In a step nothing is
-// allocated, and the host waits only where the trainer does. Everything that ops need is allocated when the device is made: two
-// streams, their events, and 44 MiB of the GPU for partial results.
+// It has three streams, for computing, for copies of batches to it, and for copies of gradients to the host; none is the default
+// stream. In a step nothing is allocated, and the host waits only where the trainer does. Everything that ops need is allocated
+// when the device is made: three streams, their events, and 44 MiB of the GPU for partial results.
 class cuda {
 public:
   class queue;
@@ -257,6 +294,9 @@ public:
 
   queue& compute() { return *compute_; }
   queue& transfers() { return *transfers_; }
+  queue& downloads() { return *downloads_; }
+  // While the result lives, this GPU is the calling thread's current one, so that ops need not choose it each time.
+  [[nodiscard]] detail::gpu_in_use in_use() const { return {ordinal_, "a pass"}; }
   memory allocate(std::size_t bytes);
   host_memory staging(std::size_t bytes);
   int ordinal() const { return ordinal_; }
@@ -265,7 +305,8 @@ private:
   static int checked(int ordinal);
 
   int ordinal_;
-  std::unique_ptr<queue> compute_, transfers_; // on the heap, so that a cuda can move while ops hold a reference to a queue
+  std::unique_ptr<queue> compute_, transfers_,
+      downloads_; // on the heap, so that a cuda can move while ops hold a reference to a queue
 };
 
 // A stream and the resources that its ops need. One thread at a time may use it.
@@ -275,7 +316,7 @@ public:
   static constexpr bool shares_memory = false;
 
   queue(int ordinal, bool computes) : ordinal_(ordinal) {
-    detail::check_cuda(cudaSetDevice(ordinal), "a queue");
+    const detail::gpu_in_use now(ordinal, "a queue");
     detail::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a queue");
     try {
       for (cudaEvent_t& e : ring_) detail::check_cuda(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "a queue");
@@ -292,19 +333,19 @@ public:
   ~queue() { give_back(); }
 
   event record() {
-    here("record");
+    const detail::gpu_in_use now = here("record");
     const cudaEvent_t next = ring_[next_++ % ring_.size()];
     detail::check_cuda(cudaEventRecord(next, stream_), "record");
     return {next};
   }
   void wait(const event& e) {
     if (e.place == nullptr) return;
-    here("wait");
+    const detail::gpu_in_use now = here("wait");
     detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
   }
   bool reached(const event& e) const {
     if (e.place == nullptr) return true;
-    here(last_);
+    const detail::gpu_in_use now = here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
     if (code == cudaErrorNotReady) { // not an error, but cudaGetLastError() would still return it
       static_cast<void>(cudaGetLastError());
@@ -314,11 +355,11 @@ public:
     return true;
   }
   void finish() const {
-    here(last_);
+    const detail::gpu_in_use now = here(last_);
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
-  // For your own kernels: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
+  // For your own kernels: const auto now = queue.use("my_op"); kernel<<<blocks, threads, 0, queue.stream()>>>(...).
   cudaStream_t stream() const { return stream_; }
   int ordinal() const { return ordinal_; }
 
@@ -327,16 +368,17 @@ public:
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Call this before every runtime call for an op. `op` is a string literal.
-  void use(const char* op) {
+  // Keep the result around every runtime call for an op: the calling thread may have chosen another GPU, which is its current
+  // one again afterwards. `op` is a string literal.
+  [[nodiscard]] detail::gpu_in_use use(const char* op) {
     last_ = op;
-    here(op);
+    return here(op);
   }
-  // Call this before every other runtime call: the calling thread may have used another GPU.
-  void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
+  // The same around every other runtime call.
+  [[nodiscard]] detail::gpu_in_use here(const char* what) const { return {ordinal_, what}; }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
-    use(op);
+    const detail::gpu_in_use now = use(op);
     check_blocks(op, blocks);
     cudaLaunchConfig_t how{};
     how.gridDim = dim3(static_cast<unsigned>(blocks), 1, 1);
@@ -379,7 +421,8 @@ private:
     throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers(), which copies only");
   }
   void give_back() {
-    if (cudaSetDevice(ordinal_) != cudaSuccess) return;
+    const detail::gpu_in_use now(ordinal_);
+    if (!now.is_current()) return;
     for (const cudaEvent_t e : ring_)
       if (e != nullptr) cudaEventDestroy(e);
     cudaStreamDestroy(stream_);
@@ -406,13 +449,14 @@ public:
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() {
-    if (cudaSetDevice(queue_.ordinal_) != cudaSuccess) return;
+    const detail::gpu_in_use now(queue_.ordinal_);
+    if (!now.is_current()) return;
     for (const cudaEvent_t e : places_) cudaEventDestroy(e);
   }
 
   std::size_t mark() {
     if (next_ == places_.size()) add();
-    queue_.here("stopwatch");
+    const detail::gpu_in_use now = queue_.here("stopwatch");
     detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
     return next_++;
   }
@@ -425,7 +469,7 @@ public:
 
 private:
   void add() {
-    queue_.here("stopwatch");
+    const detail::gpu_in_use now = queue_.here("stopwatch");
     cudaEvent_t made = nullptr;
     detail::check_cuda(cudaEventCreateWithFlags(&made, cudaEventDefault), "stopwatch");
     places_.push_back(made);
@@ -450,7 +494,7 @@ inline int cuda::checked(int ordinal) {
 
 inline cuda::cuda(const options& given)
     : ordinal_(checked(given.ordinal)), compute_(std::make_unique<queue>(ordinal_, true)),
-      transfers_(std::make_unique<queue>(ordinal_, false)) {}
+      transfers_(std::make_unique<queue>(ordinal_, false)), downloads_(std::make_unique<queue>(ordinal_, false)) {}
 inline cuda::cuda(cuda&&) noexcept = default;
 inline cuda& cuda::operator=(cuda&&) noexcept = default;
 inline cuda::~cuda() = default;
@@ -756,13 +800,16 @@ struct teams_of {
 };
 
 #if defined(__CUDACC__)
+// Hidden: two shared libraries of a program may have kernels of the same name, and with CUDA 12 one would start the other's.
 template <class Body>
-__global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each_of<Body> work) {
+__attribute__((visibility("hidden"))) __global__ void __launch_bounds__(each_threads, each_blocks)
+    run_each(const each_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>())) run_team(const teams_of<Body> work) {
+__attribute__((visibility("hidden"))) __global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>()))
+    run_team(const teams_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
   if (i < work.count) work.body(team<Threads>{}, i);
 }
@@ -1990,7 +2037,7 @@ namespace cairn::ops {
 template <class T>
 void copy(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (to == from || count == 0) return;
-  queue.use("copy");
+  const detail::gpu_in_use now = queue.use("copy");
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice, queue.stream()), "copy");
 }
 
@@ -1999,7 +2046,7 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
   detail::check_alike("copy_matrix", to, from);
   if (to.stride == to.columns && from.stride == to.columns) return copy(queue, to.rows * to.columns, to.data, from.data);
   if (to.data == from.data || to.rows == 0 || to.columns == 0) return;
-  queue.use("copy_matrix");
+  const detail::gpu_in_use now = queue.use("copy_matrix");
   detail::check_cuda(cudaMemcpy2DAsync(to.data, to.stride * sizeof(T), from.data, from.stride * sizeof(T), to.columns * sizeof(T),
                                        to.rows, cudaMemcpyDeviceToDevice, queue.stream()),
                      "copy_matrix");
@@ -2788,7 +2835,7 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto size = detail::checked_product(c, a, b, form, then);
   if (size.m == 0 || size.n == 0) return;
   if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
-  queue.use(op);
+  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();
@@ -3245,14 +3292,14 @@ namespace cairn::ops {
 template <class T>
 void upload(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;
-  queue.use("upload");
+  const detail::gpu_in_use now = queue.use("upload");
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, queue.stream()), "upload");
 }
 
 template <class T>
 void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;
-  queue.use("download");
+  const detail::gpu_in_use now = queue.use("download");
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, queue.stream()), "download");
 }
 

@@ -30,7 +30,7 @@ struct late {
     std::size_t place = 0;
   };
   struct queue {
-    static constexpr bool shares_memory = false;
+    static constexpr bool shares_memory = false, works_while_asked = true;
     std::deque<std::function<void()>> waiting{};
     std::size_t put = 0;
 

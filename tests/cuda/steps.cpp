@@ -112,7 +112,7 @@ TEST_CASE("cuda: a call that fails in a step is an error that names the step, th
             .find(in_second + "upload: expected it to succeed, found error 1,") == 0);
   CHECK(said_by_step("cudaEventRecord", 0, cudaErrorUnknown).find(in_second + "record: ") == 0);
   CHECK(said_by_step("cudaStreamWaitEvent", 0, cudaErrorUnknown).find(in_second + "wait: ") == 0);
-  CHECK(said_by_step("cudaSetDevice", 3, cudaErrorInvalidDevice).find("found error 101") != std::string::npos);
+  CHECK(said_by_step("cudaGetDevice", 3, cudaErrorInvalidDevice).find("found error 101") != std::string::npos);
   // Errors of work on the GPU are known when the host asks.
   CHECK(said_by_step("cudaEventQuery", 2, cudaErrorECCUncorrectable).find("start again on another one") != std::string::npos);
 }

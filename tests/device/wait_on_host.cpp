@@ -17,6 +17,9 @@ struct slow {
   int needed = 0;
   bool reached(int) { return ++asked >= needed; }
 };
+struct works_only_then : slow {
+  static constexpr bool works_while_asked = true;
+};
 constexpr std::chrono::milliseconds long_enough{60'000};
 
 } // namespace
@@ -36,6 +39,17 @@ TEST_CASE("wait_on_host: a deadline ends it, and so does what is found meanwhile
                        doctest::Contains("expected its work to be done within 1 ms"), deadline_error);
   CHECK_THROWS_WITH_AS(detail::wait_on_host(never, 0, long_enough, [] { throw rank_lost("rank 3 is gone"); }), "rank 3 is gone",
                        rank_lost);
+}
+
+TEST_CASE("wait_on_host: a long wait leaves the core to others") {
+  slow never{.needed = 1 << 30};
+  CHECK_THROWS_AS(detail::wait_on_host(never, 0, std::chrono::milliseconds(200), [] {}), deadline_error);
+  CHECK(never.asked > 1);
+  CHECK(never.asked < 20'000); // 200 ms are 10,000 times 20 us; without a pause it asks some 300,000 times
+  works_only_then busy;
+  busy.needed = 20'000;
+  detail::wait_on_host(busy, 0, long_enough, [] {});
+  CHECK(busy.asked == 20'000);
 }
 
 TEST_CASE("wait_on_host: all that is on a queue is waited for") {

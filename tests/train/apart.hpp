@@ -190,6 +190,7 @@ public:
     return all_->is_over(e);
   }
   void finish() { all_->run_until(record()); }
+  static constexpr bool works_while_asked = true;
 
   void put(schedule::op work) { all_->put(number_, std::move(work)); }
   const std::shared_ptr<schedule>& all() const { return all_; }

@@ -30,7 +30,8 @@ namespace cairn::detail {
 // A communicator for a device whose memory the host cannot access, made of an inner one that sums in the host's memory: a span is
 // downloaded, summed there, and uploaded. Its bits and its deadlines are those of the inner communicator.
 //
-// The download runs on transfers(), after the work that was put into the caller's queue before the call. While the span is copied
+// The download runs on the device's downloads(),
+// after the work that was put into the caller's queue before the call. While the span is copied
 // and summed, the device goes on with its queues. Calls advance on the program's own thread only, each time it makes a call here:
 // a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls were made. wait(queue)
 // blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would need a core that the
@@ -132,7 +133,7 @@ private:
                         std::to_string(room_) + " bytes on their way through the host's memory at a time, found more; wait for " +
                         "some of them first");
     std::byte* const here = staged_.data() + used_;
-    queue& copies = device_.transfers();
+    queue& copies = downloads_of(device_);
     copies.wait(from.record());
     download(copies, there.size(), here, static_cast<const std::byte*>(there.data()));
     copied_ = copies.record();
@@ -151,7 +152,7 @@ private:
 
   // Passes calls whose bytes have arrived to the inner communicator.
   void move_on() {
-    while (sent_ < calls_.size() && device_.transfers().reached(calls_[sent_].arrived)) send_next();
+    while (sent_ < calls_.size() && downloads_of(device_).reached(calls_[sent_].arrived)) send_next();
   }
   void send_next() {
     call& next = calls_[sent_++];
@@ -162,7 +163,7 @@ private:
   }
   template <class Check>
   void wait_until_free(const Check& check) {
-    wait_on_host(device_.transfers(), copied_, deadline_, check);
+    wait_on_host(downloads_of(device_), copied_, deadline_, check);
     wait_on_host(device_.compute(), uploaded_, deadline_, check);
   }
 
@@ -173,7 +174,7 @@ private:
       ~closing() { self.drop(call); }
     } here{*this, k};
     while (sent_ <= k) {
-      wait_for(device_.transfers(), calls_[sent_].arrived);
+      wait_for(downloads_of(device_), calls_[sent_].arrived);
       send_next();
     }
     call& own = calls_[k];

@@ -18,6 +18,7 @@
 #include <cairn/core/memory.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cuda/error.cuh>
+#include <cairn/device/cuda/in_use.cuh>
 #include <cairn/device/cuda/memory.cuh>
 #include <cairn/device/cuda/products.cuh>
 #include <cairn/device/device.hpp>
@@ -26,9 +27,9 @@ namespace cairn {
 
 // An NVIDIA GPU. device_options::ordinal says which one, counted from 0 in the order of CUDA_VISIBLE_DEVICES.
 //
-// It has two streams, one for computing and one for copies of batches; neither is the default stream. In a step nothing is
-// allocated, and the host waits only where the trainer does. Everything that ops need is allocated when the device is made: two
-// streams, their events, and 44 MiB of the GPU for partial results.
+// It has three streams, for computing, for copies of batches to it, and for copies of gradients to the host; none is the default
+// stream. In a step nothing is allocated, and the host waits only where the trainer does. Everything that ops need is allocated
+// when the device is made: three streams, their events, and 44 MiB of the GPU for partial results.
 class cuda {
 public:
   class queue;
@@ -58,6 +59,9 @@ public:
 
   queue& compute() { return *compute_; }
   queue& transfers() { return *transfers_; }
+  queue& downloads() { return *downloads_; }
+  // While the result lives, this GPU is the calling thread's current one, so that ops need not choose it each time.
+  [[nodiscard]] detail::gpu_in_use in_use() const { return {ordinal_, "a pass"}; }
   memory allocate(std::size_t bytes);
   host_memory staging(std::size_t bytes);
   int ordinal() const { return ordinal_; }
@@ -66,7 +70,8 @@ private:
   static int checked(int ordinal);
 
   int ordinal_;
-  std::unique_ptr<queue> compute_, transfers_; // on the heap, so that a cuda can move while ops hold a reference to a queue
+  std::unique_ptr<queue> compute_, transfers_,
+      downloads_; // on the heap, so that a cuda can move while ops hold a reference to a queue
 };
 
 // A stream and the resources that its ops need. One thread at a time may use it.
@@ -76,7 +81,7 @@ public:
   static constexpr bool shares_memory = false;
 
   queue(int ordinal, bool computes) : ordinal_(ordinal) {
-    detail::check_cuda(cudaSetDevice(ordinal), "a queue");
+    const detail::gpu_in_use now(ordinal, "a queue");
     detail::check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a queue");
     try {
       for (cudaEvent_t& e : ring_) detail::check_cuda(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "a queue");
@@ -93,19 +98,19 @@ public:
   ~queue() { give_back(); }
 
   event record() {
-    here("record");
+    const detail::gpu_in_use now = here("record");
     const cudaEvent_t next = ring_[next_++ % ring_.size()];
     detail::check_cuda(cudaEventRecord(next, stream_), "record");
     return {next};
   }
   void wait(const event& e) {
     if (e.place == nullptr) return;
-    here("wait");
+    const detail::gpu_in_use now = here("wait");
     detail::check_cuda(cudaStreamWaitEvent(stream_, e.place, cudaEventWaitDefault), "wait");
   }
   bool reached(const event& e) const {
     if (e.place == nullptr) return true;
-    here(last_);
+    const detail::gpu_in_use now = here(last_);
     const cudaError_t code = cudaEventQuery(e.place);
     if (code == cudaErrorNotReady) { // not an error, but cudaGetLastError() would still return it
       static_cast<void>(cudaGetLastError());
@@ -115,11 +120,11 @@ public:
     return true;
   }
   void finish() const {
-    here(last_);
+    const detail::gpu_in_use now = here(last_);
     detail::check_cuda(cudaStreamSynchronize(stream_), last_);
   }
 
-  // For your own kernels: kernel<<<blocks, threads, 0, queue.stream()>>>(...).
+  // For your own kernels: const auto now = queue.use("my_op"); kernel<<<blocks, threads, 0, queue.stream()>>>(...).
   cudaStream_t stream() const { return stream_; }
   int ordinal() const { return ordinal_; }
 
@@ -128,16 +133,17 @@ public:
   bool allow_tf32() const { return allows_tf32_; }
   void allow_tf32(bool allowed) { allows_tf32_ = allowed; }
 
-  // Call this before every runtime call for an op. `op` is a string literal.
-  void use(const char* op) {
+  // Keep the result around every runtime call for an op: the calling thread may have chosen another GPU, which is its current
+  // one again afterwards. `op` is a string literal.
+  [[nodiscard]] detail::gpu_in_use use(const char* op) {
     last_ = op;
-    here(op);
+    return here(op);
   }
-  // Call this before every other runtime call: the calling thread may have used another GPU.
-  void here(const char* what) const { detail::check_cuda(cudaSetDevice(ordinal_), what); }
+  // The same around every other runtime call.
+  [[nodiscard]] detail::gpu_in_use here(const char* what) const { return {ordinal_, what}; }
   // Puts a kernel that takes one argument on the queue.
   void start(const char* op, const void* kernel, std::size_t blocks, unsigned threads, void* argument) {
-    use(op);
+    const detail::gpu_in_use now = use(op);
     check_blocks(op, blocks);
     cudaLaunchConfig_t how{};
     how.gridDim = dim3(static_cast<unsigned>(blocks), 1, 1);
@@ -180,7 +186,8 @@ private:
     throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers(), which copies only");
   }
   void give_back() {
-    if (cudaSetDevice(ordinal_) != cudaSuccess) return;
+    const detail::gpu_in_use now(ordinal_);
+    if (!now.is_current()) return;
     for (const cudaEvent_t e : ring_)
       if (e != nullptr) cudaEventDestroy(e);
     cudaStreamDestroy(stream_);
@@ -207,13 +214,14 @@ public:
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() {
-    if (cudaSetDevice(queue_.ordinal_) != cudaSuccess) return;
+    const detail::gpu_in_use now(queue_.ordinal_);
+    if (!now.is_current()) return;
     for (const cudaEvent_t e : places_) cudaEventDestroy(e);
   }
 
   std::size_t mark() {
     if (next_ == places_.size()) add();
-    queue_.here("stopwatch");
+    const detail::gpu_in_use now = queue_.here("stopwatch");
     detail::check_cuda(cudaEventRecord(places_[next_], queue_.stream_), "stopwatch");
     return next_++;
   }
@@ -226,7 +234,7 @@ public:
 
 private:
   void add() {
-    queue_.here("stopwatch");
+    const detail::gpu_in_use now = queue_.here("stopwatch");
     cudaEvent_t made = nullptr;
     detail::check_cuda(cudaEventCreateWithFlags(&made, cudaEventDefault), "stopwatch");
     places_.push_back(made);
@@ -251,7 +259,7 @@ inline int cuda::checked(int ordinal) {
 
 inline cuda::cuda(const options& given)
     : ordinal_(checked(given.ordinal)), compute_(std::make_unique<queue>(ordinal_, true)),
-      transfers_(std::make_unique<queue>(ordinal_, false)) {}
+      transfers_(std::make_unique<queue>(ordinal_, false)), downloads_(std::make_unique<queue>(ordinal_, false)) {}
 inline cuda::cuda(cuda&&) noexcept = default;
 inline cuda& cuda::operator=(cuda&&) noexcept = default;
 inline cuda::~cuda() = default;

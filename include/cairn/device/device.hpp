@@ -40,6 +40,10 @@ namespace cairn::types {
 // far, and returns its number, from 0. nanoseconds(k) is the device's time from place 0 to place k, once both have been
 // reached. restart() forgets all places. stopwatch::least is the shortest meaningful time between two places, in nanoseconds.
 //
+// A device may have a queue d.downloads() for copies to the host that other ranks wait for, which lie behind a whole backward
+// pass. Without it they are put on d.transfers(), and the next batch is queued behind them. d.in_use(), if there is one,
+// returns what a thread holds while it puts a pass on the queues, such as the choice of a GPU.
+//
 // A device may have static int count(): the number of such devices, numbered from 0 by device_options::ordinal. The ranks of a
 // machine then take them in turn, starting over after the last.
 //
@@ -110,6 +114,20 @@ template <class D>
 concept counted_device = requires {
   { D::count() } -> std::convertible_to<int>;
 };
+
+// What a device wants to be held by a thread that puts a pass on its queues, if anything.
+template <class D>
+auto in_use(D& device) {
+  if constexpr (requires { device.in_use(); }) return device.in_use();
+  else return nullptr;
+}
+
+// The queue for copies from the device to the host.
+template <class D>
+typename D::queue& downloads_of(D& device) {
+  if constexpr (requires { device.downloads(); }) return device.downloads();
+  else return device.transfers();
+}
 
 // Whether the host may read memory of this device.
 template <class Device>

@@ -120,17 +120,23 @@ public:
     return f;
   }
   // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
-  // through a slot, and write(bytes) fills the rest of that slot. Ops that f puts on the queue may read the whole slot. `wait`
-  // waits for an event.
+  // through a slot, and write(bytes) fills the rest of that slot, and
+  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the
+  // whole slot. `wait` waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {
+    [[maybe_unused]] const auto now = in_use(*device_);
     if constexpr (is_apart) {
       slots_.turn(wait);
       const typename staging_slots<Device>::use in_use(slots_);
       taken_inputs<plan, T>::copy(inputs, rows, slots_.here());
-      write(slots_.here() + taken_inputs<plan, T>::bytes);
-      slots_.send();
+      constexpr std::size_t behind = taken_inputs<plan, T>::bytes;
+      const std::size_t more = write(slots_.here() + behind);
+      slots_.send([&](const auto& put) {
+        taken_inputs<plan, T>::each_copied(rows, put);
+        put(behind, more);
+      });
       inputs_.take_copied(slots_.there());
       return f(with_taken(rows, lend));
     } else {
@@ -143,7 +149,9 @@ public:
   template <class Code, step_inputs Inputs, class Lend, class Wait>
   tensor_view<const sum> evaluate(const Code& code, const Inputs& inputs, const Lend& lend, const char* where, const Wait& wait) {
     const std::size_t rows = rows_of(inputs, where);
-    take_inputs(rows, inputs, lend, wait, [](std::byte*) {}, [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
+    take_inputs(
+        rows, inputs, lend, wait, [](std::byte*) { return std::size_t{0}; },
+        [&](const frame<T>& lent) { run_forward(code, compute(), lent); });
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {

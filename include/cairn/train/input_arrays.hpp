@@ -153,6 +153,11 @@ public:
       }
     }
   }
+  // Calls put(first, bytes) for the bytes that copy() writes, in ascending order.
+  template <class Put>
+  static void each_copied(std::size_t rows, const Put& put) {
+    for (std::size_t k = 0; k < count; ++k) put(place(k), expected(k).elements(rows) * sizes_at(k)[expected(k).type]);
+  }
   void take_copied(const std::byte* at) {
     tensors_ = {at, tensors_at.offsets.data()};
     constants_ = {at + tensors_at.size, constants_at.offsets.data()};

@@ -213,7 +213,7 @@ public:
     parts.replica.expect_whole_step();
     const std::size_t rows = judge.rows(inputs, where);
     parts.begin_outcome();
-    const auto write = [&](std::byte* to) { judge.write(rows, to); };
+    const auto write = [&](std::byte* to) { return judge.write(rows, to); };
     return parts.replica.with_inputs(rows, inputs, pass::evaluate, parts.waiting(), write, [&](const detail::frame<T>& lent) {
       detail::run_forward(parts.replica.code(), parts.compute(), lent);
       const tensor_view<const T> made = parts.replica.evaluated(rows);

@@ -26,6 +26,7 @@ namespace fake {
 struct counts {
   std::size_t allocations = 0; // of both kinds of memory, and their releases
   std::size_t launches = 0, copies = 0, products = 0;
+  std::size_t uploaded = 0;       // bytes
   std::size_t waits = 0;          // of the host, and copies from or to host memory that is not pinned
   std::size_t default_stream = 0; // calls that name no stream
   std::size_t made = 0;           // streams, events and handles

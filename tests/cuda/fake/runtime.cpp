@@ -177,6 +177,11 @@ cudaError_t cudaSetDevice(int ordinal) {
   fake::current_gpu() = ordinal;
   return cudaSuccess;
 }
+cudaError_t cudaGetDevice(int* ordinal) {
+  ENTER();
+  *ordinal = fake::current_gpu();
+  return cudaSuccess;
+}
 cudaError_t cudaPeekAtLastError() { return fake::last_error(); }
 cudaError_t cudaGetLastError() { return std::exchange(fake::last_error(), cudaSuccess); }
 
@@ -283,7 +288,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e) {
   std::uint64_t then = host;
   fake::set_behind(then, of(e).time);
   if (then == host) return cudaSuccess;
-  host = std::min(then, host + 2000);
+  host = std::min(then, host + std::max<std::uint64_t>(2000, (then - host) / 4)); // as the host sleeps in long waits
   return fake::last_error() = cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
@@ -306,6 +311,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   ENTER();
   ++now().counted.copies;
+  if (kind == cudaMemcpyHostToDevice) now().counted.uploaded += bytes;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (now().owns(to) != to_device || now().owns(from) != from_device) return cudaErrorInvalidValue;

@@ -9,6 +9,7 @@
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda/error.cuh>
+#include <cairn/device/cuda/in_use.cuh>
 
 namespace cairn::detail {
 
@@ -43,7 +44,7 @@ public:
   cuda_block() = default;
   cuda_block(int ordinal, std::size_t bytes, cudaStream_t zeroing) : size_(bytes), ordinal_(ordinal) {
     if (bytes == 0) return;
-    check_cuda(cudaSetDevice(ordinal), "allocate");
+    const gpu_in_use here(ordinal, "allocate");
     data_ = static_cast<std::byte*>(Place::take(bytes, zeroing));
   }
   cuda_block(cuda_block&& other) noexcept
@@ -55,8 +56,9 @@ public:
     return *this;
   }
   ~cuda_block() {
-    if (data_ == nullptr || cudaSetDevice(ordinal_) != cudaSuccess) return;
-    Place::give_back(data_);
+    if (data_ == nullptr) return;
+    const gpu_in_use here(ordinal_);
+    if (here.is_current()) Place::give_back(data_);
   }
 
   std::byte* data() const { return data_; }

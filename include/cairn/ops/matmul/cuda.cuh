@@ -26,7 +26,7 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const auto size = detail::checked_product(c, a, b, form, then);
   if (size.m == 0 || size.n == 0) return;
   if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
-  queue.use(op);
+  const detail::gpu_in_use now = queue.use(op);
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();

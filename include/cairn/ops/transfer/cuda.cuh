@@ -16,14 +16,14 @@ namespace cairn::ops {
 template <class T>
 void upload(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;
-  queue.use("upload");
+  const detail::gpu_in_use now = queue.use("upload");
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, queue.stream()), "upload");
 }
 
 template <class T>
 void download(cuda::queue& queue, std::size_t count, T* to, const T* from) {
   if (count == 0) return;
-  queue.use("download");
+  const detail::gpu_in_use now = queue.use("download");
   detail::check_cuda(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, queue.stream()), "download");
 }
 

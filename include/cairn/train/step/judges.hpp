@@ -103,8 +103,10 @@ struct judged_by_loss : judge<Training> {
     check_targets<loss_type, T>(base::t.options.loss, rows, targets, plan::output_shape, plan::batch);
     return rows;
   }
-  void write(std::size_t rows, std::byte* to) const {
-    std::memcpy(to, first_number(targets), rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target));
+  std::size_t write(std::size_t rows, std::byte* to) const {
+    const std::size_t bytes = rows * loss_type::targets_per_sample(plan::output_shape) * sizeof(target);
+    std::memcpy(to, first_number(targets), bytes);
+    return bytes;
   }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
@@ -135,7 +137,7 @@ struct given_gradient : judge<Training> {
                         " outputs, as many as there are inputs, found that of " + std::to_string(found));
     return rows;
   }
-  void write(std::size_t, std::byte*) const {}
+  std::size_t write(std::size_t, std::byte*) const { return 0; }
   // Waits for an asynchronous device, because the program's array may be gone when this returns.
   void operator()(std::size_t rows, const T*, T* gradient, const judged_at&) const {
     if constexpr (!std::is_same_v<number_of<Gradient>, sum>) return; // there has been an error
@@ -174,7 +176,7 @@ struct judged_by_function : judge<Training> {
     if (memory.size() == 0) memory = base::t.replica.device().staging(bytes);
     return rows;
   }
-  void write(std::size_t, std::byte*) const {}
+  std::size_t write(std::size_t, std::byte*) const { return 0; }
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     std::byte* const memory = base::t.own_loss_memory.data();
     auto* const read_here = reinterpret_cast<sum*>(memory + outputs_at);

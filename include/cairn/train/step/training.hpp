@@ -91,7 +91,7 @@ struct training {
   ~training() {
     try {
       if constexpr (Types::ranks::through) {
-        compute().wait(replica.device().transfers().record());
+        compute().wait(downloads_of(replica.device()).record());
         wait_on_host(compute(), compute().record(), options.deadline, [] {});
       } else {
         waiting()(compute().record());

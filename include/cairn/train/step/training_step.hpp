@@ -151,7 +151,7 @@ void with_frame(Training& t, std::size_t rows, const Inputs& inputs, pass why, s
 // Makes a step whose last micro-batch these inputs are, or one more micro-batch of the next step, as Kind says.
 // judge.rows(inputs) checks all arguments and returns the number of samples. judge(rows, output, gradient, at) puts ops on the
 // queue that write the gradient of the output, and the loss. Output and gradient may be the same memory. judge.write(rows,
-// bytes) copies the targets to where ops can read them, if ops cannot read the program's array.
+// bytes) copies the targets to where ops can read them, if ops cannot read the program's array, and returns their bytes.
 template <step_kind Kind, class Training, step_inputs Inputs, class Judge, class Watch>
 loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs& inputs, const Judge& judge, Watch& watch) {
   using types = typename Training::types;
@@ -162,7 +162,7 @@ loss_of_step<typename Training::device_type> make_step(Training& t, const Inputs
     t.counters.rows = judge.rows(inputs);
     if (is_last) check_number("trainer: expected a schedule's learning rate of 0 or more", t.learning_rate_now());
     t.begin_outcome();
-    const auto write = [&](std::byte* to) { judge.write(t.counters.rows, to); };
+    const auto write = [&](std::byte* to) { return judge.write(t.counters.rows, to); };
     const summed_run what = is_last ? summed_run::last_micro_batch : summed_run::micro_batch;
     with_frame(t, t.counters.rows, inputs, pass::forward, what, write, [&](auto& lent) {
       lent.gradients = &t.gradients.place();
