@@ -37997,9 +37997,14 @@ template <class Chain, std::size_t... I>
 struct planned_chain_of<Chain, std::index_sequence<I...>> {
   template <std::size_t Element, std::size_t Way>
   static constexpr std::span<const planned_chain* const> inside() {
-    if constexpr (!is_block<pack_element<Element, typename Chain::elements>>) return {};
-    else if constexpr (Way > 0 && !Chain::ways::takes(Element, Way)) return {};
-    else return planned_chains<typename Chain::template inner<Element, Way>::type>::value;
+    if constexpr (Way > 0) {
+      if constexpr (!Chain::ways::takes(Element, Way)) return {};
+      else return planned_chains<typename Chain::template inner<Element, Way>::type>::value;
+    } else if constexpr (is_block<pack_element<Element, typename Chain::elements>>) {
+      return planned_chains<typename Chain::template inner<Element>::type>::value;
+    } else {
+      return {};
+    }
   }
   static constexpr auto kept = kept_over_loss<Chain::size>(Chain::whole, Chain::training.ops());
   static constexpr std::array<const value_list*, sizeof...(I)> arrives = [] { // nvcc 13 takes no address in a pack

@@ -2054,6 +2054,103 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
 
 } // namespace cairn::ops
 
+// cairn/ops/channel_statistics/cuda.cuh
+
+namespace cairn::detail {
+
+// The rows of a map are as far apart as batch_distances takes its features to be.
+template <class T>
+struct statistics_of_map : batch_distances<T> {
+  T* statistics;
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
+    const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    statistics[2 * column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
+    statistics[2 * column + 1] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+};
+
+// The coefficients of a channel by which its statistics change the gradient of a map: dx = dy + first + second (x - mean).
+template <class T>
+struct statistics_slopes {
+  double rows;
+  const T *statistics, *gradient;
+  T *mean, *first, *second;
+  CAIRN_DEVICE void operator()(std::size_t c) const {
+    mean[c] = statistics[2 * c];
+    first[c] = static_cast<T>(static_cast<double>(gradient[2 * c]) / rows);
+    second[c] = static_cast<T>(2 * static_cast<double>(gradient[2 * c + 1]) / rows);
+  }
+};
+// The gradient of a map with the part through its statistics. Without `mean` there is no such part; a dy without data is 0.
+template <class T>
+struct gradient_of_map {
+  matrix<const T> dy, x;
+  const T *mean, *first, *second;
+  CAIRN_DEVICE T operator()(std::size_t row, std::size_t column) const {
+    const T own = dy.data == nullptr ? T{0} : dy(row, column);
+    return mean == nullptr ? own : own + (first[column] + second[column] * (x(row, column) - mean[column]));
+  }
+};
+template <class T>
+struct add_statistics_gradient {
+  gradient_of_map<T> from;
+  matrix<T> dx;
+  divisor columns;
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t row = columns.of(at), column = columns.rest(at, row);
+    dx(row, column) = from(row, column);
+  }
+};
+
+template <class T>
+struct move_channel_statistics {
+  double rows, momentum;
+  T *running_mean, *running_variance;
+  const T* statistics;
+  CAIRN_DEVICE T moved(T running, double now) const {
+    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
+  }
+  CAIRN_DEVICE void operator()(std::size_t c) const {
+    if (rows > 0) running_mean[c] = moved(running_mean[c], static_cast<double>(statistics[2 * c]));
+    if (rows > 1)
+      running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (rows / (rows - 1)));
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<T>* statistics) {
+  detail::sum_columns_then(queue, "channel_statistics", x.rows, x.columns,
+                           detail::statistics_of_map<T>{{x.rows, x.stride, x.data}, statistics});
+}
+
+template <std::floating_point T>
+void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<T>* statistics,
+                                 const std::type_identity_t<T>* gradient) {
+  constexpr const char* op = "channel_statistics_backward";
+  const detail::of_channels<T> of(queue, op, dx.columns);
+  detail::launch_each(queue, op, dx.columns,
+                      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift,
+                                                   of.slope});
+  detail::launch_each(queue, op, dx.rows * dx.columns,
+                      detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
+}
+
+template <std::floating_point T>
+void channel_statistics_update(cuda::queue& queue, std::size_t rows, std::size_t channels, double momentum, T* running_mean,
+                               T* running_variance, const T* statistics) {
+  detail::launch_each(queue, "channel_statistics_update", channels,
+                      detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance,
+                                                         statistics});
+}
+
+} // namespace cairn::ops
+
 // cairn/ops/dropout/cuda.cuh
 
 namespace cairn::detail {
@@ -2980,6 +3077,263 @@ namespace cairn::ops {
 template <std::floating_point T>
 void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t count, const T* words, std::size_t stride) {
   detail::launch_teams<32>(queue, "mean_factor", 1, detail::write_mean_factor<T>{factor, times, count, words, stride});
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/normalized_conv2d/cuda_kernels.cuh
+
+// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result, as conv2d/cuda.cuh
+// has them: the normalised map is computed where it is read, so that no memory is needed for it. A product is a convolution of
+// one image, a row of pixels, with one tap.
+namespace cairn::detail {
+
+// The map that a norm is applied to, and the value of the norm at one element before the ReLU.
+template <class T>
+struct normalized_map {
+  matrix<const T> x;
+  channel_norm<T> norm;
+  const T* factor; // of each channel: weight / sqrt(variance + eps)
+  CAIRN_DEVICE T distance(std::size_t row, std::size_t c) const { return x(row, c) - norm.mean[norm.step * c]; }
+  CAIRN_DEVICE T value(std::size_t row, std::size_t c) const { return distance(row, c) * factor[c] + norm.bias[c]; }
+  CAIRN_DEVICE T positive(std::size_t row, std::size_t c) const {
+    const T v = value(row, c);
+    return v < T{0} ? T{0} : v; // NaN stays
+  }
+};
+template <class T>
+struct norm_factors {
+  channel_norm<T> norm;
+  T* factor;
+  CAIRN_DEVICE void operator()(std::size_t c) const {
+    factor[c] = static_cast<T>(inverse_deviation_of(norm.variance[norm.step * c], norm.eps) * static_cast<double>(norm.weight[c]));
+  }
+};
+
+template <class T>
+struct convolve_normalized {
+  convolution how;
+  divisor channels, columns, pixels; // output channels, pixels of a row, of an image
+  matrix<T> y;
+  normalized_map<T> map;
+  const T* weight;
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const window_axis &down = how.over.y, &across = how.over.x;
+    const std::size_t pixel = channels.of(at), o = channels.rest(at, pixel), image = pixels.of(pixel);
+    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
+    double sum = 0;
+    for (std::size_t i = 0; i < down.kernel; ++i)
+      for (std::size_t j = 0; j < across.kernel; ++j) {
+        const std::size_t r = down.input(row, i), c = across.input(column, j);
+        if (r >= down.in || c >= across.in) continue;
+        const std::size_t from = (image * down.in + r) * across.in + c;
+        const T* const by = weight + ((o * down.kernel + i) * across.kernel + j) * how.in_channels;
+        sum += sum_of_channels(
+            how.in_channels, [this, from](std::size_t k) { return map.positive(from, k); },
+            [by](std::size_t k) { return by[k]; });
+      }
+    y(pixel, o) = static_cast<T>(sum);
+  }
+};
+
+// The gradient of the norm's output at one element, where the ReLU lets it pass.
+template <class T>
+struct gradient_of_normalized {
+  convolution how;
+  divisor columns, pixels; // input pixels of a row, of an image
+  readers_of_axis down, across;
+  gradient_of_map<T> dy;
+  normalized_map<T> map;
+  const T* weight;
+  CAIRN_DEVICE T operator()(std::size_t pixel, std::size_t c) const {
+    if (map.value(pixel, c) <= T{0}) return T{0};
+    const std::size_t image = pixels.of(pixel), row = columns.of(pixels.rest(pixel, image));
+    const std::size_t column = columns.rest(pixels.rest(pixel, image), row), apart = how.over.taps() * how.in_channels;
+    double sum = 0;
+    for (std::size_t i = 0; i < down.axis.kernel; ++i)
+      for (std::size_t j = 0; j < across.axis.kernel; ++j) {
+        const std::size_t p = down.at(row, i), q = across.at(column, j);
+        if (p >= down.axis.out || q >= across.axis.out) continue;
+        const std::size_t to = (image * down.axis.out + p) * across.axis.out + q;
+        const T* const by = weight + (i * across.axis.kernel + j) * how.in_channels + c;
+        sum += sum_of_channels(
+            how.out_channels, [this, to](std::size_t o) { return dy(to, o); }, [=](std::size_t o) { return by[o * apart]; });
+      }
+    return static_cast<T>(sum);
+  }
+};
+// The sums of a channel over all pixels, and the gradients that they are. Each pointer may be null.
+template <class T>
+struct norm_gradient_sums {
+  gradient_of_normalized<T> of;
+  T *of_weight, *of_bias, *of_statistics;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t c, double& sum, double& products) const {
+    T some = 0, of_products = 0;
+    for (; row < end; ++row) {
+      const T m = of(row, c);
+      some += m;
+      of_products += m * of.map.distance(row, c);
+    }
+    sum += static_cast<double>(some);
+    products += static_cast<double>(of_products);
+  }
+  CAIRN_DEVICE void finish(std::size_t c, double sum, double products) const {
+    const channel_norm<T>& norm = of.map.norm;
+    const double inverse = inverse_deviation_of(norm.variance[norm.step * c], norm.eps);
+    const double by = static_cast<double>(norm.weight[c]);
+    if (of_weight != nullptr) of_weight[c] = static_cast<T>(products * inverse);
+    if (of_bias != nullptr) of_bias[c] = static_cast<T>(sum);
+    if (of_statistics == nullptr) return;
+    of_statistics[2 * c] = static_cast<T>(-by * inverse * sum);
+    of_statistics[2 * c + 1] = static_cast<T>(-0.5 * by * inverse * inverse * inverse * products);
+  }
+};
+// dx = addend + factor m. The addend may be dx itself.
+template <class T>
+struct norm_input_gradient {
+  gradient_of_normalized<T> of;
+  divisor channels;
+  matrix<T> dx;
+  matrix<const T> addend;
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t row = channels.of(at), c = channels.rest(at, row);
+    const T v = of.map.factor[c] * of(row, c);
+    dx(row, c) = addend.data == nullptr ? v : v + addend(row, c);
+  }
+};
+// One weight per team, summed over the pixels of all outputs as sums_over_quads() adds.
+template <class T>
+struct normalized_weight {
+  convolution how;
+  divisor in, taps, kernel, pixels, columns; // channels, taps of a window and of its rows; pixels of an image and of its rows
+  std::size_t count;                         // of pixels
+  T* weight_gradient;
+  gradient_of_map<T> dy;
+  normalized_map<T> map;
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t at) const {
+    const window_axis &down = how.over.y, &across = how.over.x;
+    const std::size_t place = in.of(at), c = in.rest(at, place), o = taps.of(place), tap = taps.rest(place, o);
+    const std::size_t i = kernel.of(tap), j = kernel.rest(tap, i);
+    const auto add = [&](std::size_t pixel, T(&sum)[1]) {
+      const std::size_t image = pixels.of(pixel), own = pixels.rest(pixel, image), p = columns.of(own);
+      const std::size_t row = down.input(p, i), column = across.input(columns.rest(own, p), j);
+      if (row >= down.in || column >= across.in) return;
+      sum[0] += dy(pixel, o) * map.positive((image * down.in + row) * across.in + column, c);
+    };
+    const double sum = team.template sums_over_quads<T, 1>(count, add).at[0];
+    team.once([&] { weight_gradient[at] = static_cast<T>(sum); });
+  }
+};
+
+template <class T>
+void normalized_forward(cuda::queue& queue, const char* op, const convolution& how, matrix<T> y, matrix<const T> x,
+                        const channel_norm<T>& norm, const T* weight, T* factor, T* statistics) {
+  launch_each(queue, op, x.columns, norm_factors<T>{norm, factor});
+  launch_each(queue, op, y.rows * y.columns,
+              convolve_normalized<T>{how, y.columns, how.over.x.out, how.over.outputs(), y, {x, norm, factor}, weight});
+  if (statistics != nullptr) channel_statistics(queue, matrix<const T>(y), statistics);
+}
+
+// All gradients are pointers, or matrices without data where they are not wanted.
+template <class T>
+struct normalized_targets {
+  matrix<T> x;
+  matrix<const T> addend;
+  T *statistics, *norm_weight, *norm_bias, *weight;
+};
+template <class T>
+void normalized_backward(cuda::queue& queue, const char* op, const convolution& how, const normalized_targets<T>& to,
+                         const gradient_of_map<T>& dy, matrix<const T> x, const channel_norm<T>& norm, const T* weight,
+                         T* factor) {
+  launch_each(queue, op, x.columns, norm_factors<T>{norm, factor});
+  const normalized_map<T> map{x, norm, factor};
+  const std::size_t outputs = how.over.outputs(), pixels = how.over.inputs() == 0 ? 0 : x.rows / how.over.inputs() * outputs;
+  if (to.weight != nullptr)
+    launch_teams_for(pixels, queue, op, how.out_channels * how.over.taps() * x.columns,
+                     normalized_weight<T>{how, x.columns, how.over.taps(), how.over.x.kernel, outputs, how.over.x.out, pixels,
+                                          to.weight, dy, map});
+  const gradient_of_normalized<T> of{how, how.over.x.in, how.over.inputs(), how.over.y, how.over.x, dy, map, weight};
+  if (to.statistics != nullptr || to.norm_weight != nullptr || to.norm_bias != nullptr)
+    sum_columns_then(queue, op, x.rows, x.columns,
+                     norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
+  if (to.x.data != nullptr)
+    launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/normalized_conv2d/cuda.cuh
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void normalized_conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samples, matrix<T> y,
+                               std::type_identity_t<T>* statistics, const std::type_identity_t<T>* x,
+                               const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                               std::type_identity_t<T>* scales, std::type_identity_t<T>*) {
+  const matrix<const T> map{x, samples * how.over.inputs(), how.in_channels};
+  detail::normalized_forward<T>(queue, "normalized_conv2d_forward", how, y, map, norm, weight, scales, statistics);
+}
+
+template <std::floating_point T>
+void normalized_conv2d_backward(cuda::queue& queue, const convolution& how, std::size_t samples,
+                                const normalized_conv2d_gradients<T>& gradients, std::type_identity_t<matrix<const T>> y_gradient,
+                                const std::type_identity_t<T>* x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
+                                std::type_identity_t<T>*) {
+  const std::size_t rows = samples * how.over.inputs();
+  const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels}, {},
+                                         gradients.statistics,                gradients.norm_weight,
+                                         gradients.norm_bias,                 gradients.weight};
+  const detail::gradient_of_map<T> dy{y_gradient, {}, nullptr, nullptr, nullptr};
+  detail::normalized_backward<T>(queue, "normalized_conv2d_backward", how, to, dy, {x, rows, how.in_channels}, norm, weight,
+                                 scales);
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/normalized_product/cuda.cuh
+
+namespace cairn::detail {
+
+// The product as a convolution of one image that has one row of pixels.
+inline convolution product_of_pixels(std::size_t rows, std::size_t in, std::size_t out) {
+  return {{window_axis{1, 1, 1, 1, 0, 1}, window_axis{rows, rows, 1, 1, 0, 1}}, in, out, 1};
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_identity_t<T>* statistics,
+                                std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                const std::type_identity_t<T>* weight,
+                                const std::type_identity_t<normalized_product_memory<T>>& memory) {
+  detail::normalized_forward<T>(queue, "normalized_product_forward", detail::product_of_pixels(x.rows, x.columns, h.columns), h,
+                                x, norm, weight, memory.scales, statistics);
+}
+
+template <std::floating_point T>
+void normalized_product_backward(cuda::queue& queue, const normalized_product_gradients<T>& gradients,
+                                 std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
+                                 const std::type_identity_t<T>* h_statistics, const std::type_identity_t<T>* h_statistics_gradient,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
+                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) {
+  constexpr const char* op = "normalized_product_backward";
+  const std::size_t in = x.columns, out = h.columns;
+  T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
+  detail::gradient_of_map<T> dh{h_gradient, h, nullptr, nullptr, nullptr};
+  if (h_statistics_gradient != nullptr) {
+    detail::launch_each(queue, op, out,
+                        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first,
+                                                     second});
+    dh.mean = mean, dh.first = first, dh.second = second;
+  }
+  const detail::normalized_targets<T> to{gradients.x,           gradients.addend,    gradients.statistics,
+                                         gradients.norm_weight, gradients.norm_bias, gradients.weight};
+  detail::normalized_backward<T>(queue, op, detail::product_of_pixels(x.rows, in, out), to, dh, x, norm, weight, scales);
 }
 
 } // namespace cairn::ops
