@@ -22,7 +22,6 @@ SOURCE = "tests/ops/cuda/losses.cu"
 CASES = "-tc=*cross entropy*,*errors*,*means*"
 TEAM, LAUNCH, QUAD = (f"cairn/device/cuda/{name}.cuh" for name in ("team", "launch", "quad"))
 EACH = "const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;\n  if (i < work.count) work.body(i);"
-RUN_TEAM = "if (i < work.count) work.body(team<Threads>{}, i);"
 STORE_OF_WARP = "if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;"
 SHARED_RACE = r"shared memory that another thread (reads|writes), perhaps at the same time"
 OUT = r"out of the bounds of any memory of a GPU"
