@@ -9,6 +9,7 @@
 #include <cairn/device/cuda.cuh>
 #include <cairn/device/cuda/division.cuh>
 #include <cairn/device/cuda/launch.cuh>
+#include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/channel_statistics/cuda.cuh>
 #include <cairn/ops/conv2d/cuda.cuh>
 
@@ -35,7 +36,7 @@ struct norm_factors {
   channel_norm<T> norm;
   T* factor;
   CAIRN_DEVICE void operator()(std::size_t c) const {
-    factor[c] = static_cast<T>(inverse_deviation_of(norm.variance[norm.step * c], norm.eps) * static_cast<double>(norm.weight[c]));
+    factor[c] = factor_of<T>(inverse_deviation(norm.variance[norm.step * c], norm.eps), norm.weight[c]);
   }
 };
 
@@ -108,7 +109,7 @@ struct norm_gradient_sums {
   }
   CAIRN_DEVICE void finish(std::size_t c, double sum, double products) const {
     const channel_norm<T>& norm = of.map.norm;
-    const double inverse = inverse_deviation_of(norm.variance[norm.step * c], norm.eps);
+    const double inverse = inverse_deviation(norm.variance[norm.step * c], norm.eps);
     const double by = static_cast<double>(norm.weight[c]);
     if (of_weight != nullptr) of_weight[c] = static_cast<T>(products * inverse);
     if (of_bias != nullptr) of_bias[c] = static_cast<T>(sum);
