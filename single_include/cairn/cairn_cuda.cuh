@@ -1800,6 +1800,236 @@ inline void clip(cuda::queue& queue, double* factor, const double* squares, doub
 
 } // namespace cairn::ops
 
+// cairn/ops/matmul/column_major.cuh
+
+namespace cairn::detail {
+
+// A product in cuBLASLt's terms, as plain data: d = op(a) x op(b) of column-major matrices, element (r, c) at c * ld + r.
+//
+// Our rows, `stride` apart, are the columns of such a matrix, the transposed one. So our c = op(a) x op(b) is computed as c^T =
+// op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own row-major order is no alternative: it then has no bias.)
+//
+//   form       ours                    op of their a = our b    op of their b = our a
+//   none       (m, k) x (k, n)         none                     none
+//   first      (k, m)^T x (k, n)       none                     transposed
+//   second     (m, k) x (n, k)^T       transposed               none
+template <class T>
+struct product_call {
+  std::size_t m = 0, n = 0, k = 0; // d is (m, n)
+  bool transposes_a = false, transposes_b = false;
+  std::size_t lda = 0, ldb = 0, ldd = 0;
+  const T *a = nullptr, *b = nullptr;
+  T* d = nullptr;
+  // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
+  const T* addend = nullptr; // laid out like d
+  const T* bias = nullptr;
+  bool relu = false;
+  T* sums = nullptr; // (n): of each column of op(b) over k
+};
+
+template <class T>
+constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                                       std::type_identity_t<matrix<const T>> b, transpose form) {
+  product_call<T> call;
+  call.m = c.columns;
+  call.n = c.rows;
+  call.k = form == transpose::first ? a.rows : a.columns;
+  call.transposes_a = form == transpose::second;
+  call.transposes_b = form == transpose::first;
+  call.lda = b.stride;
+  call.ldb = a.stride;
+  call.ldd = c.stride;
+  call.a = b.data;
+  call.b = a.data;
+  call.d = c.data;
+  return call;
+}
+
+// Whether an algorithm that was chosen for one address also serves the other.
+template <class T>
+constexpr bool are_aligned_alike(const T* x, const T* y) {
+  if (std::is_constant_evaluated()) return true; // where there are no addresses
+  return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
+}
+
+// Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
+// With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
+// in a weight gradient (first).
+template <class T>
+constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
+  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
+  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
+  // addend.
+  const bool is_linear = then.bias == nullptr && then.then == activation::none;
+  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
+      are_aligned_alike<T>(then.addend.data, call.d)) {
+    call.addend = then.addend.data;
+    then.addend = {};
+  }
+  if (!fuses) return;
+  if (form == transpose::second && !is_linear) {
+    call.bias = then.bias;
+    call.relu = then.then == activation::relu;
+    then.bias = nullptr;
+    then.then = activation::none;
+  }
+  if (form == transpose::first && then.row_sums != nullptr) {
+    call.sums = then.row_sums;
+    then.row_sums = nullptr;
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/cublaslt.cuh
+
+namespace cairn::detail {
+
+// A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
+template <class T>
+class cublas_product {
+  static constexpr const char* op = "matmul";
+  static constexpr bool of_double = std::is_same_v<T, double>;
+
+public:
+  cublas_product(const product_call<T>& call, bool tf32) : call_(call) {
+    const cudaDataType type = of_double ? CUDA_R_64F : CUDA_R_32F;
+    // Pedantic: no environment variable may choose other arithmetic.
+    const cublasComputeType_t compute = of_double ? CUBLAS_COMPUTE_64F_PEDANTIC
+                                        : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
+    check_cublas(cublasLtMatmulDescInit(&how_, compute, type), op);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, operation(call.transposes_a));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, operation(call.transposes_b));
+    lay_out(a_, type, call.m, call.k, call.transposes_a, call.lda);
+    lay_out(b_, type, call.k, call.n, call.transposes_b, call.ldb);
+    lay_out(d_, type, call.m, call.n, false, call.ldd);
+  }
+
+  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
+  static product_key key(const product_call<T>& call, bool tf32) {
+    const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
+    const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
+                         is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
+                         is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
+                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
+    return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
+  }
+
+  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
+  // of this key fuses its epilogue.
+  product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
+    product_algorithm found;
+    if constexpr (!of_double) { // as hardly anybody trains in double
+      const bool rich =
+          form == transpose::second
+              ? serves(handle, aligned, found.how,
+                       {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT})
+          : form == transpose::first ? serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT})
+                                     : false;
+      if (rich) {
+        found.fuses = true;
+        return found;
+      }
+    }
+    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT, nullptr);
+    check_cublas(ask(handle, aligned, found.how), op);
+    return found;
+  }
+
+  void run(cuda_products& with, const product_algorithm& by, cudaStream_t stream) {
+    const bool sums = call_.sums != nullptr;
+    set_epilogue(sums                                  ? CUBLASLT_EPILOGUE_BGRADB
+                 : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
+                 : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
+                 : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
+                                                       : CUBLASLT_EPILOGUE_DEFAULT,
+                 sums ? call_.sums : call_.bias);
+    const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
+    const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
+    check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
+                                with.workspace(), cuda_products::workspace_bytes, stream),
+                 op);
+  }
+
+private:
+  static std::int32_t operation(bool transposes) { return transposes ? CUBLAS_OP_T : CUBLAS_OP_N; }
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
+    check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
+  }
+  // The pointer is set first, as some epilogues are refused without one.
+  void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
+    if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
+  }
+  // The vector that is given when an algorithm is asked for. Nothing reads it, but the library assumes that later vectors are
+  // aligned as it is (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d is.
+  const void* any_vector() const {
+    return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
+  }
+  // The layout in memory of a matrix whose op() is (rows, columns).
+  static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
+                      std::size_t ld) {
+    check_cublas(cublasLtMatrixLayoutInit(&as, type, transposed ? columns : rows, transposed ? rows : columns,
+                                          static_cast<std::int64_t>(ld)),
+                 op);
+  }
+  cublasStatus_t ask(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found) {
+    cublasLtMatmulPreferenceOpaque_t wish;
+    check_cublas(cublasLtMatmulPreferenceInit(&wish), op);
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
+      check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
+    // A sum over k that is computed in parts must be complete before anything is added to it. In place, the parts would be added
+    // to the addend one after another. That gives other bits than a sum and one addition, and no order is guaranteed.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
+    std::array<cublasLtMatmulHeuristicResult_t, 8> results{}; // the best first
+    int count = 0;
+    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish,
+                                                               static_cast<int>(results.size()), results.data(), &count);
+    if (code != CUBLAS_STATUS_SUCCESS) return code;
+    for (const auto& result : std::span(results).first(static_cast<std::size_t>(count)))
+      if (result.state == CUBLAS_STATUS_SUCCESS && takes_addend(result.algo)) {
+        found = result.algo;
+        return CUBLAS_STATUS_SUCCESS;
+      }
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  // An addend is in other memory than the result, which not every algorithm allows.
+  static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
+    std::int32_t takes = 0;
+    std::size_t size = 0;
+    const cublasStatus_t code =
+        cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
+    return code != CUBLAS_STATUS_SUCCESS || takes != 0;
+  }
+  // Finds an algorithm for the first epilogue that supports the others too. False if there is none.
+  bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
+              std::initializer_list<cublasLtEpilogue_t> epilogues) {
+    bool first = true;
+    for (const cublasLtEpilogue_t which : epilogues) {
+      set_epilogue(which, any_vector());
+      cublasLtMatmulHeuristicResult_t result{};
+      const cublasStatus_t code =
+          first ? ask(handle, aligned, found) : cublasLtMatmulAlgoCheck(handle, &how_, &a_, &b_, &d_, &d_, &found, &result);
+      if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > cuda_products::workspace_bytes) return false;
+      first = false;
+    }
+    return true;
+  }
+
+  product_call<T> call_;
+  cublasLtMatmulDescOpaque_t how_{};
+  cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/matmul/cuda_epilogue.cuh
 
 namespace cairn::detail {
@@ -1893,6 +2123,38 @@ void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix
 }
 
 } // namespace cairn::detail
+
+// cairn/ops/matmul/cuda.cuh
+
+namespace cairn::ops {
+
+// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
+// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
+template <std::floating_point T>
+void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  constexpr const char* op = "matmul";
+  const auto size = detail::checked_product(c, a, b, form, then);
+  if (size.m == 0 || size.n == 0) return;
+  if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
+  const detail::gpu_in_use now = queue.use(op);
+  detail::cuda_products& with = queue.products(op);
+  auto call = detail::column_major(c, a, b, form);
+  const bool tf32 = queue.allow_tf32();
+  const auto key = detail::cublas_product<T>::key(call, tf32);
+  const auto by =
+      with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
+  epilogue<T> rest = then;
+  // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
+  // bits.
+  const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
+                     reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
+  detail::take_epilogue(call, form, rest, fuses);
+  detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
+  detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
+}
+
+} // namespace cairn::ops
 
 // cairn/ops/conv2d/cuda.cuh
 
@@ -1995,10 +2257,15 @@ struct convolve_weight {
 
 namespace cairn::ops {
 
+// A convolution that is a product (convolution::is_product()) is one of matmul: its bits then depend on the extents and alignment
+// of the product, so on the number of images too, as those of a Linear do. All else is done by the kernels above.
 template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
+  if (how.is_product())
+    return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
+                  transpose::second, then);
   detail::launch_each(
       queue, "conv2d_forward", output.rows * output.columns,
       detail::convolve<T>{how, output.columns, how.over.x.out, how.over.outputs(), how.group_out(), output, input, weight, then});
@@ -2009,6 +2276,8 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> to{input_gradient, samples * how.over.inputs(), how.in_channels};
+  if (how.is_product())
+    return matmul(queue, to, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none, then);
   detail::launch_each(queue, "conv2d_input_gradient", to.rows * to.columns,
                       detail::convolve_back<T>{how, how.in_channels, how.over.x.in, how.over.inputs(), how.group_in(), how.over.y,
                                                how.over.x, to, output_gradient, weight, then});
@@ -2017,6 +2286,12 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
 template <std::floating_point T>
 void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient, T* bias_gradient,
                             matrix<const T> output_gradient, const std::type_identity_t<T>* input) {
+  if (how.is_product()) {
+    epilogue<T> then{};
+    then.row_sums = bias_gradient;
+    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  {input, output_gradient.rows, how.in_channels}, transpose::first, then);
+  }
   constexpr const char* op = "conv2d_weight_gradient";
   const std::size_t weights = how.out_channels * how.over.taps() * how.group_in();
   detail::launch_teams_for(samples * how.over.outputs(), queue, op, weights,
@@ -2689,268 +2964,6 @@ void layer_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t featu
 
 } // namespace cairn::ops
 
-// cairn/ops/matmul/column_major.cuh
-
-namespace cairn::detail {
-
-// A product in cuBLASLt's terms, as plain data: d = op(a) x op(b) of column-major matrices, element (r, c) at c * ld + r.
-//
-// Our rows, `stride` apart, are the columns of such a matrix, the transposed one. So our c = op(a) x op(b) is computed as c^T =
-// op(b)^T x op(a)^T: d is c, a is our b, b is our a. (cuBLASLt's own row-major order is no alternative: it then has no bias.)
-//
-//   form       ours                    op of their a = our b    op of their b = our a
-//   none       (m, k) x (k, n)         none                     none
-//   first      (k, m)^T x (k, n)       none                     transposed
-//   second     (m, k) x (n, k)^T       transposed               none
-template <class T>
-struct product_call {
-  std::size_t m = 0, n = 0, k = 0; // d is (m, n)
-  bool transposes_a = false, transposes_b = false;
-  std::size_t lda = 0, ldb = 0, ldd = 0;
-  const T *a = nullptr, *b = nullptr;
-  T* d = nullptr;
-  // v = (op(a) x op(b))(r, c);  v += addend(r, c);  v += bias[r];  relu: v = v < 0 ? 0 : v;  d(r, c) = v
-  const T* addend = nullptr; // laid out like d
-  const T* bias = nullptr;
-  bool relu = false;
-  T* sums = nullptr; // (n): of each column of op(b) over k
-};
-
-template <class T>
-constexpr product_call<T> column_major(matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                                       std::type_identity_t<matrix<const T>> b, transpose form) {
-  product_call<T> call;
-  call.m = c.columns;
-  call.n = c.rows;
-  call.k = form == transpose::first ? a.rows : a.columns;
-  call.transposes_a = form == transpose::second;
-  call.transposes_b = form == transpose::first;
-  call.lda = b.stride;
-  call.ldb = a.stride;
-  call.ldd = c.stride;
-  call.a = b.data;
-  call.b = a.data;
-  call.d = c.data;
-  return call;
-}
-
-// Whether an algorithm that was chosen for one address also serves the other.
-template <class T>
-constexpr bool are_aligned_alike(const T* x, const T* y) {
-  if (std::is_constant_evaluated()) return true; // where there are no addresses
-  return (reinterpret_cast<std::uintptr_t>(x) - reinterpret_cast<std::uintptr_t>(y)) % 16 == 0;
-}
-
-// Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
-// With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
-// in a weight gradient (first).
-template <class T>
-constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
-  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
-  // addend.
-  const bool is_linear = then.bias == nullptr && then.then == activation::none;
-  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
-      are_aligned_alike<T>(then.addend.data, call.d)) {
-    call.addend = then.addend.data;
-    then.addend = {};
-  }
-  if (!fuses) return;
-  if (form == transpose::second && !is_linear) {
-    call.bias = then.bias;
-    call.relu = then.then == activation::relu;
-    then.bias = nullptr;
-    then.then = activation::none;
-  }
-  if (form == transpose::first && then.row_sums != nullptr) {
-    call.sums = then.row_sums;
-    then.row_sums = nullptr;
-  }
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/matmul/cublaslt.cuh
-
-namespace cairn::detail {
-
-// A product_call as cuBLASLt's descriptors, all of them on the stack: a step allocates nothing.
-template <class T>
-class cublas_product {
-  static constexpr const char* op = "matmul";
-  static constexpr bool of_double = std::is_same_v<T, double>;
-
-public:
-  cublas_product(const product_call<T>& call, bool tf32) : call_(call) {
-    const cudaDataType type = of_double ? CUDA_R_64F : CUDA_R_32F;
-    // Pedantic: no environment variable may choose other arithmetic.
-    const cublasComputeType_t compute = of_double ? CUBLAS_COMPUTE_64F_PEDANTIC
-                                        : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
-    check_cublas(cublasLtMatmulDescInit(&how_, compute, type), op);
-    set(CUBLASLT_MATMUL_DESC_TRANSA, operation(call.transposes_a));
-    set(CUBLASLT_MATMUL_DESC_TRANSB, operation(call.transposes_b));
-    lay_out(a_, type, call.m, call.k, call.transposes_a, call.lda);
-    lay_out(b_, type, call.k, call.n, call.transposes_b, call.ldb);
-    lay_out(d_, type, call.m, call.n, false, call.ldd);
-  }
-
-  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
-  static product_key key(const product_call<T>& call, bool tf32) {
-    const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
-    const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
-                         is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
-                         is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
-                         is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
-    return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
-  }
-
-  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
-  // of this key fuses its epilogue.
-  product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
-    product_algorithm found;
-    if constexpr (!of_double) { // as hardly anybody trains in double
-      const bool rich =
-          form == transpose::second
-              ? serves(handle, aligned, found.how,
-                       {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT})
-          : form == transpose::first ? serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT})
-                                     : false;
-      if (rich) {
-        found.fuses = true;
-        return found;
-      }
-    }
-    set_epilogue(CUBLASLT_EPILOGUE_DEFAULT, nullptr);
-    check_cublas(ask(handle, aligned, found.how), op);
-    return found;
-  }
-
-  void run(cuda_products& with, const product_algorithm& by, cudaStream_t stream) {
-    const bool sums = call_.sums != nullptr;
-    set_epilogue(sums                                  ? CUBLASLT_EPILOGUE_BGRADB
-                 : call_.relu && call_.bias != nullptr ? CUBLASLT_EPILOGUE_RELU_BIAS
-                 : call_.relu                          ? CUBLASLT_EPILOGUE_RELU
-                 : call_.bias != nullptr               ? CUBLASLT_EPILOGUE_BIAS
-                                                       : CUBLASLT_EPILOGUE_DEFAULT,
-                 sums ? call_.sums : call_.bias);
-    const T one = 1, beta = call_.addend == nullptr ? T{0} : T{1};
-    const T* const c = call_.addend == nullptr ? call_.d : call_.addend;
-    check_cublas(cublasLtMatmul(with.handle(), &how_, &one, call_.a, &a_, call_.b, &b_, &beta, c, &d_, call_.d, &d_, &by.how,
-                                with.workspace(), cuda_products::workspace_bytes, stream),
-                 op);
-  }
-
-private:
-  static std::int32_t operation(bool transposes) { return transposes ? CUBLAS_OP_T : CUBLAS_OP_N; }
-  template <class Value>
-  void set(cublasLtMatmulDescAttributes_t what, const Value& value) {
-    check_cublas(cublasLtMatmulDescSetAttribute(&how_, what, &value, sizeof value), op);
-  }
-  // The pointer is set first, as some epilogues are refused without one.
-  void set_epilogue(cublasLtEpilogue_t which, const void* vector) {
-    if (which != CUBLASLT_EPILOGUE_DEFAULT && which != CUBLASLT_EPILOGUE_RELU) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(which));
-  }
-  // The vector that is given when an algorithm is asked for. Nothing reads it, but the library assumes that later vectors are
-  // aligned as it is (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_POINTER). So it is a multiple of 16 and not of 32, wherever d is.
-  const void* any_vector() const {
-    return reinterpret_cast<const void*>((reinterpret_cast<std::uintptr_t>(call_.d) & ~std::uintptr_t{31}) | 16);
-  }
-  // The layout in memory of a matrix whose op() is (rows, columns).
-  static void lay_out(cublasLtMatrixLayoutOpaque_t& as, cudaDataType type, std::size_t rows, std::size_t columns, bool transposed,
-                      std::size_t ld) {
-    check_cublas(cublasLtMatrixLayoutInit(&as, type, transposed ? columns : rows, transposed ? rows : columns,
-                                          static_cast<std::int64_t>(ld)),
-                 op);
-  }
-  cublasStatus_t ask(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found) {
-    cublasLtMatmulPreferenceOpaque_t wish;
-    check_cublas(cublasLtMatmulPreferenceInit(&wish), op);
-    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
-      check_cublas(cublasLtMatmulPreferenceSetAttribute(&wish, what, &value, sizeof value), op);
-    };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{cuda_products::workspace_bytes});
-    // A sum over k that is computed in parts must be complete before anything is added to it. In place, the parts would be added
-    // to the addend one after another. That gives other bits than a sum and one addition, and no order is guaranteed.
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-    for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      prefer(what, aligned ? std::uint32_t{16} : static_cast<std::uint32_t>(sizeof(T)));
-    std::array<cublasLtMatmulHeuristicResult_t, 8> results{}; // the best first
-    int count = 0;
-    const cublasStatus_t code = cublasLtMatmulAlgoGetHeuristic(handle, &how_, &a_, &b_, &d_, &d_, &wish,
-                                                               static_cast<int>(results.size()), results.data(), &count);
-    if (code != CUBLAS_STATUS_SUCCESS) return code;
-    for (const auto& result : std::span(results).first(static_cast<std::size_t>(count)))
-      if (result.state == CUBLAS_STATUS_SUCCESS && takes_addend(result.algo)) {
-        found = result.algo;
-        return CUBLAS_STATUS_SUCCESS;
-      }
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
-  // An addend is in other memory than the result, which not every algorithm allows.
-  static bool takes_addend(const cublasLtMatmulAlgo_t& algorithm) {
-    std::int32_t takes = 0;
-    std::size_t size = 0;
-    const cublasStatus_t code =
-        cublasLtMatmulAlgoCapGetAttribute(&algorithm, CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT, &takes, sizeof takes, &size);
-    return code != CUBLAS_STATUS_SUCCESS || takes != 0;
-  }
-  // Finds an algorithm for the first epilogue that supports the others too. False if there is none.
-  bool serves(cublasLtHandle_t handle, bool aligned, cublasLtMatmulAlgo_t& found,
-              std::initializer_list<cublasLtEpilogue_t> epilogues) {
-    bool first = true;
-    for (const cublasLtEpilogue_t which : epilogues) {
-      set_epilogue(which, any_vector());
-      cublasLtMatmulHeuristicResult_t result{};
-      const cublasStatus_t code =
-          first ? ask(handle, aligned, found) : cublasLtMatmulAlgoCheck(handle, &how_, &a_, &b_, &d_, &d_, &found, &result);
-      if (code != CUBLAS_STATUS_SUCCESS || result.workspaceSize > cuda_products::workspace_bytes) return false;
-      first = false;
-    }
-    return true;
-  }
-
-  product_call<T> call_;
-  cublasLtMatmulDescOpaque_t how_{};
-  cublasLtMatrixLayoutOpaque_t a_{}, b_{}, d_{};
-};
-
-} // namespace cairn::detail
-
-// cairn/ops/matmul/cuda.cuh
-
-namespace cairn::ops {
-
-// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
-// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
-template <std::floating_point T>
-void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
-            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  constexpr const char* op = "matmul";
-  const auto size = detail::checked_product(c, a, b, form, then);
-  if (size.m == 0 || size.n == 0) return;
-  if (size.k == 0) return detail::finish_with_kernels<T>(queue, op, c, a, form, then, true);
-  const detail::gpu_in_use now = queue.use(op);
-  detail::cuda_products& with = queue.products(op);
-  auto call = detail::column_major(c, a, b, form);
-  const bool tf32 = queue.allow_tf32();
-  const auto key = detail::cublas_product<T>::key(call, tf32);
-  const auto by =
-      with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
-  epilogue<T> rest = then;
-  // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
-  // bits.
-  const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
-                     reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
-  detail::take_epilogue(call, form, rest, fuses);
-  detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
-  detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
-}
-
-} // namespace cairn::ops
-
 // cairn/ops/max_pool2d/cuda.cuh
 
 namespace cairn::detail {
@@ -3106,7 +3119,7 @@ struct norm_factors {
   channel_norm<T> norm;
   T* factor;
   CAIRN_DEVICE void operator()(std::size_t c) const {
-    factor[c] = static_cast<T>(inverse_deviation_of(norm.variance[norm.step * c], norm.eps) * static_cast<double>(norm.weight[c]));
+    factor[c] = factor_of<T>(inverse_deviation(norm.variance[norm.step * c], norm.eps), norm.weight[c]);
   }
 };
 
@@ -3179,7 +3192,7 @@ struct norm_gradient_sums {
   }
   CAIRN_DEVICE void finish(std::size_t c, double sum, double products) const {
     const channel_norm<T>& norm = of.map.norm;
-    const double inverse = inverse_deviation_of(norm.variance[norm.step * c], norm.eps);
+    const double inverse = inverse_deviation(norm.variance[norm.step * c], norm.eps);
     const double by = static_cast<double>(norm.weight[c]);
     if (of_weight != nullptr) of_weight[c] = static_cast<T>(products * inverse);
     if (of_bias != nullptr) of_bias[c] = static_cast<T>(sum);

@@ -14,6 +14,7 @@
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
+#include <cairn/ops/matmul/cuda.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
 
 namespace cairn::detail {
@@ -115,10 +116,15 @@ struct convolve_weight {
 
 namespace cairn::ops {
 
+// A convolution that is a product (convolution::is_product()) is one of matmul: its bits then depend on the extents and alignment
+// of the product, so on the number of images too, as those of a Linear do. All else is done by the kernels above.
 template <std::floating_point T>
 void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
+  if (how.is_product())
+    return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
+                  transpose::second, then);
   detail::launch_each(
       queue, "conv2d_forward", output.rows * output.columns,
       detail::convolve<T>{how, output.columns, how.over.x.out, how.over.outputs(), how.group_out(), output, input, weight, then});
@@ -129,6 +135,8 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
                            std::type_identity_t<matrix<const T>> output_gradient, const std::type_identity_t<T>* weight,
                            const std::type_identity_t<epilogue<T>>& then) {
   const matrix<T> to{input_gradient, samples * how.over.inputs(), how.in_channels};
+  if (how.is_product())
+    return matmul(queue, to, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none, then);
   detail::launch_each(queue, "conv2d_input_gradient", to.rows * to.columns,
                       detail::convolve_back<T>{how, how.in_channels, how.over.x.in, how.over.inputs(), how.group_in(), how.over.y,
                                                how.over.x, to, output_gradient, weight, then});
@@ -137,6 +145,12 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
 template <std::floating_point T>
 void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::size_t samples, T* weight_gradient, T* bias_gradient,
                             matrix<const T> output_gradient, const std::type_identity_t<T>* input) {
+  if (how.is_product()) {
+    epilogue<T> then{};
+    then.row_sums = bias_gradient;
+    return matmul(queue, matrix<T>{weight_gradient, how.out_channels, how.in_channels}, output_gradient,
+                  {input, output_gradient.rows, how.in_channels}, transpose::first, then);
+  }
   constexpr const char* op = "conv2d_weight_gradient";
   const std::size_t weights = how.out_channels * how.over.taps() * how.group_in();
   detail::launch_teams_for(samples * how.over.outputs(), queue, op, weights,
