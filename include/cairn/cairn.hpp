@@ -27,24 +27,24 @@
 #include <cairn/core/tensors.hpp>       // the memory of a list of tensors
 #include <cairn/core/view.hpp>          // borrowed memory as a matrix or a tensor
 
-#include <cairn/plan/buckets.hpp>             // which gradients are reduced together, and after which op
-#include <cairn/plan/chain.hpp>               // the costs of every stage, and what it keeps and reads
-#include <cairn/plan/checked_policy.hpp>      // a policy that cannot plan, as a diagnostic
-#include <cairn/plan/fingerprint.hpp>         // one number that all ranks share
-#include <cairn/plan/fusion.hpp>              // which stages one op computes
-#include <cairn/plan/gradient_windows.hpp>    // the places of gradients that are used inside backward
-#include <cairn/plan/kept.hpp>                // what is kept until after the loss
-#include <cairn/plan/memory_plan.hpp>         // the place of every buffer, and the peak
-#include <cairn/plan/op.hpp>                  // one op of a schedule
-#include <cairn/plan/operands.hpp>            // the places where an op reads and writes
-#include <cairn/plan/plan_of.hpp>             // schedule, places and buckets of a chain, in arrays of exact size
-#include <cairn/plan/plan_route.hpp>          // plans a route at run time
-#include <cairn/plan/policies.hpp>            // what is stored and what is recomputed
-#include <cairn/plan/proof.hpp>               // proves that a schedule is right
-#include <cairn/plan/revolve.hpp>             // the fewest forwards for a number of stored inputs
-#include <cairn/plan/route.hpp>               // the order of forwards and backwards along a chain
-#include <cairn/plan/run_time_plan.hpp>       // a plan made at run time
-#include <cairn/plan/schedule.hpp>            // the ops of one step
+#include <cairn/plan/buckets.hpp>          // which gradients are reduced together, and after which op
+#include <cairn/plan/chain.hpp>            // the costs of every stage, and what it keeps and reads
+#include <cairn/plan/checked_policy.hpp>   // a policy that cannot plan, as a diagnostic
+#include <cairn/plan/fingerprint.hpp>      // one number that all ranks share
+#include <cairn/plan/fusion.hpp>           // which stages one op computes
+#include <cairn/plan/gradient_windows.hpp> // the places of gradients that are used inside backward
+#include <cairn/plan/kept.hpp>             // what is kept until after the loss
+#include <cairn/plan/memory_plan.hpp>      // the place of every buffer, and the peak
+#include <cairn/plan/op.hpp>               // one op of a schedule
+#include <cairn/plan/operands.hpp>         // the places where an op reads and writes
+#include <cairn/plan/plan_of.hpp>          // schedule, places and buckets of a chain, in arrays of exact size
+#include <cairn/plan/plan_route.hpp>       // plans a route at run time
+#include <cairn/plan/policies.hpp>         // what is stored and what is recomputed
+#include <cairn/plan/proof.hpp>            // proves that a schedule is right
+#include <cairn/plan/revolve.hpp>          // the fewest forwards for a number of stored inputs
+#include <cairn/plan/route.hpp>            // the order of forwards and backwards along a chain
+#include <cairn/plan/run_time_plan.hpp>    // a plan made at run time
+#include <cairn/plan/schedule.hpp>         // the ops of one step
 
 #include <cairn/device/cores.hpp>           // the number of cores for a rank's threads
 #include <cairn/device/cpu.hpp>             // the CPU as a device

@@ -11,6 +11,7 @@
 #include <cairn/ops/avg_pool2d/cuda.cuh>            // avg pool2d on a GPU
 #include <cairn/ops/batch_norm/cuda.cuh>            // batch norm on a GPU
 #include <cairn/ops/bce_with_logits/cuda.cuh>       // bce with logits on a GPU
+#include <cairn/ops/channel_statistics/cuda.cuh>    // channel statistics on a GPU
 #include <cairn/ops/checksum/cuda.cuh>              // checksum on a GPU
 #include <cairn/ops/clip/cuda.cuh>                  // clip on a GPU
 #include <cairn/ops/conv2d/cuda.cuh>                // conv2d on a GPU
@@ -25,6 +26,8 @@
 #include <cairn/ops/max_pool2d/cuda.cuh>            // max pool2d on a GPU
 #include <cairn/ops/mean_factor/cuda.cuh>           // mean factor on a GPU
 #include <cairn/ops/mean_of_terms/cuda.cuh>         // losses that are means of terms on a GPU
+#include <cairn/ops/normalized_conv2d/cuda.cuh>     // normalized conv2d on a GPU
+#include <cairn/ops/normalized_product/cuda.cuh>    // normalized product on a GPU
 #include <cairn/ops/sgd/cuda.cuh>                   // sgd on a GPU
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>    // soft cross entropy on a GPU
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh> // softmax cross entropy on a GPU

@@ -22924,7 +22924,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // so layers are read from the walk, in one loop.
   template <std::size_t Way, std::size_t I, class E>
   static constexpr void block_stage(stage* to_write) {
-    if constexpr (is_block<E>) to_write[I] = inner_of<I, E, offers_ways<E> ? Way : 0>::as_stage();
+    if constexpr (is_block<E>) to_write[I] = inner_of < I, E, offers_ways<E> ? Way : 0 > ::as_stage();
   }
   template <std::size_t Way>
   static constexpr std::array<stage, sizeof...(Elements)> element_stages_in = [] {
@@ -38058,7 +38058,8 @@ private:
     std::array<const stage*, way_count> in{};
     for (std::size_t way = 0; way < way_count; ++way)
       if (chain.in_way[way].elements != nullptr) in[way] = chain.in_way[way].elements + first;
-    out.push_back(line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
+    out.push_back(
+        line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
     write_chains(out, chain, first, part, uses, level + 1);

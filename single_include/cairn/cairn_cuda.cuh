@@ -1718,6 +1718,103 @@ void bce_with_logits(cuda::queue& queue, double* loss, T* output_gradient, std::
 
 } // namespace cairn::ops
 
+// cairn/ops/channel_statistics/cuda.cuh
+
+namespace cairn::detail {
+
+// The rows of a map are as far apart as batch_distances takes its features to be.
+template <class T>
+struct statistics_of_map : batch_distances<T> {
+  T* statistics;
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
+    const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
+    const double distance = sum * share, spread = squares * share - distance * distance;
+    statistics[2 * column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
+    statistics[2 * column + 1] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
+  }
+};
+
+// The coefficients of a channel by which its statistics change the gradient of a map: dx = dy + first + second (x - mean).
+template <class T>
+struct statistics_slopes {
+  double rows;
+  const T *statistics, *gradient;
+  T *mean, *first, *second;
+  CAIRN_DEVICE void operator()(std::size_t c) const {
+    mean[c] = statistics[2 * c];
+    first[c] = static_cast<T>(static_cast<double>(gradient[2 * c]) / rows);
+    second[c] = static_cast<T>(2 * static_cast<double>(gradient[2 * c + 1]) / rows);
+  }
+};
+// The gradient of a map with the part through its statistics. Without `mean` there is no such part; a dy without data is 0.
+template <class T>
+struct gradient_of_map {
+  matrix<const T> dy, x;
+  const T *mean, *first, *second;
+  CAIRN_DEVICE T operator()(std::size_t row, std::size_t column) const {
+    const T own = dy.data == nullptr ? T{0} : dy(row, column);
+    return mean == nullptr ? own : own + (first[column] + second[column] * (x(row, column) - mean[column]));
+  }
+};
+template <class T>
+struct add_statistics_gradient {
+  gradient_of_map<T> from;
+  matrix<T> dx;
+  divisor columns;
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t row = columns.of(at), column = columns.rest(at, row);
+    dx(row, column) = from(row, column);
+  }
+};
+
+template <class T>
+struct move_channel_statistics {
+  double rows, momentum;
+  T *running_mean, *running_variance;
+  const T* statistics;
+  CAIRN_DEVICE T moved(T running, double now) const {
+    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
+  }
+  CAIRN_DEVICE void operator()(std::size_t c) const {
+    if (rows > 0) running_mean[c] = moved(running_mean[c], static_cast<double>(statistics[2 * c]));
+    if (rows > 1)
+      running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (rows / (rows - 1)));
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<T>* statistics) {
+  detail::sum_columns_then(queue, "channel_statistics", x.rows, x.columns,
+                           detail::statistics_of_map<T>{{x.rows, x.stride, x.data}, statistics});
+}
+
+template <std::floating_point T>
+void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
+                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<T>* statistics,
+                                 const std::type_identity_t<T>* gradient) {
+  constexpr const char* op = "channel_statistics_backward";
+  const detail::of_channels<T> of(queue, op, dx.columns);
+  detail::launch_each(
+      queue, op, dx.columns,
+      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift, of.slope});
+  detail::launch_each(queue, op, dx.rows * dx.columns,
+                      detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
+}
+
+template <std::floating_point T>
+void channel_statistics_update(cuda::queue& queue, std::size_t rows, std::size_t channels, double momentum, T* running_mean,
+                               T* running_variance, const T* statistics) {
+  detail::launch_each(
+      queue, "channel_statistics_update", channels,
+      detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance, statistics});
+}
+
+} // namespace cairn::ops
+
 // cairn/ops/checksum/cuda.cuh
 
 namespace cairn::detail {
@@ -2325,103 +2422,6 @@ void copy_matrix(cuda::queue& queue, matrix<T> to, std::type_identity_t<matrix<c
   detail::check_cuda(cudaMemcpy2DAsync(to.data, to.stride * sizeof(T), from.data, from.stride * sizeof(T), to.columns * sizeof(T),
                                        to.rows, cudaMemcpyDeviceToDevice, queue.stream()),
                      "copy_matrix");
-}
-
-} // namespace cairn::ops
-
-// cairn/ops/channel_statistics/cuda.cuh
-
-namespace cairn::detail {
-
-// The rows of a map are as far apart as batch_distances takes its features to be.
-template <class T>
-struct statistics_of_map : batch_distances<T> {
-  T* statistics;
-  CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
-    const double share = this->rows == 0 ? 0 : 1 / static_cast<double>(this->rows);
-    const double distance = sum * share, spread = squares * share - distance * distance;
-    statistics[2 * column] = static_cast<T>(this->rows == 0 ? 0 : this->first(column) + distance);
-    statistics[2 * column + 1] = static_cast<T>(spread < 0 ? 0 : spread); // NaN stays
-  }
-};
-
-// The coefficients of a channel by which its statistics change the gradient of a map: dx = dy + first + second (x - mean).
-template <class T>
-struct statistics_slopes {
-  double rows;
-  const T *statistics, *gradient;
-  T *mean, *first, *second;
-  CAIRN_DEVICE void operator()(std::size_t c) const {
-    mean[c] = statistics[2 * c];
-    first[c] = static_cast<T>(static_cast<double>(gradient[2 * c]) / rows);
-    second[c] = static_cast<T>(2 * static_cast<double>(gradient[2 * c + 1]) / rows);
-  }
-};
-// The gradient of a map with the part through its statistics. Without `mean` there is no such part; a dy without data is 0.
-template <class T>
-struct gradient_of_map {
-  matrix<const T> dy, x;
-  const T *mean, *first, *second;
-  CAIRN_DEVICE T operator()(std::size_t row, std::size_t column) const {
-    const T own = dy.data == nullptr ? T{0} : dy(row, column);
-    return mean == nullptr ? own : own + (first[column] + second[column] * (x(row, column) - mean[column]));
-  }
-};
-template <class T>
-struct add_statistics_gradient {
-  gradient_of_map<T> from;
-  matrix<T> dx;
-  divisor columns;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t row = columns.of(at), column = columns.rest(at, row);
-    dx(row, column) = from(row, column);
-  }
-};
-
-template <class T>
-struct move_channel_statistics {
-  double rows, momentum;
-  T *running_mean, *running_variance;
-  const T* statistics;
-  CAIRN_DEVICE T moved(T running, double now) const {
-    return static_cast<T>((1 - momentum) * static_cast<double>(running) + momentum * now);
-  }
-  CAIRN_DEVICE void operator()(std::size_t c) const {
-    if (rows > 0) running_mean[c] = moved(running_mean[c], static_cast<double>(statistics[2 * c]));
-    if (rows > 1)
-      running_variance[c] = moved(running_variance[c], static_cast<double>(statistics[2 * c + 1]) * (rows / (rows - 1)));
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <std::floating_point T>
-void channel_statistics(cuda::queue& queue, matrix<const T> x, std::type_identity_t<T>* statistics) {
-  detail::sum_columns_then(queue, "channel_statistics", x.rows, x.columns,
-                           detail::statistics_of_map<T>{{x.rows, x.stride, x.data}, statistics});
-}
-
-template <std::floating_point T>
-void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_identity_t<matrix<const T>> dy,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<T>* statistics,
-                                 const std::type_identity_t<T>* gradient) {
-  constexpr const char* op = "channel_statistics_backward";
-  const detail::of_channels<T> of(queue, op, dx.columns);
-  detail::launch_each(queue, op, dx.columns,
-                      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift,
-                                                   of.slope});
-  detail::launch_each(queue, op, dx.rows * dx.columns,
-                      detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
-}
-
-template <std::floating_point T>
-void channel_statistics_update(cuda::queue& queue, std::size_t rows, std::size_t channels, double momentum, T* running_mean,
-                               T* running_variance, const T* statistics) {
-  detail::launch_each(queue, "channel_statistics_update", channels,
-                      detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance,
-                                                         statistics});
 }
 
 } // namespace cairn::ops
@@ -3268,10 +3268,8 @@ void normalized_backward(cuda::queue& queue, const char* op, const convolution& 
                                           to.weight, dy, map});
   const gradient_of_normalized<T> of{how, how.over.x.in, how.over.inputs(), how.over.y, how.over.x, dy, map, weight};
   if (to.statistics != nullptr || to.norm_weight != nullptr || to.norm_bias != nullptr)
-    sum_columns_then(queue, op, x.rows, x.columns,
-                     norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
-  if (to.x.data != nullptr)
-    launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});
+    sum_columns_then(queue, op, x.rows, x.columns, norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
+  if (to.x.data != nullptr) launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});
 }
 
 } // namespace cairn::detail
@@ -3296,9 +3294,12 @@ void normalized_conv2d_backward(cuda::queue& queue, const convolution& how, std:
                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
                                 std::type_identity_t<T>*) {
   const std::size_t rows = samples * how.over.inputs();
-  const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels}, {},
-                                         gradients.statistics,                gradients.norm_weight,
-                                         gradients.norm_bias,                 gradients.weight};
+  const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels},
+                                         {},
+                                         gradients.statistics,
+                                         gradients.norm_weight,
+                                         gradients.norm_bias,
+                                         gradients.weight};
   const detail::gradient_of_map<T> dy{y_gradient, {}, nullptr, nullptr, nullptr};
   detail::normalized_backward<T>(queue, "normalized_conv2d_backward", how, to, dy, {x, rows, how.in_channels}, norm, weight,
                                  scales);
@@ -3331,17 +3332,18 @@ void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_ident
 template <std::floating_point T>
 void normalized_product_backward(cuda::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
-                                 const std::type_identity_t<T>* h_statistics, const std::type_identity_t<T>* h_statistics_gradient,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) {
+                                 const std::type_identity_t<T>* h_statistics,
+                                 const std::type_identity_t<T>* h_statistics_gradient, std::type_identity_t<matrix<const T>> x,
+                                 const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                                 std::type_identity_t<T>* scales) {
   constexpr const char* op = "normalized_product_backward";
   const std::size_t in = x.columns, out = h.columns;
   T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
   detail::gradient_of_map<T> dh{h_gradient, h, nullptr, nullptr, nullptr};
   if (h_statistics_gradient != nullptr) {
-    detail::launch_each(queue, op, out,
-                        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first,
-                                                     second});
+    detail::launch_each(
+        queue, op, out,
+        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first, second});
     dh.mean = mean, dh.first = first, dh.second = second;
   }
   const detail::normalized_targets<T> to{gradients.x,           gradients.addend,    gradients.statistics,

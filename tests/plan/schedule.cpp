@@ -104,7 +104,7 @@ TEST_CASE("schedule: what lasts over the loss") {
   const std::vector<route_step> moves{{0}, {1}, {2}, {3}, {3, true}, {0}, {1}, {2, true}, {0}, {1, true}, {0, true}};
   const auto again = complete<16, 100>(c, moves); // a policy that relies on the last stage's input
   CHECK(again.lasting > 0);
-  CHECK(again.storage[again.lasting - 1] == forward(2, true)); // the first backward reads the value of the stage below
+  CHECK(again.storage[again.lasting - 1] == forward(2, true));          // the first backward reads the value of the stage below
   CHECK(complete<16, 100>(c, moves_of<recompute_all>(c)).lasting == 0); // one that stores nothing inside a network
   const auto up = complete<16, 100>(c, moves_of<forward_pass>(c));
   CHECK(up.lasting == 0);

@@ -97,7 +97,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // so layers are read from the walk, in one loop.
   template <std::size_t Way, std::size_t I, class E>
   static constexpr void block_stage(stage* to_write) {
-    if constexpr (is_block<E>) to_write[I] = inner_of<I, E, offers_ways<E> ? Way : 0>::as_stage();
+    if constexpr (is_block<E>) to_write[I] = inner_of < I, E, offers_ways<E> ? Way : 0 > ::as_stage();
   }
   template <std::size_t Way>
   static constexpr std::array<stage, sizeof...(Elements)> element_stages_in = [] {

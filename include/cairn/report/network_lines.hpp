@@ -305,7 +305,8 @@ private:
     std::array<const stage*, way_count> in{};
     for (std::size_t way = 0; way < way_count; ++way)
       if (chain.in_way[way].elements != nullptr) in[way] = chain.in_way[way].elements + first;
-    out.push_back(line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
+    out.push_back(
+        line_of(name_of(part, chain.in_way[0].inner[first]), in, chain.batch, frozen(chain, first, part), uses, starts, level));
     for (std::size_t k = 0; k < made.gives; ++k) out[here].outputs.push_back(made.after[k]);
     if (part.as != part_kind::block) return;
     write_chains(out, chain, first, part, uses, level + 1);

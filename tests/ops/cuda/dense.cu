@@ -31,9 +31,9 @@ TEST_CASE("cuda: statistics of channels agree with the cpu's") {
       CAPTURE(columns);
       CAPTURE(rows);
       const std::size_t stride = columns + 3;
-      const testing::operands all{.in = {normal(rows * stride, 1), normal(rows * stride, 2), normal(2 * columns, 3)},
-                                  .out = {normal(2 * columns, 4), normal(rows * stride, 5), normal(columns, 6),
-                                          normal(columns, 7)}};
+      const testing::operands all{
+          .in = {normal(rows * stride, 1), normal(rows * stride, 2), normal(2 * columns, 3)},
+          .out = {normal(2 * columns, 4), normal(rows * stride, 5), normal(columns, 6), normal(columns, 7)}};
       for (const bool without : {false, true})
         CHECK(over("channel_statistics", all, [&](auto& q, const auto& g) {
                 using T = element_of<std::remove_cvref_t<decltype(g)>>;
@@ -56,12 +56,12 @@ TEST_CASE("cuda: a norm, a ReLU and a product agree with the cpu's") {
     CAPTURE(e.in);
     const std::size_t stride = e.in + 7;
     const auto room = ops::room_of_normalized_product(e.rows, e.in, e.out);
-    const testing::operands all{
-        .in = {normal(e.rows * stride, 1), normal(e.in, 2), normal(e.in, 3), normal(e.in * e.out, 4), normal(e.rows * e.out, 5),
-               normal(2 * e.out, 6)},
-        .out = {std::vector<double>(e.rows * e.out), std::vector<double>(2 * e.out), normal(e.rows * stride, 7),
-                std::vector<double>(2 * e.in), std::vector<double>(e.in), std::vector<double>(e.in),
-                std::vector<double>(e.in * e.out), std::vector<double>(2 * e.in)}};
+    const testing::operands all{.in = {normal(e.rows * stride, 1), normal(e.in, 2), normal(e.in, 3), normal(e.in * e.out, 4),
+                                       normal(e.rows * e.out, 5), normal(2 * e.out, 6)},
+                                .out = {std::vector<double>(e.rows * e.out), std::vector<double>(2 * e.out),
+                                        normal(e.rows * stride, 7), std::vector<double>(2 * e.in), std::vector<double>(e.in),
+                                        std::vector<double>(e.in), std::vector<double>(e.in * e.out),
+                                        std::vector<double>(2 * e.in)}};
     for (const bool whole : {true, false})
       CHECK(over("normalized_product", all, [&](auto& q, const auto& g) {
               using T = element_of<std::remove_cvref_t<decltype(g)>>;
@@ -100,8 +100,8 @@ TEST_CASE("cuda: a norm, a ReLU and a convolution agree with the cpu's") {
     const testing::operands all{
         .in = {normal(rows * e.in, 1), normal(e.in, 2), normal(e.in, 3), normal(weights, 4), normal(rows * stride, 5)},
         .out = {std::vector<double>(rows * stride), std::vector<double>(2 * e.out), std::vector<double>(rows * e.in),
-                std::vector<double>(2 * e.in), std::vector<double>(e.in), std::vector<double>(e.in),
-                std::vector<double>(weights), std::vector<double>(2 * e.in)}};
+                std::vector<double>(2 * e.in), std::vector<double>(e.in), std::vector<double>(e.in), std::vector<double>(weights),
+                std::vector<double>(2 * e.in)}};
     CHECK(over("normalized_conv2d", all, [&](auto& q, const auto& g) {
             using T = element_of<std::remove_cvref_t<decltype(g)>>;
             constexpr bool on_gpu = std::is_same_v<std::remove_cvref_t<decltype(q)>, cuda::queue>;

@@ -94,9 +94,9 @@ void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_ide
                                  const std::type_identity_t<T>* gradient) {
   constexpr const char* op = "channel_statistics_backward";
   const detail::of_channels<T> of(queue, op, dx.columns);
-  detail::launch_each(queue, op, dx.columns,
-                      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift,
-                                                   of.slope});
+  detail::launch_each(
+      queue, op, dx.columns,
+      detail::statistics_slopes<T>{static_cast<double>(dx.rows), statistics, gradient, of.factor, of.shift, of.slope});
   detail::launch_each(queue, op, dx.rows * dx.columns,
                       detail::add_statistics_gradient<T>{{dy, x, of.factor, of.shift, of.slope}, dx, dx.columns});
 }
@@ -104,9 +104,9 @@ void channel_statistics_backward(cuda::queue& queue, matrix<T> dx, std::type_ide
 template <std::floating_point T>
 void channel_statistics_update(cuda::queue& queue, std::size_t rows, std::size_t channels, double momentum, T* running_mean,
                                T* running_variance, const T* statistics) {
-  detail::launch_each(queue, "channel_statistics_update", channels,
-                      detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance,
-                                                         statistics});
+  detail::launch_each(
+      queue, "channel_statistics_update", channels,
+      detail::move_channel_statistics<T>{static_cast<double>(rows), momentum, running_mean, running_variance, statistics});
 }
 
 } // namespace cairn::ops

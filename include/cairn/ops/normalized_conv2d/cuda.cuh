@@ -29,9 +29,12 @@ void normalized_conv2d_backward(cuda::queue& queue, const convolution& how, std:
                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales,
                                 std::type_identity_t<T>*) {
   const std::size_t rows = samples * how.over.inputs();
-  const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels}, {},
-                                         gradients.statistics,                gradients.norm_weight,
-                                         gradients.norm_bias,                 gradients.weight};
+  const detail::normalized_targets<T> to{{gradients.x, rows, how.in_channels},
+                                         {},
+                                         gradients.statistics,
+                                         gradients.norm_weight,
+                                         gradients.norm_bias,
+                                         gradients.weight};
   const detail::gradient_of_map<T> dy{y_gradient, {}, nullptr, nullptr, nullptr};
   detail::normalized_backward<T>(queue, "normalized_conv2d_backward", how, to, dy, {x, rows, how.in_channels}, norm, weight,
                                  scales);

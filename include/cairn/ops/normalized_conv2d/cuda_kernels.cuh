@@ -185,10 +185,8 @@ void normalized_backward(cuda::queue& queue, const char* op, const convolution& 
                                           to.weight, dy, map});
   const gradient_of_normalized<T> of{how, how.over.x.in, how.over.inputs(), how.over.y, how.over.x, dy, map, weight};
   if (to.statistics != nullptr || to.norm_weight != nullptr || to.norm_bias != nullptr)
-    sum_columns_then(queue, op, x.rows, x.columns,
-                     norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
-  if (to.x.data != nullptr)
-    launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});
+    sum_columns_then(queue, op, x.rows, x.columns, norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
+  if (to.x.data != nullptr) launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});
 }
 
 } // namespace cairn::detail

@@ -35,17 +35,18 @@ void normalized_product_forward(cuda::queue& queue, matrix<T> h, std::type_ident
 template <std::floating_point T>
 void normalized_product_backward(cuda::queue& queue, const normalized_product_gradients<T>& gradients,
                                  std::type_identity_t<matrix<const T>> h_gradient, std::type_identity_t<matrix<const T>> h,
-                                 const std::type_identity_t<T>* h_statistics, const std::type_identity_t<T>* h_statistics_gradient,
-                                 std::type_identity_t<matrix<const T>> x, const std::type_identity_t<channel_norm<T>>& norm,
-                                 const std::type_identity_t<T>* weight, std::type_identity_t<T>* scales) {
+                                 const std::type_identity_t<T>* h_statistics,
+                                 const std::type_identity_t<T>* h_statistics_gradient, std::type_identity_t<matrix<const T>> x,
+                                 const std::type_identity_t<channel_norm<T>>& norm, const std::type_identity_t<T>* weight,
+                                 std::type_identity_t<T>* scales) {
   constexpr const char* op = "normalized_product_backward";
   const std::size_t in = x.columns, out = h.columns;
   T *const mean = scales + 3 * in, *const first = mean + out, *const second = first + out;
   detail::gradient_of_map<T> dh{h_gradient, h, nullptr, nullptr, nullptr};
   if (h_statistics_gradient != nullptr) {
-    detail::launch_each(queue, op, out,
-                        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first,
-                                                     second});
+    detail::launch_each(
+        queue, op, out,
+        detail::statistics_slopes<T>{static_cast<double>(x.rows), h_statistics, h_statistics_gradient, mean, first, second});
     dh.mean = mean, dh.first = first, dh.second = second;
   }
   const detail::normalized_targets<T> to{gradients.x,           gradients.addend,    gradients.statistics,
