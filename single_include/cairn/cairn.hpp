@@ -9672,7 +9672,7 @@ struct convolution {
 // may reach others of its channel at the border: a kernel either multiplies it with the 0 outside the image or skips it.
 //
 // An element's bits depend on its operands and on its pixel's place in the image, not on the other images, the threads or what
-// `then` does.
+// `then` does; on a GPU, where a convolution of single pixels is a product, they depend on the number of images as matmul's do.
 template <class T>
 void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
@@ -28450,9 +28450,8 @@ public:
     return f;
   }
   // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
-  // through a slot, and write(bytes) fills the rest of that slot, and
-  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the
-  // whole slot. `wait` waits for an event.
+  // through a slot, and write(bytes) fills the rest of that slot and returns how many bytes it wrote. Only what was written goes
+  // to the device. Ops that f puts on the queue may read the whole slot. `wait` waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {
@@ -32904,7 +32903,7 @@ void run_forward_alone(Training& t, std::size_t rows, const Inputs& inputs) {
   const auto run = [&] {
     t.walk = {};
     with_frame(
-        t, rows, inputs, pass::recompute, summed_run::forward_alone, [](std::byte*) {},
+        t, rows, inputs, pass::recompute, summed_run::forward_alone, [](std::byte*) { return std::size_t{0}; },
         [&t](auto& lent) {
           using executor_type = executor<typename types::element, typename types::queue>;
           static constexpr std::array<step_row, step_op_kinds> rows_of_forward = [] {

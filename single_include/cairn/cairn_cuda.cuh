@@ -3153,7 +3153,7 @@ struct convolve_normalized {
 template <class T>
 struct gradient_of_normalized {
   convolution how;
-  divisor columns, pixels; // input pixels of a row, of an image
+  divisor columns, pixels, taps_of_row; // input pixels of a row, of an image
   readers_of_axis down, across;
   gradient_of_map<T> dy;
   normalized_map<T> map;
@@ -3163,15 +3163,21 @@ struct gradient_of_normalized {
     const std::size_t image = pixels.of(pixel), row = columns.of(pixels.rest(pixel, image));
     const std::size_t column = columns.rest(pixels.rest(pixel, image), row), apart = how.over.taps() * how.in_channels;
     double sum = 0;
-    for (std::size_t i = 0; i < down.axis.kernel; ++i)
-      for (std::size_t j = 0; j < across.axis.kernel; ++j) {
-        const std::size_t p = down.at(row, i), q = across.at(column, j);
-        if (p >= down.axis.out || q >= across.axis.out) continue;
-        const std::size_t to = (image * down.axis.out + p) * across.axis.out + q;
-        const T* const by = weight + (i * across.axis.kernel + j) * how.in_channels + c;
-        sum += sum_of_channels(
-            how.out_channels, [this, to](std::size_t o) { return dy(to, o); }, [=](std::size_t o) { return by[o * apart]; });
+    for (std::size_t tap = 0; tap < how.over.taps(); ++tap) {
+      const std::size_t i = taps_of_row.of(tap), p = down.at(row, i), q = across.at(column, taps_of_row.rest(tap, i));
+      if (p >= down.axis.out || q >= across.axis.out) continue;
+      const std::size_t to = (image * down.axis.out + p) * across.axis.out + q;
+      const T* const by = weight + tap * how.in_channels + c;
+      for (std::size_t o = 0; o < how.out_channels;) { // as sum_of_channels() adds
+        const std::size_t end = o + channels_of_chain < how.out_channels ? o + channels_of_chain : how.out_channels;
+        T some = dy(to, o) * by[o * apart];
+#ifdef __CUDACC__
+#pragma unroll 1 // several steps at a time have more values than there are registers
+#endif
+        for (++o; o < end; ++o) some += dy(to, o) * by[o * apart];
+        sum += static_cast<double>(some);
       }
+    }
     return static_cast<T>(sum);
   }
 };
@@ -3182,6 +3188,9 @@ struct norm_gradient_sums {
   T *of_weight, *of_bias, *of_statistics;
   CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t c, double& sum, double& products) const {
     T some = 0, of_products = 0;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
     for (; row < end; ++row) {
       const T m = of(row, c);
       some += m;
@@ -3266,7 +3275,8 @@ void normalized_backward(cuda::queue& queue, const char* op, const convolution& 
     launch_teams_for(pixels, queue, op, how.out_channels * how.over.taps() * x.columns,
                      normalized_weight<T>{how, x.columns, how.over.taps(), how.over.x.kernel, outputs, how.over.x.out, pixels,
                                           to.weight, dy, map});
-  const gradient_of_normalized<T> of{how, how.over.x.in, how.over.inputs(), how.over.y, how.over.x, dy, map, weight};
+  const gradient_of_normalized<T> of{how, how.over.x.in, how.over.inputs(), how.over.x.kernel, how.over.y, how.over.x, dy,
+                                     map, weight};
   if (to.statistics != nullptr || to.norm_weight != nullptr || to.norm_bias != nullptr)
     sum_columns_then(queue, op, x.rows, x.columns, norm_gradient_sums<T>{of, to.norm_weight, to.norm_bias, to.statistics});
   if (to.x.data != nullptr) launch_each(queue, op, x.rows * x.columns, norm_input_gradient<T>{of, x.columns, to.x, to.addend});

@@ -120,9 +120,8 @@ public:
     return f;
   }
   // Calls f(frame) with a frame that has the inputs too. Where ops cannot read the program's arrays, the inputs are copied
-  // through a slot, and write(bytes) fills the rest of that slot, and
-  // returns how many bytes it wrote. Only what was written goes to the device. Ops that f puts on the queue may read the
-  // whole slot. `wait` waits for an event.
+  // through a slot, and write(bytes) fills the rest of that slot and returns how many bytes it wrote. Only what was written goes
+  // to the device. Ops that f puts on the queue may read the whole slot. `wait` waits for an event.
   template <step_inputs Inputs, class Lend, class Wait, class Write, class F>
   auto take_inputs(std::size_t rows, const Inputs& inputs, const Lend& lend, [[maybe_unused]] const Wait& wait,
                    [[maybe_unused]] const Write& write, const F& f) {

@@ -44,7 +44,7 @@ struct convolution {
 // may reach others of its channel at the border: a kernel either multiplies it with the 0 outside the image or skips it.
 //
 // An element's bits depend on its operands and on its pixel's place in the image, not on the other images, the threads or what
-// `then` does.
+// `then` does; on a GPU, where a convolution of single pixels is a product, they depend on the number of images as matmul's do.
 template <class T>
 void conv2d_forward(detail::queue_without_this_op, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,

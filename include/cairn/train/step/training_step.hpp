@@ -189,7 +189,7 @@ void run_forward_alone(Training& t, std::size_t rows, const Inputs& inputs) {
   const auto run = [&] {
     t.walk = {};
     with_frame(
-        t, rows, inputs, pass::recompute, summed_run::forward_alone, [](std::byte*) {},
+        t, rows, inputs, pass::recompute, summed_run::forward_alone, [](std::byte*) { return std::size_t{0}; },
         [&t](auto& lent) {
           using executor_type = executor<typename types::element, typename types::queue>;
           static constexpr std::array<step_row, step_op_kinds> rows_of_forward = [] {
