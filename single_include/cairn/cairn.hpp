@@ -22667,7 +22667,8 @@ template <class Drawn>
 struct ways_of {
   static constexpr std::size_t elements = Drawn::elements::size;
   static constexpr std::size_t size = Drawn::size;
-  static constexpr const std::array<bool, elements>& offered = blocks_with_ways<typename Drawn::elements>::value;
+  static constexpr std::span<const bool> offered =
+      blocks_with_ways<typename Drawn::elements>::value; // nvcc 13 takes no reference
 
   static constexpr const stage& stage_of(std::size_t element, std::size_t way) {
     const std::array<const stage*, way_count> in{Drawn::template element_stages_in<0>.data(),
@@ -22833,7 +22834,7 @@ template <class Drawn, class Policy, bool Chooses = chooses_ways<Drawn, Policy>(
 struct chosen_ways {
   using source = typename Drawn::typed_source;
   using policy = Policy;
-  static constexpr const std::array<stage, Drawn::size>& stages = Drawn::typed_stages;
+  static constexpr std::span<const stage> stages = Drawn::typed_stages;
   static constexpr std::size_t count = 1; // of the ways that blocks take
   static constexpr std::array<std::uint8_t, Drawn::size> way{};
 };
@@ -22843,8 +22844,8 @@ struct chosen_ways<Drawn, Policy, true> {
   using after = typename ways_of<Drawn>::template after<step>;
   using source = typename ways_of<Drawn>::template source_after<step>;
   using policy = within<Policy, most_bytes<typename Drawn::typed_source, Policy>()>;
-  static constexpr const std::array<stage, Drawn::size>& stages = after::stages;
-  static constexpr const std::array<std::uint8_t, Drawn::size>& way = after::way; // of each stage
+  static constexpr std::span<const stage> stages = after::stages;
+  static constexpr std::span<const std::uint8_t> way = after::way; // of each stage
   static constexpr std::size_t count = step == 0 ? 1 : way_count;
   // Does a block take this way that is element `e` of the chain?
   static constexpr bool takes(std::size_t e, std::size_t w) {
@@ -22949,7 +22950,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     }
     return out;
   }();
-  static constexpr const std::array<stage, sizeof...(Elements)>& element_stages = element_stages_in<0>;
+  static constexpr std::span<const stage> element_stages = element_stages_in<0>; // nvcc 13 takes no reference
 
   static constexpr std::size_t without_gradient(const value_list& value, tensor_set gradients) {
     if (gradients == first_tensors(value.count)) return 0;
@@ -23085,7 +23086,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Under a budget, blocks may leave the way in which they were typed: then these are other stages.
   using ways = chosen_ways<self, Policy>;
   using source = typename ways::source;
-  static constexpr const std::array<stage, size>& stages = ways::stages;
+  static constexpr std::span<const stage> stages = ways::stages;
   static constexpr chain whole = source::value;
 
   // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is

@@ -122,7 +122,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     }
     return out;
   }();
-  static constexpr const std::array<stage, sizeof...(Elements)>& element_stages = element_stages_in<0>;
+  static constexpr std::span<const stage> element_stages = element_stages_in<0>; // nvcc 13 takes no reference
 
   static constexpr std::size_t without_gradient(const value_list& value, tensor_set gradients) {
     if (gradients == first_tensors(value.count)) return 0;
@@ -258,7 +258,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Under a budget, blocks may leave the way in which they were typed: then these are other stages.
   using ways = chosen_ways<self, Policy>;
   using source = typename ways::source;
-  static constexpr const std::array<stage, size>& stages = ways::stages;
+  static constexpr std::span<const stage> stages = ways::stages;
   static constexpr chain whole = source::value;
 
   // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is

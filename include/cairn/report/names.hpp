@@ -11,6 +11,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/net/block_ways.hpp>
 #include <cairn/report/format.hpp>
 
 namespace cairn::detail {
