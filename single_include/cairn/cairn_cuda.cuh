@@ -800,16 +800,13 @@ struct teams_of {
 };
 
 #if defined(__CUDACC__)
-// Hidden: two shared libraries of a program may have kernels of the same name, and with CUDA 12 one would start the other's.
 template <class Body>
-__attribute__((visibility("hidden"))) __global__ void __launch_bounds__(each_threads, each_blocks)
-    run_each(const each_of<Body> work) {
+__global__ void __launch_bounds__(each_threads, each_blocks) run_each(const each_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;
   if (i < work.count) work.body(i);
 }
 template <unsigned Threads, class Body>
-__attribute__((visibility("hidden"))) __global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>()))
-    run_team(const teams_of<Body> work) {
+__global__ void __launch_bounds__(team_threads<Threads>, (team_blocks<Threads, Body>())) run_team(const teams_of<Body> work) {
   const std::size_t i = std::size_t{blockIdx.x} * team<Threads>::in_block + threadIdx.x / Threads;
   if (i < work.count) work.body(team<Threads>{}, i);
 }
