@@ -233,6 +233,10 @@ cudaError_t cudaSetDevice(int ordinal) {
   current_gpu() = ordinal;
   return cudaSuccess;
 }
+cudaError_t cudaGetDevice(int* ordinal) {
+  *ordinal = current_gpu();
+  return cudaSuccess;
+}
 cudaError_t cudaPeekAtLastError() { return now().failed != cudaSuccess ? now().failed : last_error(); }
 cudaError_t cudaGetLastError() {
   const cudaError_t code = cudaPeekAtLastError();
