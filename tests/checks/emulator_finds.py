@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The emulator of tests/cuda/emulator reports mistakes in kernels.
 
-PROGRAM is ptx_ops_cuda_losses_cu of the target test_ptx. It runs with the kernels of the library, in which nothing is found, and with
-each of the mistakes below planted into a copy of include/, compiled by nvcc to PTX and given to the same program: each must be
-reported in the words that belong to it. Five mistakes are not reported when this program runs: no barrier before a sum's memory is
-used again, a mask of half a warp, one element or one row too many, and quads at any address. Without arguments, and without nvcc, nothing is checked: exit status 77.
+PROGRAM is ptx_ops_cuda_losses_cu of the target test_ptx. It runs with the kernels of the library, in which nothing is found, and
+with each of the mistakes below planted into a copy of include/, compiled by nvcc to PTX and given to the same program: each must
+be reported in the words that belong to it. Five mistakes are not reported when this program runs: no barrier before a sum's
+memory is used again, a mask of half a warp, one element or one row too many, and quads at any address. Without arguments, and
+without nvcc, nothing is checked: exit status 77.
 """
 import concurrent.futures
 import os
@@ -19,7 +20,6 @@ from house import nvcc
 
 LEFT_OUT = 77
 SOURCE = "tests/ops/cuda/losses.cu"
-CASES = "-tc=*cross entropy*,*errors*,*means*"
 TEAM, LAUNCH, QUAD = (f"cairn/device/cuda/{name}.cuh" for name in ("team", "launch", "quad"))
 EACH = "const std::size_t i = std::size_t{blockIdx.x} * each_threads + threadIdx.x;\n  if (i < work.count) work.body(i);"
 STORE_OF_WARP = "if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;"

@@ -70,8 +70,8 @@ private:
   static int checked(int ordinal);
 
   int ordinal_;
-  std::unique_ptr<queue> compute_, transfers_,
-      downloads_; // on the heap, so that a cuda can move while ops hold a reference to a queue
+  // On the heap, so that a cuda can move while ops hold a reference to a queue.
+  std::unique_ptr<queue> compute_, transfers_, downloads_;
 };
 
 // A stream and the resources that its ops need. One thread at a time may use it.
