@@ -18049,9 +18049,9 @@ namespace cairn::detail {
 //
 // The download runs on the device's downloads(), after the work that was put into the caller's queue before the call. While the
 // span is copied and summed, the device goes on with its queues. Calls advance on the program's own thread only, each time it
-// makes a call here: a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls were
-// made. wait(queue) blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which would need
-// a core that the ranks' own threads use; and a callback in the queue, which stops the device while the host sums.)
+// makes a call here: a call is passed to the inner communicator when its bytes have arrived, in the order in which the calls
+// were made. wait(queue) blocks until the sum is there, and puts the upload on that queue. (Rejected: a thread for it, which
+// would need a core that the ranks' own threads use; and a callback in the queue, which stops the device while the host sums.)
 //
 // The bytes of all calls in flight lie in memory that is allocated here once. It is reused from its start when no call is in
 // flight.
