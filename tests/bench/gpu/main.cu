@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Measures what kernels, products and training steps reach on the GPU of this machine, and prints tables for RESULTS.md.
 //
-//   gpu_bench [--list] [--only machine|ops|products|steps] [--step "NAME POLICY"] [--steps N] [--smaller N]
+//   gpu_bench [--list] [--only PART] [--step "NAME POLICY"] [--steps N] [--smaller N]
 //
+// The parts: machine (its name, versions, and what its memory reaches), smoke (20 steps beside the processor's; exit status 1 if they
+// differ), algorithms (what cuBLASLt takes for each product), constants (what calls cost the host), ops, products, steps.
 // --list names what would be measured and needs no GPU; without a GPU everything else ends with status 77. --step prints one line
 // of JSON, for peer.py. --smaller divides all sizes, to try out the program itself.
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
 
+#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include "parts.hpp"
 
 namespace {
+
+std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+std::string versions() {
+#if CAIRN_KERNELS_ON_HOST
+  return "none";
+#else
+  int runtime = 0, driver = 0;
+  if (cudaRuntimeGetVersion(&runtime) != cudaSuccess || cudaDriverGetVersion(&driver) != cudaSuccess) return "unknown";
+  return "CUDA " + version(runtime) + " on a driver for " + version(driver) + ", cuBLASLt " +
+         std::to_string(cublasLtGetVersion());
+#endif
+}
 
 std::string name_of_gpu() {
 #if CAIRN_KERNELS_ON_HOST
@@ -27,8 +44,10 @@ std::string name_of_gpu() {
 }
 
 int use() {
-  std::fprintf(stderr, "gpu_bench: expected [--list] [--only machine|ops|products|steps] [--step \"NAME POLICY\"] [--steps N] "
-                       "[--smaller N]\n");
+  std::fprintf(stderr,
+               "gpu_bench: expected [--list] [--only PART] [--step \"NAME POLICY\"] [--steps N] [--smaller N]; a PART is");
+  for (const char* part : gpu_bench::parts) std::fprintf(stderr, " %s", part);
+  std::fprintf(stderr, "\n");
   return 2;
 }
 
@@ -48,9 +67,8 @@ bool read(gpu_bench::request& asked, int count, char** words) {
     else if (word == "--smaller") asked.smaller = as_number();
     else return false;
   }
-  const std::string& part = asked.only;
   return asked.steps > 0 && asked.smaller > 0 && asked.smaller <= 1024 &&
-         (part.empty() || part == "machine" || part == "ops" || part == "products" || part == "steps");
+         (asked.only.empty() || std::ranges::count(gpu_bench::parts, asked.only) == 1);
 }
 
 } // namespace
@@ -73,13 +91,25 @@ int main(int count, char** words) try {
     std::fprintf(stderr, "gpu_bench: there is no step \"%s\"; see --list\n", asked.step.c_str());
     return 2;
   }
+  if (asked.wants("smoke") && !gpu_bench::smokes()) return 1;
   double floor = 0;
   {
     cairn::cuda device;
     if (asked.wants("machine") || asked.wants("ops")) {
       floor = gpu_bench::copied_bytes_per_second(device, asked);
-      std::printf("%s. It copies %s GB/s in its memory, read and written bytes: the floor of what is bound by memory.\n",
-                  name_of_gpu().c_str(), gpu_bench::number(floor / 1e9).c_str());
+      std::printf("%s. Versions: %s. It copies %s GB/s in its memory, read and written bytes: the floor of what is bound by "
+                  "memory.\n",
+                  name_of_gpu().c_str(), versions().c_str(), gpu_bench::number(floor / 1e9).c_str());
+    }
+    if (asked.wants("algorithms")) {
+      std::printf("\n### Algorithms of products\n\nAs cuBLASLt numbers them. An epilogue is taken if one algorithm serves all "
+                  "those of the form: bias and ReLU, or the sums of a weight gradient, whose distance from double is the largest "
+                  "|x - y| / (1 + |y|).\n\n");
+      gpu_bench::list_algorithms(device, asked);
+    }
+    if (asked.wants("constants")) {
+      std::printf("\n### Calls\n\n");
+      gpu_bench::measure_constants(device, asked);
     }
     if (asked.wants("ops")) {
       std::printf(

@@ -8,38 +8,11 @@
 #include <cairn/ops/transfer/cuda.cuh>
 
 #include "parts.hpp"
+#include "product_sizes.hpp"
 
 namespace gpu_bench {
 
-namespace {
-
 using namespace cairn;
-
-struct product {
-  ops::transpose form;
-  std::size_t m, n, k;
-
-  const char* name() const {
-    return form == ops::transpose::first ? "first" : form == ops::transpose::second ? "second" : "none";
-  }
-  std::string shape() const { return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k); }
-};
-
-// Cubes, and the products of a step of tests/bench: y = x W^T, dx = dy W and dW = dy^T x of the mlp and of the chain.
-std::vector<product> all_products(const request& asked) {
-  std::vector<product> all;
-  for (std::size_t n = 256; n <= 8192; n *= 2) all.push_back({ops::transpose::second, n, n, n});
-  for (const auto& [batch, out, in] : {std::array<std::size_t, 3>{128, 512, 784}, {128, 512, 512}, {1024, 256, 256}}) {
-    all.push_back({ops::transpose::second, batch, out, in});
-    all.push_back({ops::transpose::none, batch, in, out});
-    all.push_back({ops::transpose::first, out, in, batch});
-  }
-  for (product& p : all)
-    for (std::size_t* n : {&p.m, &p.n, &p.k}) *n = std::max<std::size_t>(4, *n / asked.smaller);
-  return all;
-}
-
-} // namespace
 
 void list_products(const request& asked) {
   for (const product& p : all_products(asked)) std::printf("product %s: %s\n", p.name(), p.shape().c_str());

@@ -236,6 +236,12 @@ cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* alg
   std::memcpy(value, &takes, *written = size);
   return CUBLAS_STATUS_SUCCESS;
 }
+// There is nothing to configure.
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t*, cublasLtMatmulAlgoConfigAttributes_t, void*,
+                                                    std::size_t, std::size_t*) {
+  ENTER();
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algo,
                                        cublasLtMatmulHeuristicResult_t* result) {
