@@ -31,7 +31,7 @@ struct Lion {
   template <class T>
   void update(cpu::queue&, const update_call<T>& call) const {
     for (std::size_t i = 0; i < call.count; ++i) {
-      const double gradient = call.scale * double(call.gradients[i]), mean = double(call.states[0][i]);
+      const double gradient = call.scale() * double(call.gradients[i]), mean = double(call.states[0][i]);
       const double towards = betas[0] * mean + (1 - betas[0]) * gradient;
       const double move = (towards > 0) - (towards < 0) + weight_decay * double(call.parameters[i]);
       call.parameters[i] -= static_cast<T>(call.learning_rate * move);

@@ -29,7 +29,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 all="build facts smoke algorithms ops trainers ranks bench sanitizers"
-examples=(depth ffnet mnist)
+examples=(depth ffnet mnist own_kernel)
 programs=(tests gpu_bench)
 
 use() { echo "gpu.sh: expected [--build] [--logs LOGS] [FOLDER]"; exit 2; }
@@ -83,6 +83,7 @@ build() {
   local program source
   local -A sources=()
   for program in "${examples[@]}"; do # first, as they take longest
+    if [[ -f examples/$program.cu ]]; then sources[$program]=examples/$program.cu; continue; fi
     sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
   done
   sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
@@ -193,6 +194,7 @@ run algorithms "algorithms of products" table algorithms
 run ops "tests of the device and of ops" tests ops '*tests/device/*,*tests/ops/*,*cuda/ordinals*'
 run trainers "tests of trainers" tests trainers '*cuda/trainer*,*cuda/steps*,*cuda/host*'
 run trainers "the examples" train_examples
+run trainers "kernels of one's own" limited "$folder/own_kernel"
 run trainers "the accuracy of mnist on the processor and on the GPU, which may be 0.3 points apart" accuracies
 run ranks "tests of ranks" tests ranks '*cuda/ranks*'
 run bench "what calls cost the host" table constants

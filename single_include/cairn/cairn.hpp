@@ -27249,6 +27249,19 @@ inline constexpr std::size_t most_optimizer_states = 4;
 
 } // namespace cairn::detail
 
+namespace cairn::types {
+
+// What an optimizer multiplies gradients by before anything else: it averages them over micro-batches and ranks, and clips them.
+// A part of it may be in the device's memory, so on a device apart it is copied into a kernel and called there.
+struct gradient_scale {
+  double number = 1;
+  const double* factor = nullptr; // one more, in the device's memory; null: 1
+
+  CAIRN_HOST_DEVICE double operator()() const { return factor == nullptr ? number : number * *factor; }
+};
+
+} // namespace cairn::types
+
 namespace cairn {
 
 // The arguments of an optimizer: one span of the flat parameter buffer, and the same span of the other buffers. Between two
@@ -27259,14 +27272,12 @@ struct update_call {
   T* parameters = nullptr;      // (count)
   const T* gradients = nullptr; // (count), sums over ranks and micro-batches
   std::array<T*, detail::most_optimizer_states>
-      states{};                   // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;               // multiplies the gradients before anything else, to average and to clip them
-  const double* factor = nullptr; // a second factor, one element in the device's memory if that is not the host's, to
-                                  // average over several ranks and to clip; null: 1
-  double learning_rate = 0;       // of this step; differs from the optimizer's own if there is a schedule
-  std::uint64_t step = 1;         // 1 in the first update
-  bool is_special = false;        // whether the optimizer's is_special() picked the parameters of this span: see below
-  std::size_t group = 0;          // what its group_of() returned for them
+      states{};                  // (count) each, the first states() of them; zeros before the first update
+  types::gradient_scale scale{}; // scale() multiplies the gradients before anything else
+  double learning_rate = 0;      // of this step; differs from the optimizer's own if there is a schedule
+  std::uint64_t step = 1;        // 1 in the first update
+  bool is_special = false;       // whether the optimizer's is_special() picked the parameters of this span: see below
+  std::size_t group = 0;         // what its group_of() returned for them
 };
 
 // An optimizer turns gradients into new parameters, element by element.
@@ -31563,8 +31574,7 @@ class updates {
 public:
   // The numbers of an update, which are the same for all spans.
   struct step {
-    double scale = 1;
-    const double* factor = nullptr; // see update_call
+    types::gradient_scale scale{};
     double learning_rate = 0;
     std::uint64_t number = 1;
   };
@@ -31648,7 +31658,6 @@ private:
     call.is_special = s.is_special;
     call.group = s.group;
     call.scale = now.scale;
-    call.factor = now.factor;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
     optimizer_.update(queue, call);
@@ -32700,15 +32709,15 @@ public:
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
-    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, t_.max_norm(), mean_.there);
+    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.number, t_.max_norm(), mean_.factor);
     o.has_norm = true;
-    mean_.there = &o.numbers()->factor;
+    mean_.factor = &o.numbers()->factor;
   }
   void update(std::size_t b) {
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_.here, mean_.there, c.learning_rate, c.steps}, t_.replica.parameters().data(),
-                     gradients.data(), types::buckets[b].begin, types::buckets[b].end);
+    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.steps}, t_.replica.parameters().data(), gradients.data(),
+                     types::buckets[b].begin, types::buckets[b].end);
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
 
@@ -32720,14 +32729,9 @@ private:
     return every > 0 && (steps % every == 0 || (steps < every && std::has_single_bit(steps)));
   }
 
-  struct applied_mean {
-    double here = 1;
-    const double* there = nullptr;
-  };
-
   Training& t_;
-  std::size_t micro_batches_ = 1; // of each rank that has samples
-  applied_mean mean_{};           // of this step, with clipping
+  std::size_t micro_batches_ = 1;       // of each rank that has samples
+  cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 
 } // namespace cairn::detail
@@ -34845,7 +34849,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);
-  const adam_coefficients<T> c{.scale = call.scale,
+  const adam_coefficients<T> c{.scale = call.scale.number,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
@@ -34855,7 +34859,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
                                .rate = static_cast<T>(call.learning_rate / mean_bias),
                                .weight_decay = static_cast<T>(decay),
                                .shrink = static_cast<T>(shrink),
-                               .factor = call.factor};
+                               .factor = call.scale.factor};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 
@@ -35034,13 +35038,13 @@ struct SGD {
 
   template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
-    const ops::sgd_coefficients<T> c{.scale = call.scale,
+    const ops::sgd_coefficients<T> c{.scale = call.scale.number,
                                      .learning_rate = static_cast<T>(call.learning_rate),
                                      .momentum = static_cast<T>(momentum),
                                      .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
                                      .weight_decay = static_cast<T>(weight_decay),
                                      .nesterov = nesterov,
-                                     .factor = call.factor};
+                                     .factor = call.scale.factor};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };

@@ -20,6 +20,7 @@ PROGRAMS = {
              'echo "[doctest] test cases: 38 | 38 passed"',
     "gpu_bench": '[[ $SAYS == *hangs* && $* == *smoke* ]] && exec sleep 60\necho "### table of $*"',
     "depth": 'printf "depth  ms\\n---\\n10  1\\n\\n"',
+    "own_kernel": "true",
     "ffnet": 'printf "size  ms\\n---\\nsmall  1\\n\\n"',
     "mnist": 'sum=0123456789abcdef; [[ $SAYS == *other_weights* && $* == *accumulate* ]] && sum=fedcba9876543210\n'
              'right=97.50; [[ $SAYS == *inaccurate* && $* == *"cuda --epochs 3"* ]] && right=96.50\n'
@@ -31,7 +32,7 @@ TOOLS = {
                          '[[ $SAYS == *race* && $* == *racecheck* ]] && { echo "1 hazard"; exit 1; }\necho "ERROR SUMMARY: 0 errors"',
     "python3": "exit 77",
 }
-STEPS = ["facts", "20 steps", "algorithms", "tests of the device", "tests of trainers", "the examples", "the accuracy", "tests of ranks",
+STEPS = ["facts", "20 steps", "algorithms", "tests of the device", "tests of trainers", "the examples", "kernels of", "the accuracy", "tests of ranks",
          "what calls", "steps", "products", "ops", "PyTorch", "memcheck"]
 
 

@@ -22,7 +22,7 @@ struct Descent {
   template <class T>
   void update(const update_call<T>& call) const {
 #endif
-      const auto rate = static_cast<T>(call.learning_rate * call.scale);
+      const auto rate = static_cast<T>(call.learning_rate * call.scale());
   for (std::size_t i = 0; i < call.count; ++i) call.parameters[i] -= rate * call.gradients[i];
 }
 }

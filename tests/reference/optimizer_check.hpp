@@ -35,7 +35,7 @@ std::vector<T> trajectory(const Optimizer& optimizer, double scale = 1, std::siz
       call.gradients = gradients.data() + step * count + begin;
       // An optimizer must not touch a state that it did not ask for.
       for (std::size_t k = 0; k < optimizer.states(); ++k) call.states[k] = states[k].data() + begin;
-      call.scale = scale;
+      call.scale.number = scale;
       call.learning_rate = optimizer.learning_rate;
       call.step = step + 1;
       optimizer.update(device.compute(), call);

@@ -24,7 +24,7 @@ struct noted {
   template <class Queue, class T>
   void update(Queue&, const update_call<T>& call) const {
     calls.push_back(
-        {static_cast<double>(call.count), static_cast<double>(call.gradients[0]), call.scale, call.is_special ? 1.0 : 0.0});
+        {static_cast<double>(call.count), static_cast<double>(call.gradients[0]), call.scale(), call.is_special ? 1.0 : 0.0});
     call.parameters[0] -= static_cast<T>(call.learning_rate) * call.gradients[0];
     call.states[0][0] += 1;
   }

@@ -28,7 +28,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
   const auto step = static_cast<double>(call.step);
   const double mean_bias = 1 - std::pow(betas[0], step);
   const double square_bias = 1 - std::pow(betas[1], step);
-  const adam_coefficients<T> c{.scale = call.scale,
+  const adam_coefficients<T> c{.scale = call.scale.number,
                                .keep_mean = static_cast<T>(betas[0]),
                                .fresh_mean = static_cast<T>(1 - betas[0]),
                                .keep_square = static_cast<T>(betas[1]),
@@ -38,7 +38,7 @@ void update_adam(Queue& queue, const update_call<T>& call, const std::array<doub
                                .rate = static_cast<T>(call.learning_rate / mean_bias),
                                .weight_decay = static_cast<T>(decay),
                                .shrink = static_cast<T>(shrink),
-                               .factor = call.factor};
+                               .factor = call.scale.factor};
   adam(queue, call.count, call.parameters, call.states[0], call.states[1], call.gradients, c);
 }
 

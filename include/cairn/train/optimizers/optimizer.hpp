@@ -15,6 +15,19 @@ inline constexpr std::size_t most_optimizer_states = 4;
 
 } // namespace cairn::detail
 
+namespace cairn::types {
+
+// What an optimizer multiplies gradients by before anything else: it averages them over micro-batches and ranks, and clips them.
+// A part of it may be in the device's memory, so on a device apart it is copied into a kernel and called there.
+struct gradient_scale {
+  double number = 1;
+  const double* factor = nullptr; // one more, in the device's memory; null: 1
+
+  CAIRN_HOST_DEVICE double operator()() const { return factor == nullptr ? number : number * *factor; }
+};
+
+} // namespace cairn::types
+
 namespace cairn {
 
 // The arguments of an optimizer: one span of the flat parameter buffer, and the same span of the other buffers. Between two
@@ -25,14 +38,12 @@ struct update_call {
   T* parameters = nullptr;      // (count)
   const T* gradients = nullptr; // (count), sums over ranks and micro-batches
   std::array<T*, detail::most_optimizer_states>
-      states{};                   // (count) each, the first states() of them; zeros before the first update
-  double scale = 1;               // multiplies the gradients before anything else, to average and to clip them
-  const double* factor = nullptr; // a second factor, one element in the device's memory if that is not the host's, to
-                                  // average over several ranks and to clip; null: 1
-  double learning_rate = 0;       // of this step; differs from the optimizer's own if there is a schedule
-  std::uint64_t step = 1;         // 1 in the first update
-  bool is_special = false;        // whether the optimizer's is_special() picked the parameters of this span: see below
-  std::size_t group = 0;          // what its group_of() returned for them
+      states{};                  // (count) each, the first states() of them; zeros before the first update
+  types::gradient_scale scale{}; // scale() multiplies the gradients before anything else
+  double learning_rate = 0;      // of this step; differs from the optimizer's own if there is a schedule
+  std::uint64_t step = 1;        // 1 in the first update
+  bool is_special = false;       // whether the optimizer's is_special() picked the parameters of this span: see below
+  std::size_t group = 0;         // what its group_of() returned for them
 };
 
 // An optimizer turns gradients into new parameters, element by element.

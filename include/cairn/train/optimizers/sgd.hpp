@@ -36,13 +36,13 @@ struct SGD {
 
   template <class T, detail::sgd_runs_on<T> Queue>
   void update(Queue& queue, const update_call<T>& call) const {
-    const ops::sgd_coefficients<T> c{.scale = call.scale,
+    const ops::sgd_coefficients<T> c{.scale = call.scale.number,
                                      .learning_rate = static_cast<T>(call.learning_rate),
                                      .momentum = static_cast<T>(momentum),
                                      .fresh = static_cast<T>(call.step == 1 ? 1 : 1 - dampening),
                                      .weight_decay = static_cast<T>(weight_decay),
                                      .nesterov = nesterov,
-                                     .factor = call.factor};
+                                     .factor = call.scale.factor};
     sgd(queue, call.count, call.parameters, call.states[0], call.gradients, c);
   }
 };

@@ -26,8 +26,7 @@ class updates {
 public:
   // The numbers of an update, which are the same for all spans.
   struct step {
-    double scale = 1;
-    const double* factor = nullptr; // see update_call
+    types::gradient_scale scale{};
     double learning_rate = 0;
     std::uint64_t number = 1;
   };
@@ -111,7 +110,6 @@ private:
     call.is_special = s.is_special;
     call.group = s.group;
     call.scale = now.scale;
-    call.factor = now.factor;
     call.learning_rate = now.learning_rate;
     call.step = now.number;
     optimizer_.update(queue, call);

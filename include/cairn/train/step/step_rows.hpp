@@ -12,6 +12,7 @@
 #include <cairn/ops/mean_factor/mean_factor.hpp>
 #include <cairn/ops/squared_norm/squared_norm.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
+#include <cairn/train/optimizers/optimizer.hpp>
 #include <cairn/train/ranks/step_facts.hpp>
 #include <cairn/train/step/training.hpp>
 
@@ -107,15 +108,15 @@ public:
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
-    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.here, t_.max_norm(), mean_.there);
+    clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.number, t_.max_norm(), mean_.factor);
     o.has_norm = true;
-    mean_.there = &o.numbers()->factor;
+    mean_.factor = &o.numbers()->factor;
   }
   void update(std::size_t b) {
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_.here, mean_.there, c.learning_rate, c.steps}, t_.replica.parameters().data(),
-                     gradients.data(), types::buckets[b].begin, types::buckets[b].end);
+    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.steps}, t_.replica.parameters().data(), gradients.data(),
+                     types::buckets[b].begin, types::buckets[b].end);
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
 
@@ -127,14 +128,9 @@ private:
     return every > 0 && (steps % every == 0 || (steps < every && std::has_single_bit(steps)));
   }
 
-  struct applied_mean {
-    double here = 1;
-    const double* there = nullptr;
-  };
-
   Training& t_;
-  std::size_t micro_batches_ = 1; // of each rank that has samples
-  applied_mean mean_{};           // of this step, with clipping
+  std::size_t micro_batches_ = 1;       // of each rank that has samples
+  cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 
 } // namespace cairn::detail
