@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/optimizers/checked_optimizer.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
