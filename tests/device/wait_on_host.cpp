@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <chrono>
+#include <cstddef>
 #include <stdexcept>
+
+#include <sys/resource.h>
 
 #include <cairn/device/wait_on_host.hpp>
 #include <doctest/doctest.h>
@@ -21,6 +24,15 @@ struct works_only_then : slow {
   static constexpr bool works_while_asked = true;
 };
 constexpr std::chrono::milliseconds long_enough{60'000};
+
+#if defined(RUSAGE_THREAD)
+// How often this thread has slept.
+std::size_t sleeps() {
+  rusage now{};
+  REQUIRE(getrusage(RUSAGE_THREAD, &now) == 0);
+  return static_cast<std::size_t>(now.ru_nvcsw);
+}
+#endif
 
 } // namespace
 
@@ -46,11 +58,24 @@ TEST_CASE("wait_on_host: a long wait leaves the core to others") {
   CHECK_THROWS_AS(detail::wait_on_host(never, 0, std::chrono::milliseconds(200), [] {}), deadline_error);
   CHECK(never.asked > 1);
   CHECK(never.asked < 20'000); // 200 ms are 10,000 times 20 us; without a pause it asks some 300,000 times
+}
+
+#if defined(RUSAGE_THREAD)
+TEST_CASE("wait_on_host: a queue that works only while it is asked is asked all the time, and short waits do not sleep") {
+  const std::size_t before = sleeps();
   works_only_then busy;
   busy.needed = 20'000;
   detail::wait_on_host(busy, 0, long_enough, [] {});
   CHECK(busy.asked == 20'000);
+  CHECK(sleeps() - before < 1'000); // a pause at each question is 19,998
+  const std::size_t between = sleeps();
+  for (int wait = 0; wait < 100; ++wait) {
+    slow queue{.needed = 5};
+    detail::wait_on_host(queue, 0, long_enough, [] {});
+  }
+  CHECK(sleeps() - between < 100); // a pause at each question is 300; a thread that has lost its core may find 50 us to be over
 }
+#endif
 
 TEST_CASE("wait_on_host: all that is on a queue is waited for") {
   struct two : slow {

@@ -196,7 +196,7 @@ void block::exchange_in_warp(std::uint32_t first, std::uint32_t end, std::uint32
   for (std::uint32_t u = first; u < end; ++u) {
     thread& x = threads_[u];
     const std::uint32_t lane = u - first;
-    if (x.is != thread::state::at_warp || x.at != at || x.mask != mask) continue;
+    if (x.is != thread::state::at_warp || x.at != at || x.mask != mask || (mask >> lane & 1) == 0) continue;
     takes_part |= 1U << lane;
     if (i.op == opcode::shfl) given[lane] = x.read<std::uint32_t>(i, i.args[1]);
     if (i.op == opcode::vote && x.read<bool>(i, i.args[1])) votes |= 1U << lane;

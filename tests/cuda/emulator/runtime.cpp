@@ -110,7 +110,9 @@ const kernels& code() {
   if (const std::string name = variable("CAIRN_PTX_FILE", ""); !name.empty()) {
     std::ifstream from(name);
     if (!from) report(name, "cannot be read");
+    const std::size_t embedded = now().code.size();
     read_ptx(now().code, std::string(std::istreambuf_iterator<char>(from), {}));
+    if (now().code.size() != embedded) report(name, "has a kernel that replaces none of the program's");
   }
   return now().code;
 }

@@ -47,6 +47,8 @@ private:
   const kernel* code_ = nullptr;
   cost* of_kernel_ = nullptr;
   std::vector<std::vector<access>> threads_; // of the current block
+  std::vector<std::size_t> times_;           // that a thread has executed each line
+  std::vector<std::uint64_t> pieces_;
   std::map<std::string, cost> costs_;
 };
 
