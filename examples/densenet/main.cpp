@@ -6,9 +6,11 @@
 //
 // long to compile
 // uses: image_training
+// has --device cuda
 // test: --epochs 1 --samples 256 --test 128
 // test: --epochs 1 --samples 128 --test 64 --policy all --communicator loopback
 // test: --network DenseNet-BC-100 --table 1 --samples 64 --test 16 --batch 4
+// test on a GPU: --device cuda --epochs 1 --samples 128 --test 64 --policy all --communicator loopback
 #include <array>
 #include <cstddef>
 
@@ -26,6 +28,7 @@
 #include <cairn/plan/policies.hpp>
 
 #include "../image_training/image_training.hpp"
+#include "../image_training/trainers.hpp"
 
 namespace mine {
 
@@ -63,6 +66,7 @@ constexpr std::array networks{image_training::network{"DenseNet-BC-22", small},
 int program(int count, char** words) {
   return image_training::run({.program = "densenet",
                               .purpose = "trains DenseNet-BC of growth 12 on CIFAR-10",
+                              .devices = image_training::devices_of_program,
                               .optimizer = {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4, .nesterov = true},
                               .epochs = 11,
                               .batch = 32,

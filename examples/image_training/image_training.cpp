@@ -23,7 +23,6 @@
 #include <cairn/report/table.hpp>
 #include <cairn/train/fit/accuracy.hpp>
 
-#include "../arena_use.hpp"
 #include "../command_line.hpp"
 #include "../found_pictures.hpp"
 #include "../ranks_of_program/ranks_of_program.hpp"
@@ -35,7 +34,7 @@ namespace image_training {
 namespace {
 
 struct job {
-  std::string network, policy;
+  std::string device = "cpu", network, policy;
   ranks_of_program::told ranks;
   std::size_t threads = 0; // of each rank; 0: its share of the cores
   std::size_t epochs = 0;
@@ -86,11 +85,12 @@ struct training_rank {
                 types::loader_options{.rows = j.batch, .seed = j.seed}) {
     SGD optimizer = given.optimizer;
     optimizer.learning_rate = j.learning_rate;
-    train = how.make(here, {.optimizer = optimizer,
+    train = how.make(here, {.device = j.device,
+                            .optimizer = optimizer,
                             .seed = j.seed,
                             .threads = j.threads,
                             .learning_rate = tenth_twice{j.learning_rate, j.epochs * batches.size()}});
-    mark_untouched(train->arena());
+    train->mark_arena();
   }
 
   bool first() const { return rank.rank() == 0; }
@@ -121,6 +121,7 @@ struct result {
   std::size_t measured = 0; // bytes of the arena that a step wrote
   double step_seconds = 0;  // median
   double seconds = 0;       // of everything, evaluations too
+  double loss = 0;          // mean of the steps of the last epoch
   double accuracy = 0;
   std::uint64_t weights = 0;
 };
@@ -137,15 +138,18 @@ result train_with(const policy& how, ranks_of_program& ranks, const job& j, cons
     progress bar(j.epochs * t.batches.samples() * size, {.label = how.name, .out = t.first() ? stderr : nullptr});
     double right = 0;
     for (std::size_t epoch = 0; epoch < j.epochs; ++epoch) {
+      double losses = 0;
       for (const auto& [images, labels] : t.batches) {
         const double loss = t.step(images, labels), number = static_cast<double>(epoch + 1);
+        losses += loss;
         if (epoch == 0) bar.advance(images.rows() * size, {{"loss", loss}, {"epoch", number}});
         else bar.advance(images.rows() * size, {{"loss", loss}, {"epoch", number}, {"test accuracy", right}});
         if (!t.first()) continue;
         curve.add(t.seconds.size(), "train_loss", loss);
-        if (t.seconds.size() == 1) out.measured = used_bytes(t.train->arena());
+        if (t.seconds.size() == 1) out.measured = t.train->used_bytes();
       }
       right = t.test(data);
+      if (t.first()) out.loss = losses / static_cast<double>(t.batches.size());
       if (t.first()) curve.add(t.seconds.size(), "test_accuracy", right, true);
     }
     bar.finish();
@@ -235,6 +239,7 @@ vision::image_dataset<float> first_of(const vision::image_dataset<float>& all, s
 }
 
 int train_chosen(const recipe& given, const job& j, const command_line& said, int count, char** words) {
+  given.devices.check(j.device);
   const network net = network_by(j.network, given, said);
   const auto chosen = policies_by(j, net, said);
   if (j.batch < 1 || j.batch > capacity) said.fail("--batch is 1 to " + std::to_string(capacity));
@@ -255,12 +260,12 @@ int train_chosen(const recipe& given, const job& j, const command_line& said, in
     return 0;
   }
   report::recorded_metrics curve;
-  report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "time", "test accuracy", "weights"});
+  report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "time", "loss", "test accuracy", "weights"});
   for (const policy& p : chosen) {
     report::recorded_metrics own; // the same for every policy
     const result r = train_with(p, ranks, j, given, data, own);
     results.row({p.name, std::to_string(ranks.size()), report::format_bytes(p.peak), report::format_bytes(r.measured),
-                 report::format_duration(r.step_seconds), report::format_duration(r.seconds),
+                 report::format_duration(r.step_seconds), report::format_duration(r.seconds), report::format_fixed(r.loss, 5),
                  report::format_fixed(100 * r.accuracy, 2) + " %", report::format_checksum(r.weights)});
     curve = std::move(own);
   }
@@ -282,6 +287,7 @@ int run(const recipe& given, int count, char** words) {
   command_line said(given.program, given.purpose);
   j.ranks.add_to(said);
   if (given.networks.size() > 1) said.add("network", j.network, list_of(given.networks) + " [" + given.networks[0].name + "]");
+  said.add("device", j.device, given.devices.text);
   said.add("policy", j.policy,
            "what is stored: " + list_of(given.networks[0].policies) + ", or all: each trains anew [" +
                given.networks[0].policies[0].name + "]")

@@ -4,9 +4,11 @@
 //
 // long to compile
 // uses: image_training
+// has --device cuda
 // test: --epochs 1 --samples 256 --test 128
 // test: --epochs 1 --samples 128 --test 64 --policy all --communicator loopback
 // test: --table 2 --samples 256 --test 64 --batch 16
+// test on a GPU: --device cuda --epochs 1 --samples 128 --test 64 --policy all --communicator loopback
 #include <array>
 #include <cstddef>
 
@@ -24,6 +26,7 @@
 #include <cairn/plan/policies.hpp>
 
 #include "../image_training/image_training.hpp"
+#include "../image_training/trainers.hpp"
 
 namespace mine {
 
@@ -62,6 +65,7 @@ constexpr std::array networks{image_training::network{"ResNet-20", policies}};
 int program(int count, char** words) {
   return image_training::run({.program = "resnet",
                               .purpose = "trains ResNet-20 on CIFAR-10",
+                              .devices = image_training::devices_of_program,
                               .optimizer = {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4},
                               .epochs = 10,
                               .networks = networks},

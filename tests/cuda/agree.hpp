@@ -175,13 +175,25 @@ private:
   double float_[std::size(bounds)] = {}, double_[std::size(bounds)] = {};
 };
 
+inline const bound_of_op* bound_of(std::string_view name) {
+  const auto* const bound = std::find_if(std::begin(bounds), std::end(bounds), [&](const auto& b) { return b.op == name; });
+  REQUIRE_MESSAGE(bound != std::end(bounds), "tests/cuda/bounds.hpp has no bound for ", std::string(name));
+  return bound;
+}
+
+// Whether distances that a test has found are within the table's bounds.
+inline bool within(std::string_view name, double of_float, double of_double) {
+  const bound_of_op* const bound = bound_of(name);
+  found_distances::of_tests().note(name, of_float, of_double);
+  return of_float <= bound->of_float && of_double <= bound->of_double;
+}
+
 // The distance of an op on the GPU from the same op on a cpu in double, as a fraction of the op's bound: at most 1 if the op is
 // right. With `same_bits`, arrays that a GPU cannot read 16 bytes at a time must give the very bits of aligned ones; if not, the
 // result is infinite.
 template <class Op>
 double over(std::string_view name, const operands& all, const Op& op, bool same_bits = true) {
-  const auto* const bound = std::find_if(std::begin(bounds), std::end(bounds), [&](const auto& b) { return b.op == name; });
-  REQUIRE_MESSAGE(bound != std::end(bounds), "tests/cuda/bounds.hpp has no bound for ", std::string(name));
+  const bound_of_op* const bound = bound_of(name);
   const auto of = [&]<class T>(T, double most) {
     const results_of<T> aligned = of_gpu<T>(all, op);
     const double worst = distance(aligned, of_cpu<T>(all, op));

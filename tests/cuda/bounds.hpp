@@ -44,9 +44,10 @@ inline constexpr bound_of_op bounds[] = {
     {"matmul", 2e-5, 1e-13},
     {"conv2d", 1e-5, 1e-14},
     {"conv2d of many pixels", 1e-5, 3e-14}, // weight gradients are sums over hundreds of them
-    {"channel_statistics", 1e-5, 1e-13},
-    {"normalized_product", 1e-4, 1e-12}, // a norm before the product, and its derivative
-    {"normalized_conv2d", 1e-4, 1e-12},
+    {"channel_statistics", 1e-6, 5e-15},
+    {"normalized_product", 2e-5, 5e-14}, // a norm before the product, and its derivative
+    {"normalized_conv2d", 2e-5, 1e-13},
+    {"steps of dense blocks", 1e-6, 1e-14}, // four, with their updates, and an evaluation
     {"max_pool2d", 5e-7, 1e-15},
     {"avg_pool2d", 5e-7, 1e-15},
     // single numbers: in double for every element type

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# examples/mnist and examples/ffnet with --device cuda, built for the runtime that plays a GPU: the weights are the same under all
-# policies, and of several ranks, which may share a GPU, as of so many micro-batches; mnist is as accurate as on a cpu.
+# The examples that train with --device cuda, built for the runtime that plays a GPU: the weights are the same under all policies,
+# and of several ranks, which may share a GPU, as of so many micro-batches; mnist is as accurate as on a cpu, and densenet and resnet
+# have its losses.
 #
 #   cmake -DPROGRAM=build/tests/mnist_on_fake -DNAME=mnist -DMPIEXEC=/usr/bin/mpiexec -P devices.cmake
 cmake_minimum_required(VERSION 3.24)
@@ -78,6 +79,27 @@ if(NAME STREQUAL "mnist")
   message(STATUS "an accuracy of ${of_cpu} on a cpu, of ${of_cuda} here")
   if(apart GREATER 30 OR apart LESS -30 OR of_cpu LESS 2000)
     message(FATAL_ERROR "expected the cpu's within 30, and twice as many as by chance")
+  endif()
+elseif(NAME MATCHES "^(densenet|resnet)$")
+  set(rows_of_densenet 2)
+  set(rows_of_resnet 4)
+  set(small --epochs 1 --samples 8 --batch 4 --test 4 --communicator loopback --curve ${NAME}_curve_on_fake.svg)
+  call(${small} --device cuda --policy all)
+  read_weights(${rows_of_${NAME}} "(store|recompute|sqrt)_[a-z]+ +1 ")
+  expect_one_weight()
+  foreach(device IN ITEMS cuda cpu)
+    if(device STREQUAL "cpu")
+      call(${small} --device cpu)
+    endif()
+    if(NOT said MATCHES "\nstore_all [^\n]* ([0-9]+)[.]([0-9][0-9][0-9][0-9][0-9]) +[0-9.]+ % ")
+      message(FATAL_ERROR "found no loss in:\n${said}")
+    endif()
+    set(of_${device} "${CMAKE_MATCH_1}${CMAKE_MATCH_2}") # hundred-thousandths
+  endforeach()
+  math(EXPR apart "${of_cuda} - ${of_cpu}")
+  message(STATUS "a loss of ${of_cpu} on a cpu, of ${of_cuda} here")
+  if(apart GREATER 2 OR apart LESS -2 OR of_cpu LESS 10000)
+    message(FATAL_ERROR "expected the cpu's loss of two steps within 2e-5")
   endif()
 else()
   foreach(ranks IN ITEMS 1 3)

@@ -32,13 +32,10 @@ concept has_every_op =
     cairn::detail::layer_norm_runs_on<Queue, T> && cairn::detail::batch_norm_runs_on<Queue, T> &&
     cairn::detail::group_norm_runs_on<Queue, T> && cairn::detail::embedding_runs_on<Queue, T> &&
     cairn::detail::conv2d_runs_on<Queue, T> && cairn::detail::max_pool2d_runs_on<Queue, T> &&
-    cairn::detail::avg_pool2d_runs_on<Queue, T> && cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> &&
-    cairn::detail::soft_cross_entropy_runs_on<Queue, T> && cairn::detail::bce_with_logits_runs_on<Queue, T> &&
-    cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> && cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
-
-// The ops of DenseBlock.
-template <class Queue, class T>
-concept has_dense_ops = cairn::detail::channel_statistics_runs_on<Queue, T> &&
-                        cairn::detail::normalized_product_runs_on<Queue, T> && cairn::detail::normalized_conv2d_runs_on<Queue, T>;
+    cairn::detail::avg_pool2d_runs_on<Queue, T> && cairn::detail::channel_statistics_runs_on<Queue, T> &&
+    cairn::detail::normalized_product_runs_on<Queue, T> && cairn::detail::normalized_conv2d_runs_on<Queue, T> &&
+    cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> && cairn::detail::soft_cross_entropy_runs_on<Queue, T> &&
+    cairn::detail::bce_with_logits_runs_on<Queue, T> && cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> &&
+    cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;
 
 } // namespace testing

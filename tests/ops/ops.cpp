@@ -32,11 +32,9 @@ void add_matrix(queue&, cairn::ops::matrix<T>, cairn::ops::matrix<const T>, cair
 
 TEST_CASE("ops: a cpu has all of them, and a device with some of them has no more than those") {
   using namespace cairn;
-  using testing::has_every_op, testing::has_dense_ops;
+  using testing::has_every_op;
   static_assert(has_every_op<cpu::queue, float> && has_every_op<cpu::queue, double>);
   static_assert(has_every_op<cpu::queue, bfloat16> && has_every_op<cpu::queue, float16>);
-  static_assert(has_dense_ops<cpu::queue, float> && has_dense_ops<cpu::queue, double>);
-  static_assert(has_dense_ops<cpu::queue, bfloat16> && has_dense_ops<cpu::queue, float16>);
   static_assert(!ops::ops_for<cpu, float>); // a device is not a queue
   static_assert(detail::moves_elements<outside::queue, float>);
   static_assert(!detail::applies_functions<outside::queue, float> && !ops::ops_for<outside::queue, float>);

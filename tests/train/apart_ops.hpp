@@ -54,6 +54,27 @@ cairn::ops::adam_coefficients<T> at(cairn::ops::adam_coefficients<T> c) {
   return c;
 }
 
+template <class T>
+cairn::ops::channel_norm<T> at(cairn::ops::channel_norm<T> n) {
+  n.mean = at(n.mean);
+  n.variance = at(n.variance);
+  n.weight = at(n.weight);
+  n.bias = at(n.bias);
+  return n;
+}
+template <class T>
+cairn::ops::normalized_product_memory<T> at(cairn::ops::normalized_product_memory<T> m) {
+  return {at(m.weight), at(m.scales), at(m.partial)};
+}
+template <class T>
+cairn::ops::normalized_product_gradients<T> at(cairn::ops::normalized_product_gradients<T> g) {
+  return {at(g.x), at(g.addend), at(g.statistics), at(g.norm_weight), at(g.norm_bias), at(g.weight)};
+}
+template <class T>
+cairn::ops::normalized_conv2d_gradients<T> at(cairn::ops::normalized_conv2d_gradients<T> g) {
+  return {at(g.x), at(g.statistics), at(g.norm_weight), at(g.norm_bias), at(g.weight)};
+}
+
 // Each op runs the cpu's op later, with its arguments kept by value.
 #define APART_OP(name)                                                                                                           \
   template <class... Given>                                                                                                      \
@@ -73,6 +94,10 @@ APART_OP(batch_norm_sums)
 APART_OP(batch_norm_statistics)
 APART_OP(batch_norm_gradient_sums)
 APART_OP(batch_norm_input_gradient)
+APART_OP(channel_statistics)
+APART_OP(channel_statistics_backward)
+APART_OP(channel_statistics_update)
+APART_OP(normalized_conv2d_forward)
 APART_OP(group_norm_forward)
 APART_OP(group_norm_backward)
 APART_OP(embedding_forward)
@@ -115,6 +140,27 @@ template <class T>
 void add_matrix(queue& q, cairn::ops::matrix<T> sum, std::type_identity_t<cairn::ops::matrix<const T>> a,
                 std::type_identity_t<cairn::ops::matrix<const T>> b) {
   q.put([=](cairn::cpu::queue& processor) { cairn::ops::add_matrix(processor, at(sum), at(a), at(b)); });
+}
+template <class T, class... Given>
+void normalized_product_forward(queue& q, cairn::ops::matrix<T> h, cairn::accumulated<T>* statistics, Given... given) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::ops::normalized_product_forward(processor, at(h), at(statistics), at(given)...);
+  });
+}
+template <class T, class... Given>
+void normalized_product_backward(queue& q, const cairn::ops::normalized_product_gradients<T>& gradients,
+                                 std::type_identity_t<cairn::ops::matrix<const T>> h_gradient,
+                                 std::type_identity_t<cairn::ops::matrix<const T>> h, Given... given) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::ops::normalized_product_backward(processor, at(gradients), at(h_gradient), at(h), at(given)...);
+  });
+}
+template <class T, class... Given>
+void normalized_conv2d_backward(queue& q, const cairn::ops::convolution& how, std::size_t samples,
+                                const cairn::ops::normalized_conv2d_gradients<T>& gradients, Given... given) {
+  q.put([=](cairn::cpu::queue& processor) {
+    cairn::ops::normalized_conv2d_backward(processor, how, samples, at(gradients), at(given)...);
+  });
 }
 template <class T, class Target>
 void softmax_cross_entropy(queue& q, double* loss, T* gradient, std::type_identity_t<cairn::ops::matrix<const T>> logits,

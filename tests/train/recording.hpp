@@ -21,6 +21,7 @@
 #include <cairn/train/ranks/step_facts.hpp>
 
 #include "../ops/every_op.hpp"
+#include "recording_dense.hpp"
 #include "recording_device.hpp"
 #include "recording_images.hpp"
 

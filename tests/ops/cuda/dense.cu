@@ -8,14 +8,11 @@
 #include <cairn/ops/cuda.cuh>
 
 #include "../../cuda/agree.hpp"
-#include "../every_op.hpp"
 
 namespace ops_cuda_dense_tests {
 
 using namespace cairn;
 using testing::normal, testing::over;
-
-static_assert(testing::has_dense_ops<cuda::queue, float> && testing::has_dense_ops<cuda::queue, double>);
 
 namespace {
 

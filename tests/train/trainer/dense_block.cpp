@@ -20,7 +20,9 @@
 
 #include "../../reference/differences.hpp"
 #include "../../reference/values.hpp"
+#include "../apart_ops.hpp"
 #include "../image_training.hpp"
+#include "../order.hpp"
 
 namespace trainer_dense_block_tests {
 
@@ -32,9 +34,9 @@ using Dense = DenseBlock<3, 4, store_last<1>>;
 using Net = Sequential<Input<5, 5, 6>, Dense, AdaptiveAvgPool2d<1>, Flatten, Linear<18, 4>>;
 constexpr std::size_t pixels = 5 * 5 * 6;
 
-template <class Model, class T = float>
+template <class Model, class T = float, class Device = cpu>
 testing::image_trace run(std::size_t threads = 1) {
-  return testing::run_images<pixels, Model, T>(threads);
+  return testing::run_images<pixels, Model, T, Device>(threads);
 }
 
 } // namespace
@@ -72,6 +74,20 @@ TEST_CASE("trainer: a dense block has the same bits with an update inside backwa
   const auto plain = run<Net>();
   CHECK(run<fused_update<checkpoint<recompute_all, Net>>>() == plain);
   CHECK(run<Net>(3) == plain);
+}
+
+TEST_CASE("trainer: a dense block on a device with memory of its own has the cpu's bits") {
+  const auto expected = run<Net>();
+  CHECK(run<Net, float, apart::device>() == expected);
+  CHECK(run<checkpoint<recompute_all, Net>, float, apart::device>() == expected);
+}
+
+TEST_CASE("trainer: a dense block reads nothing that is not there") {
+  using Model = checkpoint<recompute_all, Net>;
+  trainer<Model, CrossEntropyLoss, SGD, batch<6>, float, recording::device> t{testing::momentum, {.seed = 3}};
+  const testing::image_samples<pixels> s(6, 1);
+  for (int step = 0; step < 2; ++step) t.step(s.x, s.y);
+  CHECK(recording::fault_of(t.device().log(), t.arena()) == "");
 }
 
 TEST_CASE("trainer of bfloat16: a dense block learns as that of float does") {
