@@ -238,7 +238,6 @@
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
 #include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls
 #include <cairn/train/ddp.hpp>                            // ddp<Model, Communicator>
-#include <cairn/train/device_bytes.hpp>                   // all bytes of a trainer on its device, as a constant
 #include <cairn/train/execution_context.hpp>              // the memory that the passes of one caller write
 #include <cairn/train/fit/accuracy.hpp>                   // how often the largest output is the right class
 #include <cairn/train/fit/early_stopping.hpp>             // a callback of fit that stops when a metric no longer improves
@@ -274,6 +273,7 @@
 #include <cairn/train/state/weights_in_files.hpp>         // the layout of parameters in files
 #include <cairn/train/trainer.hpp>                        // parameters, gradients, arena: one step after another
 #include <cairn/train/trainer_arguments.hpp>              // a trainer's constructors, and arguments that fit none
+#include <cairn/train/training_bytes.hpp>                 // all memory of training on a machine, as a constant
 #include <cairn/train/training_options.hpp>               // the options of a trainer besides its types
 #include <cairn/train/weights_interface.hpp>              // the common interface of a model and a trainer
 #include <cairn/train/weights_on_host.hpp>                // parameters by name, in memory that the host can access

@@ -4413,6 +4413,9 @@ namespace cairn::types {
 // A device may have static int count(): the number of such devices, numbered from 0 by device_options::ordinal. The ranks of a
 // machine then take them in turn, starting over after the last.
 //
+// A device may have static constexpr std::size_t scratch_bytes(std::size_t threads): the bytes that a device of so many threads
+// allocates for its ops when it is made.
+//
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it is put on, as in
 // matmul(queue, c, a, b, transpose::second). A device comes with its own overloads, and a layer, which calls them unqualified,
 // need not know for which device it is compiled. The program that runs the layer includes them: ops/cpu.hpp has all ops of the
@@ -4486,6 +4489,13 @@ template <class D>
 auto in_use(D& device) {
   if constexpr (requires { device.in_use(); }) return device.in_use();
   else return nullptr;
+}
+
+// The bytes that a device of so many threads allocates for its ops.
+template <class D>
+constexpr std::size_t scratch_of([[maybe_unused]] std::size_t threads) {
+  if constexpr (requires { D::scratch_bytes(threads); }) return D::scratch_bytes(threads);
+  else return 0;
 }
 
 // The queue for copies from the device to the host.
@@ -4742,6 +4752,9 @@ public:
   memory allocate(std::size_t bytes) { return memory(bytes); }
   host_memory staging(std::size_t bytes) { return memory(bytes); }
 
+  // The scratch memory of a cpu of so many threads.
+  static constexpr std::size_t scratch_bytes(std::size_t threads);
+
 private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
 };
@@ -4811,6 +4824,7 @@ private:
   std::unique_ptr<detail::workers> workers_;
 };
 
+constexpr std::size_t cpu::scratch_bytes(std::size_t threads) { return threads * queue::scratch_bytes; }
 inline cpu::cpu() : cpu(options{1}) {}
 inline cpu::cpu(options wanted) : queue_(std::make_unique<queue>(wanted.threads)) {}
 inline cpu::cpu(cpu&&) noexcept = default;
@@ -15824,6 +15838,8 @@ namespace cairn {
 //   * int local_size() const: the number of ranks, this one included, that run on this rank's machine and share its cores;
 //     without it they all do;
 //   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to be consecutive;
+//   * static constexpr std::size_t shared_bytes_of(std::size_t ranks): the bytes of the host's memory that it allocates once for
+//     all ranks of a machine, and std::size_t shared_bytes() const: those that it has allocated [none];
 //   * std::string_view called() const: its name in error texts, if one type represents several (launch/chosen_ranks.hpp) [name].
 //
 // Types that make ranks have run(body), which calls the body with each rank's communicator: loopback{}.run, threads{2}.run and
@@ -15860,6 +15876,18 @@ template <class C>
 std::size_t ranks_here(const C& comm) {
   if constexpr (knows_its_machine<C>) return static_cast<std::size_t>(comm.local_size());
   else return static_cast<std::size_t>(comm.size());
+}
+
+// The bytes that the ranks of a machine share: of communicators of a type, and of this one.
+template <class C>
+constexpr std::size_t shared_bytes_of([[maybe_unused]] std::size_t ranks) {
+  if constexpr (requires { C::shared_bytes_of(ranks); }) return C::shared_bytes_of(ranks);
+  else return 0;
+}
+template <class C>
+std::size_t shared_bytes([[maybe_unused]] const C& comm) {
+  if constexpr (requires { comm.shared_bytes(); }) return comm.shared_bytes();
+  else return 0;
 }
 
 // The pending that C's all_reduce returns for a span of T; callers keep one for each bucket.
@@ -16871,6 +16899,11 @@ public:
     for (int rank = 0; rank < size_; ++rank) lane_of(rank).posted = std::make_unique<rank_call[]>(capacity_);
   }
 
+  // The bytes of the arrays that it allocates.
+  static constexpr std::size_t bytes(std::size_t ranks, std::size_t capacity) {
+    return ranks * (sizeof(lane) + capacity * sizeof(rank_call)) + capacity * sizeof(slot);
+  }
+
   int size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
 
@@ -17095,6 +17128,12 @@ public:
   thread_group(const thread_group&) = delete;
   thread_group& operator=(const thread_group&) = delete;
   ~thread_group() { stop(); }
+
+  // The bytes of the arrays that it allocates.
+  static constexpr std::size_t bytes(std::size_t ranks, std::size_t capacity) {
+    return call_ring::bytes(ranks, capacity) + ranks * (sizeof(rank_state) + capacity * sizeof(clock::time_point));
+  }
+  std::size_t bytes() const { return bytes(static_cast<std::size_t>(size()), calls_.capacity()); }
 
   int size() const { return calls_.size(); }
   bool halted() const { return halted_.load(); }
@@ -17452,6 +17491,11 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
+  static constexpr std::size_t default_in_flight = 4096; // see threads::options
+  // The memory of the calls of all ranks, which a run() allocates once.
+  static constexpr std::size_t shared_bytes_of(std::size_t ranks) { return thread_group::bytes(ranks, default_in_flight); }
+  std::size_t shared_bytes() const { return group_.bytes(); }
+
   // The queue is not used; it must share its memory with the host. Work put into a cpu's queue is already done, and spans are
   // summed in place. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error when
   // options::max_in_flight calls of this rank are not over.
@@ -17528,7 +17572,7 @@ public:
     std::chrono::milliseconds deadline{30'000};
     // The most calls that a rank may have in flight. It bounds the memory that is allocated: about 100 bytes for each call and
     // rank.
-    std::size_t max_in_flight = 4096;
+    std::size_t max_in_flight = rank::default_in_flight;
     // The deadline where one rank rightly works alone while others wait for it: when rank 0 reads or writes a state, and in the
     // first call of a trainer, before which a rank may read its data. After `deadline` a line on stderr reports the wait.
     std::chrono::milliseconds long_deadline{600'000};
@@ -17707,9 +17751,9 @@ private:
 //   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
 //   trainer<ddp<Model, any_rank>, …> train{any, …};
 //
-// Every call is passed on through one function pointer, and so are its exceptions: bits, order and deadlines are those of the
-// inner communicator. If that one lacks an optional member, check() and recover() do nothing, reserve() reserves nothing,
-// allocate() returns no memory, all ranks share a machine, and exchange() broadcasts from each rank in turn.
+// Every call is passed on through one function pointer, and so are its exceptions: bits, order and deadlines are the inner
+// communicator's. If that one lacks an optional member, check() and recover() do nothing, reserve() reserves nothing, allocate()
+// returns no memory, all ranks share a machine but no bytes, and exchange() broadcasts from each rank in turn.
 //
 // It is for the queue of one device, as a function pointer has one type of argument: any_rank for a cpu's, any_rank_for<Queue>
 // for others. Rejected: passing on another queue than the caller's, which breaks the order of the work.
@@ -17723,12 +17767,14 @@ public:
     requires(!std::same_as<Inner, any_rank_for>)
   explicit any_rank_for(Inner& inner)
       : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
-        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
+        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))),
+        shared_bytes_(detail::shared_bytes(inner)) {}
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
+  std::size_t shared_bytes() const { return shared_bytes_; }
   std::string_view called() const { return calls_->called; } // the name of the inner communicator
 
   ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
@@ -17770,9 +17816,8 @@ private:
     static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
       made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
     }
-    // The broadcast of host memory puts nothing on its queue, so an empty one is passed.
     static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
-      detail::queue_of_any_device host;
+      detail::queue_of_any_device host; // the broadcast of host memory puts nothing on it
       static_assert(
           detail::exchanges_bytes<Inner> || communicator<Inner>,
           "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
@@ -17813,6 +17858,7 @@ private:
   void* inner_;
   const calls* calls_;
   int rank_, size_, local_rank_, local_size_;
+  std::size_t shared_bytes_;
 };
 
 enum class rank_maker { loopback, threads, processes };
@@ -18066,8 +18112,8 @@ public:
   // At most `calls` calls, of `bytes` bytes together, may be started before all are waited for. A wait for the device ends at the
   // deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
-      : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
-        staged_(device.staging(room_)) {
+      : device_(device), inner_(inner), deadline_(deadline),
+        room_(staging_bytes(calls, bytes, static_cast<std::size_t>(inner.size()))), staged_(device.staging(room_)) {
     if (inner.size() > 1) calls_.reserve(calls);
   }
   through_host(const through_host&) = delete;
@@ -18077,6 +18123,11 @@ public:
       wait_until_free([] {});
     } catch (...) {
     }
+  }
+
+  // The bytes that it allocates in the host's memory.
+  static constexpr std::size_t staging_bytes(std::size_t calls, std::size_t bytes, std::size_t ranks) {
+    return ranks > 1 ? align_up(bytes) + calls * alignment : 0;
   }
 
   int rank() const { return inner_.rank(); }
@@ -26702,13 +26753,15 @@ struct fitting_batch {
 
 namespace cairn::detail {
 
+// Solves a curve only if not everything can be stored.
 template <class Model, std::size_t Batch, class T>
 fitting_batch fit_batch(std::size_t bytes, double excess, std::span<const stage_cost> costs) {
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
+  const bool are_costs = costs.empty() || costs.size() == plan::size; // else the curve says what is wrong
+  if (are_costs && plan::trained::arena <= bytes) return {Batch, plan::trained::arena, 1};
   const curve solved(costs);
   const auto stored = static_cast<double>(solved.cost_of(plan::training.ops()));
-  if (plan::trained::arena <= bytes) return {Batch, plan::trained::arena, 1};
   if (solved.size() == 0 || solved[0].bytes > bytes) return {};
   const auto step = solved.within(bytes);
   const auto cost = static_cast<double>(solved.cost_of(step.plan.training.ops())) / stored;
@@ -26966,7 +27019,7 @@ struct after_backward {};
 // It costs a small all_reduce for each such layer in forward, of 16 bytes for each feature and 8, and one in each backward
 // that makes an input gradient, of 16 bytes for each feature. They are not overlapped with work: the layer waits. A recompute
 // and an evaluation make none. The sums are stored from forward to backward, which takes the same number of bytes for each
-// layer; trainer::bytes_on_device() counts them. A network without such layers and a single rank are not changed.
+// layer; trainer::memory() counts them. A network without such layers and a single rank are not changed.
 //
 // The other ranks see a step from its first such call on, so a failure after that call is final until synchronize().
 // trainer::forward() makes these calls too, so all ranks must call it.
@@ -27803,23 +27856,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/train/device_bytes.hpp
-
-namespace cairn {
-
-// The number of bytes that a trainer allocates on its device, a constant like peak_activation_bytes<...>, which is one part of
-// it. It counts parameters, buffers, gradients, the optimizer's states, the arena, and where the device's memory is not the
-// host's the slots that batches go through. All of it is allocated by the constructor. Memory that a device keeps for itself,
-// such as scratch for matrix products, is not counted.
-//
-// `States` is the number of the optimizer's states [that of a default optimizer], `Ranks` the number of ranks of the job.
-//
-//   device_bytes<trainer<Net, CrossEntropyLoss, AdamW, batch<64>>>
-template <class Trainer, std::size_t States = typename Trainer::optimizer_type{}.states(), std::size_t Ranks = 1>
-inline constexpr std::size_t device_bytes = Trainer::bytes_on_device(States, Ranks);
-
-} // namespace cairn
-
 // cairn/train/samples.hpp
 
 namespace cairn::detail {
@@ -28428,11 +28464,11 @@ public:
   static constexpr std::size_t arena_of(std::size_t asked) {
     return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
   }
-  // The number of bytes that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = arena_of(arena) + working_type::bytes;
-    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
-    return all;
+  // What it allocates besides the arena: on the device, and in the host's memory.
+  static constexpr std::size_t bytes_of_batches(std::size_t more) { return staging_bytes(more) + working_type::bytes; }
+  static constexpr std::size_t staging_bytes(std::size_t more) {
+    if constexpr (is_apart) return staging_slots<Device>::count * (taken_inputs<plan, T>::bytes + more);
+    else return 0;
   }
 
   Device& device() const { return *device_; }
@@ -29722,15 +29758,15 @@ public:
 
   replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
       : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
-    if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
+    if constexpr (tied_gradient_bytes > 0) tied_gradients_ = this->device().allocate(tied_gradient_bytes);
   }
 
-  // The number of bytes that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = learnt::weight_bytes + context::bytes(arena, more) + working_weights_type::bytes;
-    if constexpr (plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
-    return all;
-  }
+  // What it allocates besides: the parameters that layers read, if they are a copy, and the gradients of tied ones.
+  static constexpr std::size_t working_weight_bytes = working_weights_type::bytes;
+  static constexpr std::size_t tied_gradient_bytes = [] {
+    if constexpr (plan::tie_count > 0) return align_up(plan::ties.elements * sizeof(sum));
+    else return std::size_t{0};
+  }();
 
   // While it lives, a function of the program reads the outputs of an unfinished step, so the arena must not change.
   class half_step {
@@ -30550,7 +30586,7 @@ class rank_sums {
 
 public:
   using queue = typename Device::queue;
-  static constexpr std::size_t bytes = layers::elements * sizeof(double);
+  static constexpr std::size_t bytes = align_up(layers::elements * sizeof(double));
   static constexpr std::size_t calls = layers::calls; // in a step
   static constexpr std::size_t most_bytes = [] {      // in one call
     std::size_t most = 0;
@@ -31693,6 +31729,14 @@ public:
 
   static std::size_t count_of(const Communicator* comm) { return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size()); }
   std::size_t count() const { return count_of(comm_); }
+  // Those on this machine, and the bytes that they share.
+  std::size_t here() const { return comm_ == nullptr ? 1 : ranks_here(*comm_); }
+  std::size_t shared_bytes() const { return comm_ == nullptr ? 0 : detail::shared_bytes(*comm_); }
+  // The bytes of the host's memory that calls go through on each of `ranks` ranks.
+  static constexpr std::size_t staging_bytes(std::size_t calls, std::size_t bytes, std::size_t ranks) {
+    if constexpr (through) return comm_type::staging_bytes(calls, bytes, ranks);
+    else return 0;
+  }
 
   comm_type& comm() {
     if constexpr (through) return through_;
@@ -32053,6 +32097,8 @@ public:
   static constexpr std::size_t count = 2;
   static constexpr std::uint64_t kept = shares_memory<Device> ? 1 : 1024;
   static constexpr std::size_t bytes = count * numbers_bytes; // of the device
+  // Of the host, where the facts of all ranks have so many elements.
+  static constexpr std::size_t staging_bytes(std::size_t facts) { return count * staging_of_one(facts); }
 
   struct outcome {
     typename Device::memory there{};
@@ -32082,7 +32128,7 @@ public:
     constexpr step_numbers nothing{};
     for (outcome& o : all_) {
       o.there = device.allocate(numbers_bytes);
-      o.here = device.staging(numbers_bytes + 2 * facts * sizeof(T));
+      o.here = device.staging(staging_of_one(facts));
       std::memcpy(o.here.data(), &nothing, sizeof nothing);
       upload(device.compute(), sizeof nothing, o.there.data(), static_cast<const std::byte*>(o.here.data()));
     }
@@ -32153,6 +32199,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t staging_of_one(std::size_t facts) { return align_up(numbers_bytes + 2 * facts * sizeof(T)); }
+
   std::size_t facts_;
   std::array<outcome, count> all_{};
   std::uint64_t next_ = 0;
@@ -32160,6 +32208,69 @@ private:
 };
 
 } // namespace cairn::detail
+
+// cairn/train/training_bytes.hpp
+
+namespace cairn::types {
+
+// What the memory of a trainer depends on besides its type.
+struct ranks_and_states {
+  static constexpr std::size_t by_default = ~std::size_t{0};
+
+  std::size_t ranks = 1;              // on one machine
+  std::size_t all_ranks = by_default; // of the job, on all its machines [those of one]
+  std::size_t states = by_default;    // of the optimizer [those of a default one: SGD without momentum has none]
+  std::size_t threads = 1;            // of a rank's device
+};
+
+// All memory that training takes on a machine: the bytes that each rank allocates, and what the ranks share. Each number is one
+// of bytes. All of it is allocated before the first step.
+struct training_memory {
+  // Of one rank, on its device:
+  std::size_t weights = 0;     // parameters and buffers; with a 16-bit T also the copy that layers read
+  std::size_t gradients = 0;   // all of them, which buckets are spans of; of one stage of a micro-batch, of inputs if asked for
+  std::size_t states = 0;      // of the optimizer
+  std::size_t activations = 0; // the arena: peak_activation_bytes, and with a fused_update the gradients
+  std::size_t batches = 0;     // slots that batches go through, if the host cannot write there; 16-bit inputs and their outputs
+  std::size_t results = 0;     // losses and norms, numbers of the loss, statistics of all ranks
+  std::size_t scratch = 0;     // of the device, for single ops; a system may give a cpu only the pages that ops touch
+  // Of one rank, in the host's memory besides:
+  std::size_t staging = 0; // the other end of copies to and from the device
+  // Of the machine:
+  std::size_t shared = 0; // the communicator's calls, once for all ranks
+  std::size_t ranks = 1;  // that each have all of the above but what is shared
+  bool on_host = true;    // whether the device's memory is the host's
+
+  constexpr std::size_t device() const { return weights + gradients + states + activations + batches + results + scratch; }
+  constexpr std::size_t rank() const { return device() + staging; }
+  // The bytes of all ranks together, on their devices and in the host's memory; and those of them in the host's.
+  constexpr std::size_t machine() const { return ranks * rank() + shared; }
+  constexpr std::size_t host() const { return machine() - (on_host ? 0 : ranks * device()); }
+
+  constexpr bool operator==(const training_memory&) const = default;
+};
+
+} // namespace cairn::types
+
+namespace cairn {
+
+// The memory that training takes on a machine, a constant like peak_activation_bytes<...>, which is one part of it, whether the
+// trainer's device is a cpu or has memory of its own, and for one rank or several:
+//
+//   using Train = trainer<ddp<Net, threads::rank>, CrossEntropyLoss, AdamW, batch<64>>;
+//   static_assert(training_bytes<Train>({.ranks = 4}).machine() < 2_GiB);
+//
+// trainer::memory() is the same of a trainer that exists, with its ranks, states and threads. The ranks of `threads` share no
+// part of a trainer, as each has a replica of its own: they share the calls of their communicator, whose most are 4096 here.
+//
+// Not counted: what MPI or NCCL allocate, a cpu's oneDNN, programs and data sets, and the memory for the gradients of a
+// step_by() or a larger arena of a schedule that was solved at run time, which only trainer::memory() knows.
+template <class Trainer>
+constexpr types::training_memory training_bytes(const types::ranks_and_states& of = {}) {
+  return Trainer::training_type::types::memory(of);
+}
+
+} // namespace cairn
 
 // cairn/train/optimizers/clip.hpp
 
@@ -32309,13 +32420,26 @@ struct training_types {
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
   static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
   // The numbers of a loss that its ops read.
-  static constexpr std::size_t constant_bytes = most_constants<Loss>(plan::output_shape) * sizeof(sum);
+  static constexpr std::size_t constant_bytes = align_up(most_constants<Loss>(plan::output_shape) * sizeof(sum));
 
-  // The bytes that a trainer of `number_of_ranks` ranks, whose optimizer has `states` states, allocates on its device.
-  static constexpr std::size_t bytes(std::size_t states, std::size_t number_of_ranks) {
-    return replica_type::bytes(plan::trained::memory.arena, target_bytes) + accumulation_bytes +
-           gradients::bytes(number_of_ranks) + states * plan::parameter_block * sizeof(sum) + input_gradient_bytes +
-           (number_of_ranks > 1 ? sums::bytes : 0) + constant_bytes + outcomes::bytes;
+  // All memory of such trainers on a machine: see training_bytes(). The arena is that of the compiled schedule, or of one that
+  // was solved at run time.
+  static constexpr training_memory memory(const ranks_and_states& of, std::size_t arena = plan::trained::memory.arena) {
+    constexpr std::size_t by_default = ranks_and_states::by_default;
+    const std::size_t job = !distribution::distributed ? 1 : of.all_ranks == by_default ? of.ranks : of.all_ranks;
+    const std::size_t states = of.states == by_default ? Optimizer{}.states() : of.states;
+    return {.weights = replica_type::weight_bytes + replica_type::working_weight_bytes,
+            .gradients = gradients::bytes(job) + accumulation_bytes + input_gradient_bytes + replica_type::tied_gradient_bytes,
+            .states = states * plan::parameter_block * sizeof(sum),
+            .activations = replica_type::arena_of(arena),
+            .batches = replica_type::bytes_of_batches(target_bytes),
+            .results = outcomes::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
+            .scratch = scratch_of<Device>(of.threads),
+            .staging = replica_type::staging_bytes(target_bytes) + outcomes::staging_bytes(gradients::facts_of(job)) +
+                       ranks::staging_bytes(calls_of_step, most_bytes_on_the_way(job), job),
+            .shared = distribution::distributed ? shared_bytes_of<communicator_type>(of.ranks) : 0,
+            .ranks = of.ranks,
+            .on_host = !is_apart};
   }
 
   // For a communicator whose calls go through the host: the calls of a step, and the most bytes that are in flight at once, in
@@ -32438,6 +32562,14 @@ struct training {
     options.loss = other;
     send_constants();
     settings = current_settings();
+  }
+
+  training_memory memory() const {
+    training_memory all = Types::memory(
+        {.ranks = ranks.here(), .all_ranks = ranks.count(), .states = updates.states(), .threads = replica.threads()},
+        is_solved() ? options.schedule.plan.memory.arena : plan::trained::memory.arena);
+    all.shared = ranks.shared_bytes();
+    return all;
   }
 
   // The state of the trainer besides parameters, buffers and the optimizer's state.
@@ -36299,11 +36431,9 @@ public:
   }
   std::size_t arena_bytes() { return inside().replica.arena_memory().size(); }
 
-  // The number of bytes that a trainer of `ranks` ranks, whose optimizer has `states` states, allocates on its device:
-  // parameters, buffers, gradients, states, the arena, and where the device's memory is not the host's the slots of its
-  // batches. Not counted are memory that the device keeps for itself, and a larger arena of a schedule that was solved at run
-  // time. See device_bytes.
-  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) { return types::bytes(states, ranks); }
+  // All memory of this trainer and of the other ranks on its machine; training_bytes<trainer<...>>() is the same before there
+  // is one.
+  cairn::types::training_memory memory() const { return inside().memory(); }
 
   std::uint64_t steps() const { return inside().counters.steps; } // updates so far
 
@@ -38287,6 +38417,33 @@ struct step_costs {
   std::uint64_t flops = 0;
 };
 
+// The largest batches of which a step fits into some bytes. None was asked for if there are no bytes.
+struct batches_within {
+  std::size_t bytes = 0;
+  std::size_t largest = 0; // of the network as it is
+  std::size_t without = 0; // with every checkpoint<> taken away
+  std::size_t dearer = 0;  // under the cheapest schedule that fits, if a larger `cost` was allowed
+  double cost = 1;         // of its step at most, relative to one that stores everything
+};
+
+// An option of summary(): the largest batch of which a step fits into `Bytes`. With an excess of cost it also says how large the
+// batch can be under budget<Bytes>, if a step may cost that much more: within<1_MiB, percent<20>>. It takes the compiler about
+// five plans of the step for each number, and some seconds for a budget over many stages: see plan::largest_batch.
+template <std::size_t Bytes, auto Dearer = detail::own_policy{}>
+struct within {
+  template <class Model, class Plain, class T, class Update>
+  static batches_within find() {
+    batches_within out{.bytes = Bytes,
+                       .largest = plan::largest_batch<Model, Bytes, detail::own_policy{}, T, Update>,
+                       .without = plan::largest_batch<Plain, Bytes, detail::own_policy{}, T, Update>};
+    if constexpr (!std::is_same_v<std::remove_cv_t<decltype(Dearer)>, detail::own_policy>) {
+      out.dearer = plan::largest_batch<Model, Bytes, Dearer, T, Update>;
+      out.cost = 1 + static_cast<double>(Dearer);
+    }
+    return out;
+  }
+};
+
 // A network as a table, a line for each stage; see summary(). Its members are for programs, text() and markdown() for people.
 struct network_summary {
   std::string policy; // its name, and its remark if it has one
@@ -38302,6 +38459,7 @@ struct network_summary {
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // whether there is one
+  batches_within batches{};  // if the option within<...> asked for them
 
   // FLOPs of a step relative to those without checkpointing: the ratio of times, as far as it is known before anything has
   // run.
@@ -38421,6 +38579,8 @@ private:
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
       if (statistics_calls > 0) out.row({"statistics of all ranks", statistics});
+      if (batches.bytes > 0) out.row({batches_text(), format_count(batches.largest)});
+      if (batches.cost > 1) out.row({dearer_text(), format_count(batches.dearer)});
       return out;
     }
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
@@ -38430,13 +38590,27 @@ private:
               part(costs.tape_bytes, without.tape_bytes)})
         .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
     if (statistics_calls > 0) out.row({"statistics of all ranks", statistics, statistics, ""});
+    if (batches.bytes > 0)
+      out.row(
+          {batches_text(), format_count(batches.largest), format_count(batches.without), part(batches.largest, batches.without)});
+    if (batches.cost > 1) out.row({dearer_text(), format_count(batches.dearer), "", ""});
     return out;
   }
+  std::string batches_text() const { return "largest batch in " + format_bytes(batches.bytes); }
+  std::string dearer_text() const { return "at " + format_fixed(batches.cost, 2) + " of the FLOPs of storing all"; }
 };
 
 } // namespace cairn::report
 
 namespace cairn::detail {
+
+// A summary() without the option within<...>.
+struct within_any_bytes {
+  template <class, class, class, class>
+  static batches_within find() {
+    return {};
+  }
+};
 
 // The same network with every checkpoint<> taken away, at the root and inside: every block that adds only a schedule.
 template <class T, class Parts = typename made_of<T>::parts>
@@ -38479,7 +38653,9 @@ namespace cairn {
 // parameters, whether its activation is stored or recomputed, the bytes that are stored for it between forward and backward,
 // the FLOPs of a step, recomputation included, and the bucket in which its gradients leave. Model is whatever a trainer
 // takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
-template <class Model, std::size_t Batch, class T = float>
+//
+// summary<Model, 64, float, report::within<1_MiB, percent<20>>>() also says how large the batch can be.
+template <class Model, std::size_t Batch, class T = float, class Within = detail::within_any_bytes>
 report::network_summary summary() {
   using distribution = detail::distribution<Model>;
   using model = typename distribution::model;
@@ -38497,6 +38673,7 @@ report::network_summary summary() {
   out.costs = detail::costs_of<plan>();
   out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename distribution::update>>();
   out.checkpointed = detail::has_checkpoint<model>;
+  out.batches = Within::template find<model, plain, T, typename distribution::update>();
   if constexpr (distribution::distributed) {
     constexpr std::size_t most = plan::fused ? distribution::update::bytes : distribution::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
@@ -38509,11 +38686,11 @@ report::network_summary summary() {
   return out;
 }
 
-template <class Model, class Batch, class T = float>
+template <class Model, class Batch, class T = float, class Within = detail::within_any_bytes>
 report::network_summary summary()
   requires(Batch::size > 0)
 {
-  return summary<Model, Batch::size, T>();
+  return summary<Model, Batch::size, T, Within>();
 }
 
 } // namespace cairn
@@ -39171,10 +39348,11 @@ namespace cairn::report {
 // Describes a run in two lines: what runs, and where. With them a log can be understood a year later.
 //
 //   Cairn 0.1.0 | AVX-512, own kernels | cpu, 2 threads | 4 ranks by threads
-//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations | CrossEntropyLoss, SGD
+//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations, 31.2 MiB in all by 4 ranks | CrossEntropyLoss, SGD
 //
-// As a callback of fit it prints them on rank 0 when a run begins; without fit, start_line{}.print(train) does. The bytes are
-// those of the arena: all memory of a step besides parameters, gradients and the optimizer's state.
+// As a callback of fit it prints them on rank 0 when a run begins; without fit, start_line{}.print(train) does. The activations
+// are the arena of a rank: all memory of a step besides parameters, gradients and the optimizer's state. The bytes in all are
+// those of the ranks on this machine, as trainer::memory() has them.
 class start_line {
 public:
   explicit start_line(std::FILE* out = stderr) : out_(out) {}
@@ -39194,11 +39372,13 @@ public:
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
+    const auto memory = train.memory();
     out += "\n" + (solved ? "a solved schedule" + detail::remark_on_cost(train.inside().options.schedule.plan.over_best)
                           : report::name_of_policy<plan, policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
-           " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +
+           " | " + format_bytes(memory.activations) + " of activations, " + format_bytes(memory.machine()) + " in all" +
+           (memory.ranks > 1 ? " by " + count(memory.ranks, "rank") : "") + " | " + report::name_of<Loss>() + ", " +
            report::name_of<Optimizer>();
     return out;
   }

@@ -18,6 +18,7 @@ namespace testing {
 
 inline constexpr std::size_t largest_allocation = std::size_t{256} << 30U; // 256 GiB
 inline std::atomic<std::size_t> allocations{0}, allocated_bytes{0};
+inline std::atomic<std::size_t> aligned_bytes{0}; // of allocations with an alignment, as those of a cpu are
 
 // The allocations of one thread.
 struct thread_memory {
@@ -82,6 +83,7 @@ inline void given(void* block) {
 [[gnu::noinline, gnu::weak]] void* operator new(std::size_t bytes, std::align_val_t to) {
   const auto multiple = static_cast<std::size_t>(to);
   const bool fails = bytes >= testing::largest_allocation || testing::memory_runs_out::has_run_out();
+  testing::aligned_bytes += bytes;
   return testing::taken(fails ? nullptr : std::aligned_alloc(multiple, cairn::detail::align_up(bytes, multiple)), bytes);
 }
 // The standard library's new[] calls operator new anyway, but address sanitizer's does not.

@@ -183,7 +183,8 @@ TEST_CASE("cuda: every error of the runtime and of cuBLASLt becomes one of Cairn
 TEST_CASE("cuda: the queue of copies computes nothing that needs room, and says so") {
   const testing::on_gpu<float> x({1}, 0);
   CHECK_THROWS_WITH_AS(testing::gpu().transfers().partial("squared_norm"),
-                       doctest::Contains("cuda, squared_norm: expected the queue compute()"), error);
+                       doctest::Contains("expected the queue compute(), found transfers() or downloads(), which copy only"),
+                       error);
   CHECK_THROWS_WITH_AS(testing::gpu().compute().kept("batch_norm_backward", std::size_t{1} << 40),
                        doctest::Contains("cut the layer into several"), error);
   CHECK_THROWS_WITH_AS(testing::gpu().compute().start("an op", nullptr, std::size_t{1} << 40, 32, nullptr),

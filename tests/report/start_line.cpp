@@ -51,15 +51,17 @@ TEST_CASE("start_line: what runs, and where") {
   CHECK(has(text, "own kernels"));
   CHECK(has(text, " | cpu, 2 threads | 1 rank\n"));
   CHECK(has(text, "\nsqrt_n, batch 8 of float | 1,332 parameters | " + report::format_bytes(train.arena().size()) +
-                      " of activations | CrossEntropyLoss, SGD"));
+                      " of activations, " + report::format_bytes(train.memory().machine()) + " in all | CrossEntropyLoss, SGD"));
 }
 
 TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
   const paper p;
+  std::size_t all = 0;
   threads{2}.run([&](threads::rank& within) {
     any_rank rank(within);
     using Train = trainer<ddp<fused_update<Small>, any_rank>, CrossEntropyLoss, SGD, batch<8>>;
     Train train{rank, SGD{}, {.threads = 1}};
+    if (rank.rank() == 0) all = train.memory().machine();
     const report::start_line line{p.file.get()};
     line.on_begin(run_of<Train>{train, rank.rank()});
     line.print(train);
@@ -69,6 +71,7 @@ TEST_CASE("start_line: one of several ranks prints it, with what joins them") {
   REQUIRE(lines.size() == 5);
   CHECK(has(lines[0], " | cpu, 1 thread | 2 ranks by threads"));
   CHECK(has(lines[1], "store_all, fused update, batch 8 of float | "));
+  CHECK(has(lines[1], " of activations, " + report::format_bytes(all) + " in all by 2 ranks | CrossEntropyLoss, SGD"));
   CHECK(lines[2] == lines[0]);
   CHECK(lines[4].empty());
 }

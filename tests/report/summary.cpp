@@ -14,7 +14,9 @@
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
 #include <cairn/net/frozen.hpp>
+#include <cairn/net/fused_update.hpp>
 #include <cairn/net/gated.hpp>
+#include <cairn/net/largest_batch.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/report/summary.hpp>
@@ -112,6 +114,39 @@ peak of activations     1.06 KiB            1.56 KiB   0.68
 tape bytes at the loss     768 B            1.25 KiB   0.60
 FLOPs, predicted time      20.1k               16.8k   1.20
 )");
+}
+
+TEST_CASE("summary: how large the batch can be, if that is asked for") {
+  using Model = checkpoint<sqrt_n, Small>;
+  constexpr std::size_t as_it_is = plan::largest_batch<Model, 8_KiB>, without = plan::largest_batch<Small, 8_KiB>;
+  constexpr std::size_t dearer = plan::largest_batch<Small, 8_KiB, percent<20>>;
+  static_assert(without > 4 && as_it_is > without && dearer > without);
+  const auto s = summary<Model, 4, float, report::within<8_KiB, percent<20>>>();
+  CHECK(s.batches.bytes == 8_KiB);
+  CHECK(s.batches.largest == as_it_is);
+  CHECK(s.batches.without == without);
+  CHECK(s.batches.dearer == dearer);
+  CHECK(s.batches.cost == doctest::Approx(1.2));
+  const auto ratio = static_cast<double>(as_it_is) / static_cast<double>(without);
+  const auto has = [](const std::string& table, const std::string& part) { // whatever the width of its columns
+    std::string text;
+    for (const char c : table)
+      if (c != ' ' || text.empty() || text.back() != ' ') text += c;
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(s.markdown(), "| largest batch in 8.00 KiB | " + std::to_string(as_it_is) + " | " + std::to_string(without) + " | " +
+                              report::format_fixed(ratio, 2) + " |\n| at 1.20 of the FLOPs of storing all | " +
+                              std::to_string(dearer) + " | | |\n"));
+
+  using Ranked = ddp<fused_update<Small>, loopback::rank, bucket_bytes<1024>>; // of whose gradients two buckets are in the arena
+  const auto ranked = summary<Ranked, batch<4>, float, report::within<8_KiB>>();
+  CHECK(ranked.batches.largest ==
+        plan::largest_batch<fused_update<Small>, 8_KiB, detail::own_policy{}, float, detail::distribution<Ranked>::update>);
+  CHECK(ranked.batches.largest != plan::largest_batch<fused_update<Small>, 8_KiB>);
+  CHECK(has(ranked.markdown(), "| largest batch in 8.00 KiB | " + std::to_string(ranked.batches.largest) + " |\n"));
+  CHECK_FALSE(has(ranked.markdown(), "of storing all"));
+  CHECK_FALSE(has(summary<Model, 4>().text(), "largest batch"));
+  CHECK(summary<Small, 4, float, report::within<64>>().batches.largest == 0); // not even one sample fits
 }
 
 TEST_CASE("summary: examples/schedules.md shows what the program of the README prints") {

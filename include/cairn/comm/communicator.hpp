@@ -111,6 +111,8 @@ namespace cairn {
 //   * int local_size() const: the number of ranks, this one included, that run on this rank's machine and share its cores;
 //     without it they all do;
 //   * int local_rank() const: this rank's number among those; without it the ranks of a machine are taken to be consecutive;
+//   * static constexpr std::size_t shared_bytes_of(std::size_t ranks): the bytes of the host's memory that it allocates once for
+//     all ranks of a machine, and std::size_t shared_bytes() const: those that it has allocated [none];
 //   * std::string_view called() const: its name in error texts, if one type represents several (launch/chosen_ranks.hpp) [name].
 //
 // Types that make ranks have run(body), which calls the body with each rank's communicator: loopback{}.run, threads{2}.run and
@@ -147,6 +149,18 @@ template <class C>
 std::size_t ranks_here(const C& comm) {
   if constexpr (knows_its_machine<C>) return static_cast<std::size_t>(comm.local_size());
   else return static_cast<std::size_t>(comm.size());
+}
+
+// The bytes that the ranks of a machine share: of communicators of a type, and of this one.
+template <class C>
+constexpr std::size_t shared_bytes_of([[maybe_unused]] std::size_t ranks) {
+  if constexpr (requires { C::shared_bytes_of(ranks); }) return C::shared_bytes_of(ranks);
+  else return 0;
+}
+template <class C>
+std::size_t shared_bytes([[maybe_unused]] const C& comm) {
+  if constexpr (requires { comm.shared_bytes(); }) return comm.shared_bytes();
+  else return 0;
 }
 
 // The pending that C's all_reduce returns for a span of T; callers keep one for each bucket.

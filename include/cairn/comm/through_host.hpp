@@ -49,8 +49,8 @@ public:
   // At most `calls` calls, of `bytes` bytes together, may be started before all are waited for. A wait for the device ends at the
   // deadline.
   through_host(Device& device, Inner& inner, std::size_t calls, std::size_t bytes, std::chrono::milliseconds deadline)
-      : device_(device), inner_(inner), deadline_(deadline), room_(inner.size() > 1 ? bytes + calls * alignment : 0),
-        staged_(device.staging(room_)) {
+      : device_(device), inner_(inner), deadline_(deadline),
+        room_(staging_bytes(calls, bytes, static_cast<std::size_t>(inner.size()))), staged_(device.staging(room_)) {
     if (inner.size() > 1) calls_.reserve(calls);
   }
   through_host(const through_host&) = delete;
@@ -60,6 +60,11 @@ public:
       wait_until_free([] {});
     } catch (...) {
     }
+  }
+
+  // The bytes that it allocates in the host's memory.
+  static constexpr std::size_t staging_bytes(std::size_t calls, std::size_t bytes, std::size_t ranks) {
+    return ranks > 1 ? align_up(bytes) + calls * alignment : 0;
   }
 
   int rank() const { return inner_.rank(); }

@@ -87,6 +87,9 @@ public:
   memory allocate(std::size_t bytes) { return memory(bytes); }
   host_memory staging(std::size_t bytes) { return memory(bytes); }
 
+  // The scratch memory of a cpu of so many threads.
+  static constexpr std::size_t scratch_bytes(std::size_t threads);
+
 private:
   std::unique_ptr<queue> queue_; // on the heap, so that a cpu can move while ops hold a reference to its queue
 };
@@ -156,6 +159,7 @@ private:
   std::unique_ptr<detail::workers> workers_;
 };
 
+constexpr std::size_t cpu::scratch_bytes(std::size_t threads) { return threads * queue::scratch_bytes; }
 inline cpu::cpu() : cpu(options{1}) {}
 inline cpu::cpu(options wanted) : queue_(std::make_unique<queue>(wanted.threads)) {}
 inline cpu::cpu(cpu&&) noexcept = default;

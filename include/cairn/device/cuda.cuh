@@ -66,6 +66,9 @@ public:
   host_memory staging(std::size_t bytes);
   int ordinal() const { return ordinal_; }
 
+  // The memory of the GPU that its queues allocate for partial results.
+  static constexpr std::size_t scratch_bytes(std::size_t threads);
+
 private:
   static int checked(int ordinal);
 
@@ -183,7 +186,7 @@ private:
   void check_computes(const char* op) const {
     if (products_) [[likely]]
       return;
-    throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers(), which copies only");
+    throw error("cuda, " + std::string(op) + ": expected the queue compute(), found transfers() or downloads(), which copy only");
   }
   void give_back() {
     const detail::gpu_in_use now(ordinal_);
@@ -245,6 +248,9 @@ private:
   std::size_t next_ = 0;
 };
 
+constexpr std::size_t cuda::scratch_bytes(std::size_t) {
+  return queue::partial_bytes + queue::kept_bytes + detail::cuda_products::workspace_bytes;
+}
 inline int cuda::checked(int ordinal) {
   int found = 0;
   const cudaError_t code = cudaGetDeviceCount(&found);

@@ -47,6 +47,9 @@ namespace cairn::types {
 // A device may have static int count(): the number of such devices, numbered from 0 by device_options::ordinal. The ranks of a
 // machine then take them in turn, starting over after the last.
 //
+// A device may have static constexpr std::size_t scratch_bytes(std::size_t threads): the bytes that a device of so many threads
+// allocates for its ops when it is made.
+//
 // Ops are not members. An op is a free function in namespace cairn whose first argument is the queue that it is put on, as in
 // matmul(queue, c, a, b, transpose::second). A device comes with its own overloads, and a layer, which calls them unqualified,
 // need not know for which device it is compiled. The program that runs the layer includes them: ops/cpu.hpp has all ops of the
@@ -120,6 +123,13 @@ template <class D>
 auto in_use(D& device) {
   if constexpr (requires { device.in_use(); }) return device.in_use();
   else return nullptr;
+}
+
+// The bytes that a device of so many threads allocates for its ops.
+template <class D>
+constexpr std::size_t scratch_of([[maybe_unused]] std::size_t threads) {
+  if constexpr (requires { D::scratch_bytes(threads); }) return D::scratch_bytes(threads);
+  else return 0;
 }
 
 // The queue for copies from the device to the host.

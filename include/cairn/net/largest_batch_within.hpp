@@ -27,13 +27,15 @@ struct fitting_batch {
 
 namespace cairn::detail {
 
+// Solves a curve only if not everything can be stored.
 template <class Model, std::size_t Batch, class T>
 fitting_batch fit_batch(std::size_t bytes, double excess, std::span<const stage_cost> costs) {
   using curve = memory_curve<Model, Batch, T>;
   using plan = typename curve::plan;
+  const bool are_costs = costs.empty() || costs.size() == plan::size; // else the curve says what is wrong
+  if (are_costs && plan::trained::arena <= bytes) return {Batch, plan::trained::arena, 1};
   const curve solved(costs);
   const auto stored = static_cast<double>(solved.cost_of(plan::training.ops()));
-  if (plan::trained::arena <= bytes) return {Batch, plan::trained::arena, 1};
   if (solved.size() == 0 || solved[0].bytes > bytes) return {};
   const auto step = solved.within(bytes);
   const auto cost = static_cast<double>(solved.cost_of(step.plan.training.ops())) / stored;

@@ -46,10 +46,11 @@ namespace cairn::report {
 // Describes a run in two lines: what runs, and where. With them a log can be understood a year later.
 //
 //   Cairn 0.1.0 | AVX-512, own kernels | cpu, 2 threads | 4 ranks by threads
-//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations | CrossEntropyLoss, SGD
+//   sqrt_n, batch 64 of float | 203,530 parameters | 1.20 MiB of activations, 31.2 MiB in all by 4 ranks | CrossEntropyLoss, SGD
 //
-// As a callback of fit it prints them on rank 0 when a run begins; without fit, start_line{}.print(train) does. The bytes are
-// those of the arena: all memory of a step besides parameters, gradients and the optimizer's state.
+// As a callback of fit it prints them on rank 0 when a run begins; without fit, start_line{}.print(train) does. The activations
+// are the arena of a rank: all memory of a step besides parameters, gradients and the optimizer's state. The bytes in all are
+// those of the ranks on this machine, as trainer::memory() has them.
 class start_line {
 public:
   explicit start_line(std::FILE* out = stderr) : out_(out) {}
@@ -69,11 +70,13 @@ public:
       out.append(" by ").append(detail::name_of_communicator(train.inside().comm()));
 
     const bool solved = train.inside().options.schedule.plan.training.count > 0;
+    const auto memory = train.memory();
     out += "\n" + (solved ? "a solved schedule" + detail::remark_on_cost(train.inside().options.schedule.plan.over_best)
                           : report::name_of_policy<plan, policy>());
     if (plan::fused) out += ", fused update";
     out += ", batch " + format_count(Batch::size) + " of " + report::name_of<T>() + " | " + count(plan::parameters, "parameter") +
-           " | " + format_bytes(train.arena_bytes()) + " of activations | " + report::name_of<Loss>() + ", " +
+           " | " + format_bytes(memory.activations) + " of activations, " + format_bytes(memory.machine()) + " in all" +
+           (memory.ranks > 1 ? " by " + count(memory.ranks, "rank") : "") + " | " + report::name_of<Loss>() + ", " +
            report::name_of<Optimizer>();
     return out;
   }

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/largest_batch.hpp>
 #include <cairn/net/summed_layers.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/names.hpp>
@@ -25,6 +27,33 @@ struct step_costs {
   std::size_t peak = 0;       // bytes of the arena
   std::size_t tape_bytes = 0; // stored between the forward and the backward pass
   std::uint64_t flops = 0;
+};
+
+// The largest batches of which a step fits into some bytes. None was asked for if there are no bytes.
+struct batches_within {
+  std::size_t bytes = 0;
+  std::size_t largest = 0; // of the network as it is
+  std::size_t without = 0; // with every checkpoint<> taken away
+  std::size_t dearer = 0;  // under the cheapest schedule that fits, if a larger `cost` was allowed
+  double cost = 1;         // of its step at most, relative to one that stores everything
+};
+
+// An option of summary(): the largest batch of which a step fits into `Bytes`. With an excess of cost it also says how large the
+// batch can be under budget<Bytes>, if a step may cost that much more: within<1_MiB, percent<20>>. It takes the compiler about
+// five plans of the step for each number, and some seconds for a budget over many stages: see plan::largest_batch.
+template <std::size_t Bytes, auto Dearer = detail::own_policy{}>
+struct within {
+  template <class Model, class Plain, class T, class Update>
+  static batches_within find() {
+    batches_within out{.bytes = Bytes,
+                       .largest = plan::largest_batch<Model, Bytes, detail::own_policy{}, T, Update>,
+                       .without = plan::largest_batch<Plain, Bytes, detail::own_policy{}, T, Update>};
+    if constexpr (!std::is_same_v<std::remove_cv_t<decltype(Dearer)>, detail::own_policy>) {
+      out.dearer = plan::largest_batch<Model, Bytes, Dearer, T, Update>;
+      out.cost = 1 + static_cast<double>(Dearer);
+    }
+    return out;
+  }
 };
 
 // A network as a table, a line for each stage; see summary(). Its members are for programs, text() and markdown() for people.
@@ -42,6 +71,7 @@ struct network_summary {
   step_costs costs{};
   step_costs without{};      // with every checkpoint<> taken away
   bool checkpointed = false; // whether there is one
+  batches_within batches{};  // if the option within<...> asked for them
 
   // FLOPs of a step relative to those without checkpointing: the ratio of times, as far as it is known before anything has
   // run.
@@ -161,6 +191,8 @@ private:
           .row({"tape bytes at the loss", format_bytes(costs.tape_bytes)})
           .row({"FLOPs", quantity(costs.flops)});
       if (statistics_calls > 0) out.row({"statistics of all ranks", statistics});
+      if (batches.bytes > 0) out.row({batches_text(), format_count(batches.largest)});
+      if (batches.cost > 1) out.row({dearer_text(), format_count(batches.dearer)});
       return out;
     }
     const auto part = [](std::uint64_t a, std::uint64_t b) { return format_fixed(ratio(a, b), 2); };
@@ -170,13 +202,27 @@ private:
               part(costs.tape_bytes, without.tape_bytes)})
         .row({"FLOPs, predicted time", quantity(costs.flops), quantity(without.flops), part(costs.flops, without.flops)});
     if (statistics_calls > 0) out.row({"statistics of all ranks", statistics, statistics, ""});
+    if (batches.bytes > 0)
+      out.row(
+          {batches_text(), format_count(batches.largest), format_count(batches.without), part(batches.largest, batches.without)});
+    if (batches.cost > 1) out.row({dearer_text(), format_count(batches.dearer), "", ""});
     return out;
   }
+  std::string batches_text() const { return "largest batch in " + format_bytes(batches.bytes); }
+  std::string dearer_text() const { return "at " + format_fixed(batches.cost, 2) + " of the FLOPs of storing all"; }
 };
 
 } // namespace cairn::report
 
 namespace cairn::detail {
+
+// A summary() without the option within<...>.
+struct within_any_bytes {
+  template <class, class, class, class>
+  static batches_within find() {
+    return {};
+  }
+};
 
 // The same network with every checkpoint<> taken away, at the root and inside: every block that adds only a schedule.
 template <class T, class Parts = typename made_of<T>::parts>
@@ -219,7 +265,9 @@ namespace cairn {
 // parameters, whether its activation is stored or recomputed, the bytes that are stored for it between forward and backward,
 // the FLOPs of a step, recomputation included, and the bucket in which its gradients leave. Model is whatever a trainer
 // takes: a network, a checkpoint<>, a ddp<>; buckets have a column with ddp<> only.
-template <class Model, std::size_t Batch, class T = float>
+//
+// summary<Model, 64, float, report::within<1_MiB, percent<20>>>() also says how large the batch can be.
+template <class Model, std::size_t Batch, class T = float, class Within = detail::within_any_bytes>
 report::network_summary summary() {
   using distribution = detail::distribution<Model>;
   using model = typename distribution::model;
@@ -237,6 +285,7 @@ report::network_summary summary() {
   out.costs = detail::costs_of<plan>();
   out.without = detail::costs_of<blueprint_of<plain, Batch, T, typename distribution::update>>();
   out.checkpointed = detail::has_checkpoint<model>;
+  out.batches = Within::template find<model, plain, T, typename distribution::update>();
   if constexpr (distribution::distributed) {
     constexpr std::size_t most = plan::fused ? distribution::update::bytes : distribution::options::bytes;
     const auto buckets = plan::template buckets<most, plan::fused>.buckets();
@@ -249,11 +298,11 @@ report::network_summary summary() {
   return out;
 }
 
-template <class Model, class Batch, class T = float>
+template <class Model, class Batch, class T = float, class Within = detail::within_any_bytes>
 report::network_summary summary()
   requires(Batch::size > 0)
 {
-  return summary<Model, Batch::size, T>();
+  return summary<Model, Batch::size, T, Within>();
 }
 
 } // namespace cairn

@@ -27,7 +27,7 @@ struct after_backward {};
 // It costs a small all_reduce for each such layer in forward, of 16 bytes for each feature and 8, and one in each backward
 // that makes an input gradient, of 16 bytes for each feature. They are not overlapped with work: the layer waits. A recompute
 // and an evaluation make none. The sums are stored from forward to backward, which takes the same number of bytes for each
-// layer; trainer::bytes_on_device() counts them. A network without such layers and a single rank are not changed.
+// layer; trainer::memory() counts them. A network without such layers and a single rank are not changed.
 //
 // The other ranks see a step from its first such call on, so a failure after that call is final until synchronize().
 // trainer::forward() makes these calls too, so all ranks must call it.

@@ -87,11 +87,11 @@ public:
   static constexpr std::size_t arena_of(std::size_t asked) {
     return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
   }
-  // The number of bytes that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = arena_of(arena) + working_type::bytes;
-    if constexpr (is_apart) all += 2 * (taken_inputs<plan, T>::bytes + more);
-    return all;
+  // What it allocates besides the arena: on the device, and in the host's memory.
+  static constexpr std::size_t bytes_of_batches(std::size_t more) { return staging_bytes(more) + working_type::bytes; }
+  static constexpr std::size_t staging_bytes(std::size_t more) {
+    if constexpr (is_apart) return staging_slots<Device>::count * (taken_inputs<plan, T>::bytes + more);
+    else return 0;
   }
 
   Device& device() const { return *device_; }

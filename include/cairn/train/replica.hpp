@@ -11,6 +11,7 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/data/owned_tensor.hpp>
@@ -159,15 +160,15 @@ public:
 
   replica(held_device<Device> on, seed s, std::size_t arena_bytes, std::size_t more = 0)
       : learnt(std::move(on), s), context(held_device<Device>(this->device()), arena_bytes, more), working_(this->device()) {
-    if constexpr (plan::tie_count > 0) tied_gradients_ = this->device().allocate(plan::ties.elements * sizeof(sum));
+    if constexpr (tied_gradient_bytes > 0) tied_gradients_ = this->device().allocate(tied_gradient_bytes);
   }
 
-  // The number of bytes that it allocates on the device.
-  static constexpr std::size_t bytes(std::size_t arena, std::size_t more) {
-    std::size_t all = learnt::weight_bytes + context::bytes(arena, more) + working_weights_type::bytes;
-    if constexpr (plan::tie_count > 0) all += plan::ties.elements * sizeof(sum);
-    return all;
-  }
+  // What it allocates besides: the parameters that layers read, if they are a copy, and the gradients of tied ones.
+  static constexpr std::size_t working_weight_bytes = working_weights_type::bytes;
+  static constexpr std::size_t tied_gradient_bytes = [] {
+    if constexpr (plan::tie_count > 0) return align_up(plan::ties.elements * sizeof(sum));
+    else return std::size_t{0};
+  }();
 
   // While it lives, a function of the program reads the outputs of an unfinished step, so the arena must not change.
   class half_step {

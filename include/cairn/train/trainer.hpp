@@ -282,11 +282,9 @@ public:
   }
   std::size_t arena_bytes() { return inside().replica.arena_memory().size(); }
 
-  // The number of bytes that a trainer of `ranks` ranks, whose optimizer has `states` states, allocates on its device:
-  // parameters, buffers, gradients, states, the arena, and where the device's memory is not the host's the slots of its
-  // batches. Not counted are memory that the device keeps for itself, and a larger arena of a schedule that was solved at run
-  // time. See device_bytes.
-  static constexpr std::size_t bytes_on_device(std::size_t states, std::size_t ranks = 1) { return types::bytes(states, ranks); }
+  // All memory of this trainer and of the other ranks on its machine; training_bytes<trainer<...>>() is the same before there
+  // is one.
+  cairn::types::training_memory memory() const { return inside().memory(); }
 
   std::uint64_t steps() const { return inside().counters.steps; } // updates so far
 

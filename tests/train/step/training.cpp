@@ -9,11 +9,11 @@
 
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/inputs.hpp>
-#include <cairn/train/device_bytes.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/step/training.hpp>
 #include <cairn/train/trainer.hpp>
+#include <cairn/train/training_bytes.hpp>
 
 #include "../apart_ops.hpp"
 #include "../training.hpp"
@@ -33,11 +33,14 @@ using small = trainer<Plain, CrossEntropyLoss, SGD, batch<6>, float, Device>;
 TEST_CASE("training: a trainer's bytes are its parts, which are told on every device") {
   using type = small<cpu>;
   constexpr std::size_t parameters = type::plan::parameter_block * sizeof(float);
-  constexpr std::size_t told = 2 * 64 + 4 * sizeof(float); // results of two micro-batches, and room for class weights
-  // Parameters, gradients, and the gradients of one stage in a micro-batch; no momentum.
-  static_assert(device_bytes<type> == 3 * parameters + type::plan::trained::arena + told);
-  static_assert(device_bytes<type, 1> == 4 * parameters + type::plan::trained::arena + told);
-  static_assert(device_bytes<small<apart::device>> > device_bytes<type>);
+  constexpr types::training_memory one = training_bytes<type>();
+  static_assert(one.weights == parameters);
+  static_assert(one.gradients == 2 * parameters); // and those of one stage in a micro-batch
+  static_assert(one.states == 0);                 // no momentum
+  static_assert(training_bytes<type>({.states = 1}).states == parameters);
+  static_assert(one.activations == type::plan::trained::arena);
+  static_assert(one.results == 3 * 64); // of two micro-batches, and room for class weights
+  static_assert(training_bytes<small<apart::device>>().batches > one.batches);
 }
 
 TEST_CASE("training: the arena can be filled and looked at on every device, and a step writes where it does on a cpu") {

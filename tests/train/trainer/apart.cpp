@@ -13,12 +13,12 @@
 #include <cairn/net/with_input_gradient.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
-#include <cairn/train/device_bytes.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/model.hpp>
 #include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
+#include <cairn/train/training_bytes.hpp>
 
 #include "../apart_ops.hpp"
 #include "../apart_program.hpp"
@@ -151,13 +151,12 @@ TEST_CASE("trainer, memory apart: the gradient of the input, and steps from one 
   CHECK((numbers(std::type_identity<apart::device>{}) == numbers(std::type_identity<cpu>{})));
 }
 
-TEST_CASE("trainer, memory apart: device_bytes is what is allocated, and nothing is after the constructor") {
+TEST_CASE("trainer, memory apart: nothing is allocated after the constructor, and a device is shared") {
   apart::device shared({});
   {
     using type = small<apart::device>;
     type t{shared, AdamW{}};
-    static_assert(device_bytes<type> == type::bytes_on_device(2));
-    CHECK(shared.counted.bytes == device_bytes<type>);
+    CHECK(shared.counted.bytes == training_bytes<type>().device());
     const auto before = shared.counted.calls + shared.counted.staging_calls;
     apart::seen out;
     apart::use(t, out, 0);
@@ -167,7 +166,7 @@ TEST_CASE("trainer, memory apart: device_bytes is what is allocated, and nothing
   {
     using type = trainer<fused_update<with_input_gradient<apart::Net>>, MSELoss, SGD, batch<6>, double, apart::device>;
     type t{shared, SGD{.momentum = 0.9}};
-    CHECK(shared.counted.bytes - first == device_bytes<type, 1>);
+    CHECK(shared.counted.bytes - first == training_bytes<type>({.states = 1}).device());
   }
   // Two trainers and a model on the same device.
   small<apart::device> a{shared, AdamW{}}, b{shared, AdamW{}, {.seed = 1}};

@@ -121,9 +121,9 @@ private:
 //   any_rank any(rank); // rank is a loopback::rank, a threads::rank, an mpi::rank …
 //   trainer<ddp<Model, any_rank>, …> train{any, …};
 //
-// Every call is passed on through one function pointer, and so are its exceptions: bits, order and deadlines are those of the
-// inner communicator. If that one lacks an optional member, check() and recover() do nothing, reserve() reserves nothing,
-// allocate() returns no memory, all ranks share a machine, and exchange() broadcasts from each rank in turn.
+// Every call is passed on through one function pointer, and so are its exceptions: bits, order and deadlines are the inner
+// communicator's. If that one lacks an optional member, check() and recover() do nothing, reserve() reserves nothing, allocate()
+// returns no memory, all ranks share a machine but no bytes, and exchange() broadcasts from each rank in turn.
 //
 // It is for the queue of one device, as a function pointer has one type of argument: any_rank for a cpu's, any_rank_for<Queue>
 // for others. Rejected: passing on another queue than the caller's, which breaks the order of the work.
@@ -137,12 +137,14 @@ public:
     requires(!std::same_as<Inner, any_rank_for>)
   explicit any_rank_for(Inner& inner)
       : inner_(&inner), calls_(&calls_of<Inner>), rank_(inner.rank()), size_(inner.size()),
-        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))) {}
+        local_rank_(detail::place_here(inner)), local_size_(static_cast<int>(detail::ranks_here(inner))),
+        shared_bytes_(detail::shared_bytes(inner)) {}
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
+  std::size_t shared_bytes() const { return shared_bytes_; }
   std::string_view called() const { return calls_->called; } // the name of the inner communicator
 
   ticket all_reduce(Queue& queue, std::span<float> span) { return started(calls_->sum_float, queue, span); }
@@ -184,9 +186,8 @@ private:
     static void broadcast(void* inner, Queue& queue, std::span<std::byte> bytes, int root, ticket& made) {
       made.hold([&] { return it(inner).broadcast(queue, bytes, root); });
     }
-    // The broadcast of host memory puts nothing on its queue, so an empty one is passed.
     static void exchange(void* inner, std::span<const std::byte> own, std::span<std::byte> all) {
-      detail::queue_of_any_device host;
+      detail::queue_of_any_device host; // the broadcast of host memory puts nothing on it
       static_assert(
           detail::exchanges_bytes<Inner> || communicator<Inner>,
           "any_rank: this communicator has no exchange, and broadcasts for the queues of one device only; write void "
@@ -227,6 +228,7 @@ private:
   void* inner_;
   const calls* calls_;
   int rank_, size_, local_rank_, local_size_;
+  std::size_t shared_bytes_;
 };
 
 enum class rank_maker { loopback, threads, processes };

@@ -39,6 +39,11 @@ public:
     for (int rank = 0; rank < size_; ++rank) lane_of(rank).posted = std::make_unique<rank_call[]>(capacity_);
   }
 
+  // The bytes of the arrays that it allocates.
+  static constexpr std::size_t bytes(std::size_t ranks, std::size_t capacity) {
+    return ranks * (sizeof(lane) + capacity * sizeof(rank_call)) + capacity * sizeof(slot);
+  }
+
   int size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
 

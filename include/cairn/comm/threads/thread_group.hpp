@@ -58,6 +58,12 @@ public:
   thread_group& operator=(const thread_group&) = delete;
   ~thread_group() { stop(); }
 
+  // The bytes of the arrays that it allocates.
+  static constexpr std::size_t bytes(std::size_t ranks, std::size_t capacity) {
+    return call_ring::bytes(ranks, capacity) + ranks * (sizeof(rank_state) + capacity * sizeof(clock::time_point));
+  }
+  std::size_t bytes() const { return bytes(static_cast<std::size_t>(size()), calls_.capacity()); }
+
   int size() const { return calls_.size(); }
   bool halted() const { return halted_.load(); }
 

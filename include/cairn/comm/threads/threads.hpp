@@ -50,6 +50,11 @@ public:
   int rank() const { return rank_; }
   int size() const { return group_.size(); }
 
+  static constexpr std::size_t default_in_flight = 4096; // see threads::options
+  // The memory of the calls of all ranks, which a run() allocates once.
+  static constexpr std::size_t shared_bytes_of(std::size_t ranks) { return thread_group::bytes(ranks, default_in_flight); }
+  std::size_t shared_bytes() const { return group_.bytes(); }
+
   // The queue is not used; it must share its memory with the host. Work put into a cpu's queue is already done, and spans are
   // summed in place. Throws rank_lost when a rank has failed, deadline_error when one is late, and input_error when
   // options::max_in_flight calls of this rank are not over.
@@ -126,7 +131,7 @@ public:
     std::chrono::milliseconds deadline{30'000};
     // The most calls that a rank may have in flight. It bounds the memory that is allocated: about 100 bytes for each call and
     // rank.
-    std::size_t max_in_flight = 4096;
+    std::size_t max_in_flight = rank::default_in_flight;
     // The deadline where one rank rightly works alone while others wait for it: when rank 0 reads or writes a state, and in the
     // first call of a trainer, before which a rank may read its data. After `deadline` a line on stderr reports the wait.
     std::chrono::milliseconds long_deadline{600'000};

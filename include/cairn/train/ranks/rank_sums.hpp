@@ -9,6 +9,7 @@
 
 #include <cairn/comm/communicator.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/net/frame.hpp>
 #include <cairn/net/summed_layers.hpp>
@@ -39,7 +40,7 @@ class rank_sums {
 
 public:
   using queue = typename Device::queue;
-  static constexpr std::size_t bytes = layers::elements * sizeof(double);
+  static constexpr std::size_t bytes = align_up(layers::elements * sizeof(double));
   static constexpr std::size_t calls = layers::calls; // in a step
   static constexpr std::size_t most_bytes = [] {      // in one call
     std::size_t most = 0;

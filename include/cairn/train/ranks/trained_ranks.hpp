@@ -28,6 +28,14 @@ public:
 
   static std::size_t count_of(const Communicator* comm) { return comm == nullptr ? 1 : static_cast<std::size_t>(comm->size()); }
   std::size_t count() const { return count_of(comm_); }
+  // Those on this machine, and the bytes that they share.
+  std::size_t here() const { return comm_ == nullptr ? 1 : ranks_here(*comm_); }
+  std::size_t shared_bytes() const { return comm_ == nullptr ? 0 : detail::shared_bytes(*comm_); }
+  // The bytes of the host's memory that calls go through on each of `ranks` ranks.
+  static constexpr std::size_t staging_bytes(std::size_t calls, std::size_t bytes, std::size_t ranks) {
+    if constexpr (through) return comm_type::staging_bytes(calls, bytes, ranks);
+    else return 0;
+  }
 
   comm_type& comm() {
     if constexpr (through) return through_;

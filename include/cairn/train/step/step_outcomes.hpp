@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/device/device.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 
@@ -34,6 +35,8 @@ public:
   static constexpr std::size_t count = 2;
   static constexpr std::uint64_t kept = shares_memory<Device> ? 1 : 1024;
   static constexpr std::size_t bytes = count * numbers_bytes; // of the device
+  // Of the host, where the facts of all ranks have so many elements.
+  static constexpr std::size_t staging_bytes(std::size_t facts) { return count * staging_of_one(facts); }
 
   struct outcome {
     typename Device::memory there{};
@@ -63,7 +66,7 @@ public:
     constexpr step_numbers nothing{};
     for (outcome& o : all_) {
       o.there = device.allocate(numbers_bytes);
-      o.here = device.staging(numbers_bytes + 2 * facts * sizeof(T));
+      o.here = device.staging(staging_of_one(facts));
       std::memcpy(o.here.data(), &nothing, sizeof nothing);
       upload(device.compute(), sizeof nothing, o.there.data(), static_cast<const std::byte*>(o.here.data()));
     }
@@ -134,6 +137,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t staging_of_one(std::size_t facts) { return align_up(numbers_bytes + 2 * facts * sizeof(T)); }
+
   std::size_t facts_;
   std::array<outcome, count> all_{};
   std::uint64_t next_ = 0;

@@ -140,6 +140,14 @@ struct training {
     settings = current_settings();
   }
 
+  training_memory memory() const {
+    training_memory all = Types::memory(
+        {.ranks = ranks.here(), .all_ranks = ranks.count(), .states = updates.states(), .threads = replica.threads()},
+        is_solved() ? options.schedule.plan.memory.arena : plan::trained::memory.arena);
+    all.shared = ranks.shared_bytes();
+    return all;
+  }
+
   // The state of the trainer besides parameters, buffers and the optimizer's state.
   training_state state() {
     replica.expect_whole_step();

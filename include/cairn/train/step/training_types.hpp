@@ -20,6 +20,7 @@
 #include <cairn/train/step/step_gradients.hpp>
 #include <cairn/train/step/step_lists.hpp>
 #include <cairn/train/step/step_outcomes.hpp>
+#include <cairn/train/training_bytes.hpp>
 #include <cairn/train/training_options.hpp>
 #include <cairn/train/wrong_arguments.hpp>
 
@@ -78,13 +79,26 @@ struct training_types {
   static constexpr std::size_t accumulation_bytes = fused ? 0 : plan::largest_block * sizeof(sum);
   static constexpr std::size_t input_gradient_bytes = plan::gives_input_gradient ? plan::whole.gradient_bytes(0) : 0;
   // The numbers of a loss that its ops read.
-  static constexpr std::size_t constant_bytes = most_constants<Loss>(plan::output_shape) * sizeof(sum);
+  static constexpr std::size_t constant_bytes = align_up(most_constants<Loss>(plan::output_shape) * sizeof(sum));
 
-  // The bytes that a trainer of `number_of_ranks` ranks, whose optimizer has `states` states, allocates on its device.
-  static constexpr std::size_t bytes(std::size_t states, std::size_t number_of_ranks) {
-    return replica_type::bytes(plan::trained::memory.arena, target_bytes) + accumulation_bytes +
-           gradients::bytes(number_of_ranks) + states * plan::parameter_block * sizeof(sum) + input_gradient_bytes +
-           (number_of_ranks > 1 ? sums::bytes : 0) + constant_bytes + outcomes::bytes;
+  // All memory of such trainers on a machine: see training_bytes(). The arena is that of the compiled schedule, or of one that
+  // was solved at run time.
+  static constexpr training_memory memory(const ranks_and_states& of, std::size_t arena = plan::trained::memory.arena) {
+    constexpr std::size_t by_default = ranks_and_states::by_default;
+    const std::size_t job = !distribution::distributed ? 1 : of.all_ranks == by_default ? of.ranks : of.all_ranks;
+    const std::size_t states = of.states == by_default ? Optimizer{}.states() : of.states;
+    return {.weights = replica_type::weight_bytes + replica_type::working_weight_bytes,
+            .gradients = gradients::bytes(job) + accumulation_bytes + input_gradient_bytes + replica_type::tied_gradient_bytes,
+            .states = states * plan::parameter_block * sizeof(sum),
+            .activations = replica_type::arena_of(arena),
+            .batches = replica_type::bytes_of_batches(target_bytes),
+            .results = outcomes::bytes + constant_bytes + (job > 1 ? sums::bytes : 0),
+            .scratch = scratch_of<Device>(of.threads),
+            .staging = replica_type::staging_bytes(target_bytes) + outcomes::staging_bytes(gradients::facts_of(job)) +
+                       ranks::staging_bytes(calls_of_step, most_bytes_on_the_way(job), job),
+            .shared = distribution::distributed ? shared_bytes_of<communicator_type>(of.ranks) : 0,
+            .ranks = of.ranks,
+            .on_host = !is_apart};
   }
 
   // For a communicator whose calls go through the host: the calls of a step, and the most bytes that are in flight at once, in
