@@ -3222,6 +3222,21 @@ constexpr double most_of_cheap(const chain& c) {
   }
 }
 
+// Writes the backward pass of [begin, end), after a forward pass that stores the results of all these stages but some. Those are
+// recomputed from the last stored result before them when the backward pass gets there.
+template <class IsRecomputed>
+constexpr void walk_recomputing(const chain& c, route& out, std::size_t begin, std::size_t end, IsRecomputed is_recomputed) {
+  for (std::size_t last = end; last > begin;) {
+    std::size_t stored = last; // [first, stored) is recomputed, [stored, last) is not
+    while (stored > begin && !is_recomputed(stored - 1)) --stored;
+    std::size_t first = stored;
+    while (first > begin && is_recomputed(first - 1)) --first;
+    if (!is_still_there(c, last)) out.forward(first, stored);
+    out.backward(first, last);
+    last = first;
+  }
+}
+
 // The least k with k * k >= n.
 constexpr std::size_t ceil_sqrt(std::size_t n) {
   std::size_t k = 0;
@@ -3303,17 +3318,9 @@ struct sqrt_n {
 struct recompute_cheap {
   static constexpr void plan(const plan::chain& c, plan::route& out) {
     const double most = detail::most_of_cheap(c);
-    const auto is_cheap = [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; };
     out.forward(0, c.size());
-    for (std::size_t last = c.size(); last > 0;) {
-      std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
-      while (costly > 0 && !is_cheap(costly - 1)) --costly;
-      std::size_t first = costly;
-      while (first > 0 && is_cheap(first - 1)) --first;
-      if (!detail::is_still_there(c, last)) out.forward(first, costly);
-      out.backward(first, last);
-      last = first;
-    }
+    detail::walk_recomputing(c, out, 0, c.size(),
+                             [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; });
   }
 };
 
@@ -3780,18 +3787,32 @@ constexpr std::size_t least_arena() {
   }
 }
 
+// The least arena of a chain that the search for a budget finds. If the layout of the fewest bytes has gaps, that of store_all
+// may be smaller.
+template <class Source, class Policy>
+constexpr std::size_t least_bytes_of() {
+  constexpr std::size_t tight = least_arena<Source, typename Policy::template tightest<Source, most_bytes<Source, Policy>()>>();
+  constexpr std::size_t all = plan_of<Source, store_all>::arena;
+  return tight < all ? tight : all;
+}
+
 // A policy that keeps a budget is planned as the candidate that fits. Its step may cost more than that of the very first
 // candidate, the cheapest schedule known for so few bytes, whose buffers cannot be packed into them: `over_best` times as many
-// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp).
+// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp). A policy that compared
+// several chains of one network says what the cheapest of their first candidates costs: least_flops().
 template <class Source, keeps_a_budget Policy>
 struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {
   static constexpr double over_best = [] {
     using taken = fitting<Source, Policy>;
     using best = typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>;
-    if constexpr (std::is_same_v<taken, best>) return 1.0;
-    else
-      return static_cast<double>(flops(Source::value, plan_of<Source, taken, most_bytes<Source, Policy>()>::schedule.ops())) /
-             static_cast<double>(flops(Source::value, plan_of<Source, best, most_bytes<Source, Policy>()>::schedule.ops()));
+    constexpr auto cost_of = []<class Candidate>(std::type_identity<Candidate>) {
+      return flops(Source::value, plan_of<Source, Candidate, most_bytes<Source, Policy>()>::schedule.ops());
+    };
+    std::uint64_t least = 0;
+    if constexpr (requires { Policy::least_flops(); }) least = Policy::least_flops();
+    else if constexpr (std::is_same_v<taken, best>) return 1.0;
+    else least = cost_of(std::type_identity<best>{});
+    return static_cast<double>(cost_of(std::type_identity<taken>{})) / static_cast<double>(least);
   }();
 };
 template <class Source, keeps_a_budget Policy>
@@ -3977,10 +3998,11 @@ template <keeps_a_budget Policy, class Source>
   requires(accepts<Policy, Source>())
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
-  using tightest = typename Policy::template tightest<Source, given>;
-  // If the layout of the fewest bytes has gaps, store_all's arena may be smaller.
-  static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
-  using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
+  static constexpr std::size_t least = [] {
+    if constexpr (requires { Policy::least_bytes(); }) return Policy::least_bytes(); // of several chains of one network
+    else return least_bytes_of<Source, Policy>();
+  }();
+  using type = budget_of<bytes_given<given>, least_possible_bytes<least>>;
 };
 template <class Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::too_dear> {
@@ -21197,16 +21219,71 @@ inline constexpr bool adds_a_schedule = is_block<T> && is_transparent<T> && !fre
 //
 //   0  the block as it was typed
 //   1  what is cheap is recomputed
-//   2  only the block's input is stored
+//   2  all that has no parameters is recomputed: attention, activations, and what is cheap
+//   3  only the block's input is stored
+//   4  the same, and the block is recomputed in two parts, if both together need more bytes while backward runs
 //
 // A block that has other ways says offers_ways, and names them: policies_in_way<Way>, a pack of the policies of its chains in
 // that way. Blocks whose policy was typed keep it.
 namespace cairn::detail {
 
-inline constexpr std::size_t way_count = 3;
+inline constexpr std::size_t way_count = 5, way_in_parts = 4;
 
 // Recomputes the whole chain from its input, once.
 using recompute_whole = every<static_cast<std::size_t>(1) << 20>;
+
+// Recomputes the stages that have no parameters and those that are cheap.
+struct recompute_without_parameters {
+  static constexpr void plan(const chain& c, route& out) {
+    const double most = most_of_cheap(c);
+    out.forward(0, c.size());
+    walk_recomputing(c, out, 0, c.size(),
+                     [&](std::size_t position) { return c[position].parameters == 0 || operations_a_byte(c[position]) <= most; });
+  }
+};
+
+// Recomputes the whole chain from its input in two parts: all of it for the backward pass of its last stages, and again its first
+// stages for theirs. It is cut where the larger part needs the fewest bytes. In both, what is cheap is recomputed once more.
+struct recompute_in_parts {
+  static constexpr void plan(const chain& c, route& out) {
+    const std::size_t cut = best_cut(c);
+    const double most = most_of_cheap(c);
+    const auto is_cheap = [&](std::size_t position) { return operations_a_byte(c[position]) <= most; };
+    out.forward(0, c.size());
+    out.forward(0, c.size());
+    walk_recomputing(c, out, cut, c.size(), is_cheap);
+    out.forward(0, cut);
+    walk_recomputing(c, out, 0, cut, is_cheap);
+  }
+
+  // The most bytes while the backward pass of [first, last) runs: tapes and values of these stages that are still to be read,
+  // and gradients. The ends of the chain belong to the block.
+  static constexpr std::size_t most_bytes(const chain& c, std::size_t first, std::size_t last) {
+    std::size_t stored = 0, most = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      const bool reads = c[i].reads_input || (i > first && c[i - 1].reads_output);
+      stored += c.tape_bytes(i) + (reads && i > 0 ? c.value_bytes(i) : 0);
+      if (i + 1 == last && i + 1 < c.size() && c[i].reads_output) stored += c.value_bytes(i + 1);
+      const std::size_t above = i + 1 < c.size() ? c.gradient_bytes(i + 1) : 0, below = i > 0 ? c.gradient_bytes(i) : 0;
+      const std::size_t gradients = c.in_place_backward(i) && above > 0 ? above : above + below;
+      const std::size_t now = stored + gradients + c[i].backward_workspace.at(c.batch);
+      if (now > most) most = now;
+    }
+    return most;
+  }
+  // The first stage of the last part; 0 if two parts need no fewer bytes than one.
+  static constexpr std::size_t best_cut(const chain& c) {
+    std::size_t best = 0, least = most_bytes(c, 0, c.size());
+    for (std::size_t cut = 1; cut < c.size(); ++cut) {
+      const std::size_t low = most_bytes(c, 0, cut), high = most_bytes(c, cut, c.size());
+      const std::size_t most = low > high ? low : high;
+      if (most >= least) continue;
+      best = cut;
+      least = most;
+    }
+    return best;
+  }
+};
 
 template <class Block>
 concept has_own_ways = requires { made_of<Block>::offers_ways; };
@@ -21222,7 +21299,7 @@ inline constexpr bool offers_ways = [] {
 // The policy of a chain of a block in one of its ways.
 template <class Block, std::size_t Chain, std::size_t Way>
 struct policy_in_way {
-  using type = std::conditional_t<Way == 1, recompute_cheap, recompute_whole>;
+  using type = pack_element<Way - 1, pack<recompute_cheap, recompute_without_parameters, recompute_whole, recompute_in_parts>>;
 };
 template <class Block, std::size_t Chain>
 struct policy_in_way<Block, Chain, 0> : policy_of_chain<Block, Chain> {};
@@ -22692,10 +22769,17 @@ struct untied : tie_message {};
 
 // cairn/net/ways.hpp
 
-// Under a budget around a whole network, blocks leave the way in which they were typed one after another, those first that save
-// the most bytes for a FLOP. The chain is solved as it was typed and after the first step after which everything can be stored,
-// or, where there is none, after half of the steps and after all; the cheapest schedule is taken. (Measured, one way for all
-// equal blocks is within 0.3 % of a choice block by block, as the solver may recompute a whole block besides.)
+// Under a budget around a whole network, blocks leave the way in which they were typed. Several assignments of ways to the blocks
+// are tried, and the cheapest schedule is taken:
+//
+//   * The blocks as they were typed; and each in the way that needs the fewest bytes in its backward pass.
+//   * Blocks move to ways that store less one after another, those first that save the most bytes for a FLOP, until everything
+//     that the ways store fits, and without moves that turn out not to be needed; or all of them, if it never fits.
+//   * Where few bytes are left, what one block needs in its backward pass decides: then the last blocks, in whose backward passes
+//     the most is stored, are recomputed in parts besides: half of the blocks, or all.
+//
+// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block where more bytes are left than that, as the
+// solver may recompute a whole block besides.)
 namespace cairn::detail {
 
 // The blocks that are one element of a chain move on to this way, in the order of their positions.
@@ -22717,18 +22801,25 @@ template <class Drawn>
 struct ways_of {
   static constexpr std::size_t elements = Drawn::elements::size;
   static constexpr std::size_t size = Drawn::size;
+  static constexpr std::size_t moved_to = way_in_parts; // the ways before it are those of moves
   static constexpr std::span<const bool> offered =
       blocks_with_ways<typename Drawn::elements>::value; // nvcc 13 takes no reference
+  using assignment = std::array<std::uint8_t, size>;     // the way of each stage
 
   static constexpr const stage& stage_of(std::size_t element, std::size_t way) {
-    const std::array<const stage*, way_count> in{Drawn::template element_stages_in<0>.data(),
-                                                 Drawn::template element_stages_in<1>.data(),
-                                                 Drawn::template element_stages_in<2>.data()};
+    const std::array<const stage*, moved_to> in{
+        Drawn::template element_stages_in<0>.data(), Drawn::template element_stages_in<1>.data(),
+        Drawn::template element_stages_in<2>.data(), Drawn::template element_stages_in<3>.data()};
     return in[way][element];
   }
+  static constexpr std::uint64_t tape_of(std::size_t element, std::size_t way) {
+    return stage_of(element, way).tape.at(Drawn::batch);
+  }
+  // Bytes of a block while its backward pass runs.
+  static constexpr std::size_t need_of(const stage& s) { return s.tape.at(Drawn::batch) + s.backward_workspace.at(Drawn::batch); }
 
   struct move_list {
-    std::array<way_move, 2 * elements + 1> of{};
+    std::array<way_move, 3 * elements + 1> of{};
     std::size_t count = 0;
 
     constexpr void insert(const way_move& m) { // in order; after its equals
@@ -22737,20 +22828,25 @@ struct ways_of {
       of[k] = m;
     }
   };
+  // From each way a block moves on to the one after it that saves the most bytes for a FLOP.
   static constexpr move_list moves = [] {
-    const auto worth = [](const stage& from, const stage& to) {
-      const auto bytes_of = [](const stage& s) { return static_cast<double>(s.tape.at(Drawn::batch)); };
-      const double flops = static_cast<double>(to.backward_flops) - static_cast<double>(from.backward_flops);
-      return (bytes_of(from) - bytes_of(to)) / (flops < 1 ? 1 : flops);
+    const auto worth = [](std::size_t e, std::size_t from, std::size_t to) {
+      const double bytes = static_cast<double>(tape_of(e, from)) - static_cast<double>(tape_of(e, to));
+      const double flops =
+          static_cast<double>(stage_of(e, to).backward_flops) - static_cast<double>(stage_of(e, from).backward_flops);
+      return bytes / (flops < 1 ? 1 : flops);
     };
     move_list out;
     for (std::uint32_t e = 0; e < elements; ++e) {
       if (!offered[e]) continue;
-      const stage &all = stage_of(e, 0), &some = stage_of(e, 1), &none = stage_of(e, 2);
-      const double first = worth(all, some), second = worth(some, none), both = worth(all, none);
-      const bool apart = first > 0 && first >= second;
-      if (apart) out.insert({e, 1, first});
-      if ((apart ? second : both) > 0) out.insert({e, 2, apart ? second : both});
+      for (std::size_t from = 0; from + 1 < moved_to;) {
+        std::size_t to = from + 1;
+        for (std::size_t other = to + 1; other < moved_to; ++other)
+          if (worth(e, from, other) > worth(e, from, to)) to = other;
+        if (worth(e, from, to) <= 0) break;
+        out.insert({e, static_cast<std::uint8_t>(to), worth(e, from, to)});
+        from = to;
+      }
     }
     return out;
   }();
@@ -22763,32 +22859,95 @@ struct ways_of {
     return count;
   }();
 
-  // The chain after a number of steps.
+  // The blocks in the ways in which they were typed.
+  struct as_typed {
+    static constexpr assignment way{};
+  };
+  // After a number of steps.
   template <std::size_t Step>
   struct after {
-    static constexpr std::array<std::uint8_t, size> way = [] {
-      std::array<std::uint8_t, size> out{};
-      if constexpr (Step > 0) {
-        std::size_t left = Step;
-        for (std::size_t m = 0; m < moves.count; ++m)
-          for (std::size_t i = 0; i < size && left > 0; ++i) {
-            if (Drawn::order[i] != moves.of[m].element) continue;
-            out[i] = moves.of[m].way;
-            --left;
-          }
+    static constexpr assignment way = [] {
+      assignment out{};
+      std::size_t left = Step;
+      for (std::size_t m = 0; m < moves.count; ++m)
+        for (std::size_t i = 0; i < size && left > 0; ++i) {
+          if (Drawn::order[i] != moves.of[m].element) continue;
+          out[i] = moves.of[m].way;
+          --left;
+        }
+      return out;
+    }();
+  };
+  // One block is in another way than in `Ways`.
+  template <class Ways, std::size_t Position, std::uint8_t Way>
+  struct but_for {
+    static constexpr assignment way = [] {
+      assignment out = Ways::way;
+      out[Position] = Way;
+      return out;
+    }();
+  };
+
+  // For each element, the way that needs the fewest bytes in the backward pass; the first of equals.
+  static constexpr std::array<std::uint8_t, elements> least_need = [] {
+    std::array<std::uint8_t, elements> out{};
+    for (std::size_t e = 0; e < elements; ++e)
+      for (std::uint8_t way = 1; way < moved_to && offered[e]; ++way)
+        if (need_of(stage_of(e, way)) < need_of(stage_of(e, out[e]))) out[e] = way;
+    return out;
+  }();
+  // The blocks that need less by an eighth in two parts.
+  static constexpr std::array<bool, elements> has_parts = [] {
+    std::array<bool, elements> out{};
+    for (std::size_t e = 0; e < elements; ++e)
+      out[e] =
+          offered[e] && need_of(Drawn::template element_stages_in<way_in_parts>[e]) < need_of(stage_of(e, least_need[e])) / 8 * 7;
+    return out;
+  }();
+  static constexpr std::size_t blocks_of_parts = [] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size; ++i) count += has_parts[Drawn::order[i]] ? 1 : 0;
+    return count;
+  }();
+  // All blocks need the fewest bytes, and the last `InParts` that may be recomputed in parts are.
+  template <std::size_t InParts>
+  struct needing_least {
+    static constexpr assignment way = [] {
+      assignment out{};
+      std::size_t left = InParts;
+      for (std::size_t i = size; i-- > 0;) {
+        const std::size_t e = Drawn::order[i];
+        const bool in_parts = left > 0 && has_parts[e];
+        out[i] = in_parts ? static_cast<std::uint8_t>(way_in_parts) : least_need[e];
+        left -= in_parts ? 1 : 0;
       }
       return out;
     }();
+  };
+
+  // The FLOPs of a step in which every block is recomputed once.
+  static constexpr std::uint64_t recomputed_once = [] {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const stage& s = stage_of(Drawn::order[i], offered[Drawn::order[i]] ? moved_to - 1 : 0);
+      sum += s.forward_flops + s.backward_flops;
+    }
+    return sum;
+  }();
+
+  // The chain in these ways.
+  template <class Ways>
+  struct chain_in {
     static constexpr std::array<stage, size> stages = [] {
       std::array<stage, size> out = Drawn::typed_stages;
-      if constexpr (Step > 0)
-        for (std::size_t i = 0; i < size; ++i) {
-          if (way[i] == 0) continue;
-          const stage typed = out[i];
-          out[i] = stage_of(Drawn::order[i], way[i]);
-          out[i].without_gradient = typed.without_gradient;
-          out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
-        }
+      for (std::size_t i = 0; i < size; ++i) {
+        if (Ways::way[i] == 0) continue;
+        const stage typed = out[i];
+        if (Ways::way[i] < moved_to) out[i] = stage_of(Drawn::order[i], Ways::way[i]);
+        else out[i] = Drawn::template element_stages_in<way_in_parts>[Drawn::order[i]];
+        out[i].without_gradient = typed.without_gradient;
+        out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
+      }
       return out;
     }();
     static constexpr chain value = [] {
@@ -22797,74 +22956,131 @@ struct ways_of {
       return c;
     }();
   };
-  template <std::size_t Step>
-  using source_after = std::conditional_t<Step == 0, typename Drawn::typed_source, after<Step>>;
+  template <class Ways>
+  using source = std::conditional_t<std::is_same_v<Ways, as_typed>, typename Drawn::typed_source, chain_in<Ways>>;
 };
 
-// The same budget for each of the chains: hundredths are those of the network as it was typed.
-template <class Policy, std::size_t Bytes>
-struct within : Policy {
-  static constexpr std::size_t bytes = Bytes;
-};
-
+// The search for a budget: the assignments that are tried, and what they cost.
 template <class Drawn, class Policy>
-struct step_search {
+struct way_search {
   using ways = ways_of<Drawn>;
+  using as_typed = typename ways::as_typed;
+  template <class Ways>
+  using source = typename ways::template source<Ways>;
+  template <std::size_t Step>
+  using after = typename ways::template after<Step>;
+  template <std::size_t InParts>
+  using needing_least = typename ways::template needing_least<InParts>;
   static constexpr std::size_t bytes = most_bytes<typename Drawn::typed_source, Policy>();
-  using budget = within<Policy, bytes>;
   static constexpr std::size_t last = ways::steps;
   static constexpr std::uint64_t never = static_cast<std::uint64_t>(-1);
 
-  template <std::size_t Step>
-  static constexpr bool is_stored = plan_of<typename ways::template source_after<Step>, store_all>::arena <= bytes;
+  // The same budget for each of the chains: hundredths are those of the network as it was typed.
+  struct budget : Policy {
+    static constexpr std::size_t bytes = way_search::bytes;
+    static constexpr std::uint64_t least_flops() { return way_search::least_flops(); }
+    static constexpr std::size_t least_bytes() { return way_search::least_bytes(); }
+  };
 
-  // The first step after which everything can be stored that the ways store; one more than the last if there is none.
+  template <class Ways>
+  static constexpr std::size_t stored = plan_of<source<Ways>, store_all>::arena;
+  template <class Ways>
+  static constexpr bool is_stored = stored<Ways> <= bytes;
+
+  // The first step after which everything can be stored that the ways store, if it can after the last.
   template <std::size_t Low, std::size_t High>
   static constexpr std::size_t first_stored() {
     if constexpr (Low == High) return Low;
-    else if constexpr (is_stored<(Low + High) / 2>) return first_stored<Low, (Low + High) / 2>();
+    else if constexpr (is_stored<after<(Low + High) / 2>>) return first_stored<Low, (Low + High) / 2>();
     else return first_stored<(Low + High) / 2 + 1, High>();
   }
-  static constexpr std::size_t stored_at = [] {
-    if constexpr (!is_stored<last>) return last + 1;
-    else return first_stored<0, last>();
-  }();
 
-  // The FLOPs of the cheapest schedule after a step.
-  template <std::size_t Step>
-  static constexpr std::uint64_t cost = [] {
-    using source = typename ways::template source_after<Step>;
-    if constexpr (!accepted<budget, source>()) return never;
-    else return flops(source::value, plan_of<source, budget>::schedule.ops());
-  }();
-
-  static constexpr std::size_t cheapest = [] {
-    std::size_t best = 0;
-    std::uint64_t least = cost<0>;
-    const auto take = [&](std::size_t step, std::uint64_t c) {
-      if (c >= least) return;
-      least = c;
-      best = step;
-    };
-    if constexpr (stored_at <= last) {
-      take(stored_at, cost<stored_at>);
-    } else {
-      take(last / 2, cost<last / 2>);
-      take(last, cost<last>);
-      if (least == never) best = last; // for the diagnostic
-    }
+  // One block back in a way that stores more, where that saves the most FLOPs and its tape may still fit.
+  struct way_back {
+    std::size_t position = 0;
+    std::uint8_t way = 0;
+    std::uint64_t saved = 0; // 0: there is none
+  };
+  static constexpr way_back best_way_back(const typename ways::assignment& way) {
+    std::size_t all = stored<as_typed>;
+    for (std::size_t i = 0; i < way.size(); ++i)
+      if (way[i] > 0) all -= ways::tape_of(Drawn::order[i], 0) - ways::tape_of(Drawn::order[i], way[i]);
+    way_back best{};
+    for (std::size_t i = 0; i < way.size(); ++i)
+      for (std::uint8_t to = 0; to < way[i]; ++to) {
+        const std::size_t e = Drawn::order[i], tape = ways::tape_of(e, to), now = ways::tape_of(e, way[i]);
+        const std::uint64_t less = ways::stage_of(e, to).backward_flops, more = ways::stage_of(e, way[i]).backward_flops;
+        if (all - now + tape <= bytes && more > less + best.saved) best = {i, to, more - less};
+      }
     return best;
-  }();
-};
+  }
+  template <class Ways, std::size_t Left = 3>
+  static constexpr auto without_needless() {
+    constexpr way_back back = best_way_back(Ways::way);
+    using next = typename ways::template but_for<Ways, back.position, back.way>;
+    if constexpr (Left == 0 || back.saved == 0) return type_of<Ways>{};
+    else if constexpr (!is_stored<next>) return type_of<Ways>{};
+    else return without_needless<next, Left - 1>();
+  }
 
-// The step to which a budget goes: 0 where it stores everything, and where there is one block or none.
-template <class Drawn, class Policy>
-inline constexpr std::size_t step_of_budget = [] {
-  if constexpr (plan_of<typename Drawn::typed_source, store_all>::arena <= most_bytes<typename Drawn::typed_source, Policy>() ||
-                !accepts<Policy, typename Drawn::typed_source>() || ways_of<Drawn>::steps == 0)
-    return std::size_t{0};
-  else return step_search<Drawn, Policy>::cheapest;
-}();
+  // FLOPs in these ways: of the schedule, and of the cheapest schedule known, whether or not it can be packed.
+  template <class Ways>
+  static constexpr std::uint64_t cost = [] {
+    if constexpr (!accepted<budget, source<Ways>>()) return never;
+    else return flops(source<Ways>::value, plan_of<source<Ways>, fitting<source<Ways>, budget>, bytes>::schedule.ops());
+  }();
+  template <class Ways>
+  static constexpr std::uint64_t known = [] {
+    using first = typename Policy::template cheapest<source<Ways>, bytes>;
+    if constexpr (std::is_void_v<first>) return never;
+    else return flops(source<Ways>::value, plan_of<source<Ways>, first, bytes>::schedule.ops());
+  }();
+
+  template <class... Ways>
+  static constexpr std::uint64_t cheapest_of(pack<Ways...>) {
+    std::uint64_t least = never;
+    for (const std::uint64_t c : {cost<Ways>...}) least = c < least ? c : least;
+    return least;
+  }
+  static constexpr auto assignments() {
+    if constexpr (is_stored<after<last>>) {
+      return pack<as_typed, needing_least<0>, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
+    } else {
+      using moved = pack<as_typed, needing_least<0>, after<last>>;
+      if constexpr (cheapest_of(moved{}) <= ways::recomputed_once) return moved{};
+      else if constexpr (ways::blocks_of_parts == 0) return moved{};
+      else
+        return pack<as_typed, needing_least<0>, after<last>, needing_least<(ways::blocks_of_parts + 1) / 2>,
+                    needing_least<ways::blocks_of_parts>>{};
+    }
+  }
+  using tried = decltype(assignments());
+
+  template <class... Ways>
+  static constexpr std::size_t cheapest_in(pack<Ways...>) {
+    const std::array<std::uint64_t, sizeof...(Ways)> costs{cost<Ways>...};
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < costs.size(); ++k) best = costs[k] < costs[best] ? k : best;
+    return best;
+  }
+  using taken = pack_element<cheapest_in(tried{}), tried>;
+
+  // Over all assignments: the FLOPs of the cheapest schedule known for so few bytes, and the least bytes of any.
+  template <class... Ways>
+  static constexpr std::uint64_t least_known(pack<Ways...>) {
+    std::uint64_t least = never;
+    for (const std::uint64_t k : {known<Ways>...}) least = k < least ? k : least;
+    return least;
+  }
+  static constexpr std::uint64_t least_flops() { return least_known(tried{}); }
+  template <class... Ways>
+  static constexpr std::size_t least_bytes_in(pack<Ways...>) {
+    std::size_t least = static_cast<std::size_t>(-1);
+    for (const std::size_t b : {least_bytes_of<source<Ways>, budget>()...}) least = b < least ? b : least;
+    return least;
+  }
+  static constexpr std::size_t least_bytes() { return least_bytes_in(tried{}); }
+};
 
 // Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
 template <class Drawn, class Policy>
@@ -22878,26 +23094,42 @@ constexpr bool chooses_ways() {
     return false;
   }
 }
+// Does it take a search? Not where everything can be stored, or the network is too long for the compiler.
+template <class Drawn, class Policy>
+constexpr bool searches_ways() {
+  if constexpr (!chooses_ways<Drawn, Policy>()) return false;
+  else if constexpr (!accepts<Policy, typename Drawn::typed_source>()) return false;
+  else if constexpr (plan_of<typename Drawn::typed_source, store_all>::arena <=
+                     most_bytes<typename Drawn::typed_source, Policy>())
+    return false;
+  else return ways_of<Drawn>::steps > 0;
+}
 
 // The stages of a chain and its policy, as they are planned.
-template <class Drawn, class Policy, bool Chooses = chooses_ways<Drawn, Policy>()>
+template <class Drawn, class Policy, bool Searches = searches_ways<Drawn, Policy>()>
 struct chosen_ways {
   using source = typename Drawn::typed_source;
   using policy = Policy;
   static constexpr std::span<const stage> stages = Drawn::typed_stages;
-  static constexpr std::size_t count = 1; // of the ways that blocks take
+  static constexpr bool moved = false; // is any block in another way than it was typed?
   static constexpr std::array<std::uint8_t, Drawn::size> way{};
+  static constexpr bool takes(std::size_t w) { return w == 0; }
 };
 template <class Drawn, class Policy>
 struct chosen_ways<Drawn, Policy, true> {
-  static constexpr std::size_t step = step_of_budget<Drawn, Policy>;
-  using after = typename ways_of<Drawn>::template after<step>;
-  using source = typename ways_of<Drawn>::template source_after<step>;
-  using policy = within<Policy, most_bytes<typename Drawn::typed_source, Policy>()>;
-  static constexpr std::span<const stage> stages = after::stages;
-  static constexpr std::span<const std::uint8_t> way = after::way; // of each stage
-  static constexpr std::size_t count = step == 0 ? 1 : way_count;
-  // Does a block take this way that is element `e` of the chain?
+  using search = way_search<Drawn, Policy>;
+  using taken = typename search::taken;
+  using source = typename search::template source<taken>;
+  using policy = typename search::budget;
+  static constexpr std::span<const stage> stages = source::value.stages;
+  static constexpr bool moved = !std::is_same_v<taken, typename search::as_typed>;
+  static constexpr std::span<const std::uint8_t> way = taken::way; // of each stage
+  // Is a block in this way? One that is element `e` of the chain?
+  static constexpr bool takes(std::size_t w) {
+    for (std::size_t i = 0; i < Drawn::size; ++i)
+      if (way[i] == w) return true;
+    return w == 0;
+  }
   static constexpr bool takes(std::size_t e, std::size_t w) {
     for (std::size_t i = 0; i < Drawn::size; ++i)
       if (Drawn::order[i] == e && way[i] == w) return true;
@@ -23518,10 +23750,12 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
                            std::make_index_sequence<is_right ? Layers : 0>>;
   using parts = typename all::parts;
   using policies = typename all::policies;
-  // Ways for a budget (net/block_ways.hpp): half of the bottlenecks are recomputed, or all; a policy that was typed stays.
+  // Ways for a budget (net/block_ways.hpp): a third of the bottlenecks are recomputed, two thirds, or all; a policy that was
+  // typed stays.
   static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
   template <std::size_t Way>
-  using policies_in_way = typename dense_layers<void, Way == 1 ? layers / 2 : 0, std::make_index_sequence<Layers>>::policies;
+  using policies_in_way = typename dense_layers < void,
+        Way<3 ? layers * (3 - Way) / 3 : 0, std::make_index_sequence<Layers>>::policies;
   template <class...>
   using with = DenseBlock<Layers, Growth>; // the policy does not change the function
 
@@ -23990,13 +24224,19 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     if constexpr (Blueprint::ways::takes(I, Way)) out[I] = make<I, E, Way>();
   }
   static constexpr std::size_t count = sizeof...(Elements);
+  template <std::size_t Way>
+  static constexpr void write_way(element* out) {
+    using writer = void (*)(element*);
+    constexpr std::array<writer, count> writers{&write_in_way<Way, Index, Elements>...};
+    for (const writer write : writers) write(out + Way * count);
+  }
   static constexpr std::array<element, way_count * count> elements_in_ways = [] {
     std::array<element, way_count * count> out{};
     for (std::size_t e = 0; e < count; ++e) out[e] = typed_elements[e];
-    using writer = void (*)(element*);
-    constexpr std::array<writer, count> some{&write_in_way<1, Index, Elements>...}, none{&write_in_way<2, Index, Elements>...};
-    for (const writer write : some) write(out.data() + count);
-    for (const writer write : none) write(out.data() + 2 * count);
+    write_way<1>(out.data());
+    write_way<2>(out.data());
+    write_way<3>(out.data());
+    write_way<4>(out.data());
     return out;
   }();
   static constexpr std::array<std::uint32_t, Blueprint::size + 1> order_in_ways = [] {
@@ -24049,7 +24289,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.state_begin = Blueprint::state_begin;
     p.leaf_begin = Blueprint::leaf_begin;
     p.stages = Blueprint::typed_stages;
-    if constexpr (Trains && Blueprint::ways::count > 1) {
+    if constexpr (Trains && Blueprint::ways::moved) {
       p.elements = elements_in_ways;
       p.order = order_in_ways;
       p.stages = Blueprint::stages;
@@ -26201,25 +26441,34 @@ struct sized_step {
   static constexpr bool solves = !std::is_same_v<std::remove_cv_t<decltype(Dearer)>, own_policy>;
   using policy = typename std::conditional_t<solves, type_of<budget<Bytes>>, type_of<typename whole<Model>::policy>>::type;
   template <std::size_t Batch>
-  using source = typename blueprint_of<net, Batch, T, Update>::source;
+  using drawn = blueprint_of<net, Batch, T, Update>;
+  template <std::size_t Batch>
+  using source = typename drawn<Batch>::typed_source;
+  // The chain as a budget plans it: blocks may leave the way in which they were typed (net/ways.hpp).
+  template <std::size_t Batch>
+  using planned = chosen_ways<drawn<Batch>, policy>;
 
   static constexpr std::uint64_t most_cost(std::uint64_t of_storing) {
     if constexpr (solves) return static_cast<std::uint64_t>((1 + static_cast<double>(Dearer)) * static_cast<double>(of_storing));
     else return static_cast<std::uint64_t>(-1);
   }
-  template <class Source>
+  // `Typed` is the chain with its blocks as they were typed: the cost is compared with that of storing all that they store.
+  template <class Source, class Kept, class Typed>
   static constexpr bool is_cheap_enough() {
     if constexpr (!solves) return true;
     else
-      return flops(Source::value, plan_of<Source, policy>::schedule.ops()) <=
-             most_cost(flops(Source::value, plan_of<Source, store_all>::schedule.ops()));
+      return flops(Source::value, plan_of<Source, Kept>::schedule.ops()) <=
+             most_cost(flops(Typed::value, plan_of<Typed, store_all>::schedule.ops()));
   }
-  template <class Source>
+  template <std::size_t Batch>
   static constexpr bool fits() {
-    if constexpr (solves && plan_of<Source, store_all>::arena <= Bytes) return true;
-    else if constexpr (!accepted<policy, Source>()) return false;
-    else if constexpr (plan_of<Source, policy>::arena > Bytes) return false;
-    else return is_cheap_enough<Source>();
+    using typed = source<Batch>;
+    using in_ways = typename planned<Batch>::source;
+    using kept = typename planned<Batch>::policy;
+    if constexpr (solves && plan_of<typed, store_all>::arena <= Bytes) return true;
+    else if constexpr (!accepted<kept, in_ways>()) return false;
+    else if constexpr (plan_of<in_ways, kept>::arena > Bytes) return false;
+    else return is_cheap_enough<in_ways, kept, typed>();
   }
   // The bytes that a schedule of this cost needs.
   template <class Source>
@@ -26237,9 +26486,9 @@ struct sized_step {
   }
 
   template <std::size_t Batch>
-  static constexpr bool fits_at = fits<source<Batch>>();
+  static constexpr bool fits_at = fits<Batch>();
   template <std::size_t Batch>
-  static constexpr batch_bytes known{Batch, needed<source<Batch>>()};
+  static constexpr batch_bytes known{Batch, needed<typename planned<Batch>::source>()};
 
   struct too_long {
     static constexpr bool right() {
@@ -37156,7 +37405,7 @@ inline std::string remark_on_cost(double over_best) {
 // The number of blocks that a budget moved from the way in which they were typed to another (net/ways.hpp).
 template <class Ways>
 std::string remark_on_ways() {
-  if constexpr (Ways::count == 1) {
+  if constexpr (!Ways::moved) {
     return "";
   } else {
     std::size_t in[way_count]{};
@@ -37167,8 +37416,8 @@ std::string remark_on_ways() {
       out += (out.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " block recomputes " : " blocks recompute ");
       out += what;
     };
-    add(in[1], "a part");
-    add(in[2], "all");
+    add(in[1] + in[2], "a part");
+    add(in[3] + in[4], "all");
     return " (" + out + ")";
   }
 }
@@ -38149,7 +38398,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
   static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I, Way>()...};
   template <std::size_t Way>
   static constexpr chain_in_way in_way() {
-    if constexpr (Way > 0 && Chain::ways::count == 1) return {};
+    if constexpr (!Chain::ways::takes(Way)) return {};
     else return {Chain::template element_stages_in<Way>.data(), inner<Way>};
   }
   static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
@@ -38161,7 +38410,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>()},
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>(), in_way<4>()},
                                        .made = Chain::values.of.data(),
                                        .arrives = arrives};
 };

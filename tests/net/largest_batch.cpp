@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/gelu.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
@@ -140,6 +142,23 @@ TEST_CASE("largest batch: with an excess of cost, one sample more costs more or 
   CHECK(plan::largest_batch<Net, 1_MiB, percent<300>> > plan::largest_batch<Net, 1_MiB, percent<20>>);
   // A policy around the network does not matter then.
   CHECK(plan::largest_batch<checkpoint<sqrt_n, Net>, 1_MiB, percent<20>> == plan::largest_batch<Net, 1_MiB, percent<20>>);
+}
+TEST_CASE("largest batch: blocks leave the way in which they were typed, as under the budget that the trainer takes") {
+  using Norm = Residual<LayerNorm<32>, Linear<32, 128>, GELU, Linear<128, 32>>;
+  using Blocks = Sequential<Linear<16, 32>, Repeat<4, Norm>, Linear<32, 10>>;
+  using AsTyped = Sequential<Linear<16, 32>, Repeat<4, checkpoint<store_all, Norm>>, Linear<32, 10>>;
+  constexpr std::size_t largest = plan::largest_batch<Blocks, 100_KiB, percent<10>>;
+  const auto cost = []<class Model, std::size_t Batch>(std::type_identity<Model>, std::integral_constant<std::size_t, Batch>) {
+    using planned = blueprint_of<Model, Batch>;
+    return static_cast<double>(flops(planned::whole, planned::training.ops()));
+  };
+  const auto ratio = [&]<std::size_t Batch>(std::integral_constant<std::size_t, Batch> batch) {
+    static_assert(peak_activation_bytes<checkpoint<budget<100_KiB>, Blocks>, Batch> <= 100_KiB);
+    return cost(std::type_identity<checkpoint<budget<100_KiB>, Blocks>>{}, batch) / cost(std::type_identity<Blocks>{}, batch);
+  };
+  CHECK(largest > plan::largest_batch<AsTyped, 100_KiB, percent<10>>);
+  CHECK(ratio(std::integral_constant<std::size_t, largest>{}) <= 1.1);
+  CHECK(ratio(std::integral_constant<std::size_t, largest + 1>{}) > 1.1);
 }
 TEST_CASE("largest batch: of a budget that the model has, at any cost") {
   using model = checkpoint<budget<1_MiB>, Net>;

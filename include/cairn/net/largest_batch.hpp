@@ -55,25 +55,34 @@ struct sized_step {
   static constexpr bool solves = !std::is_same_v<std::remove_cv_t<decltype(Dearer)>, own_policy>;
   using policy = typename std::conditional_t<solves, type_of<budget<Bytes>>, type_of<typename whole<Model>::policy>>::type;
   template <std::size_t Batch>
-  using source = typename blueprint_of<net, Batch, T, Update>::source;
+  using drawn = blueprint_of<net, Batch, T, Update>;
+  template <std::size_t Batch>
+  using source = typename drawn<Batch>::typed_source;
+  // The chain as a budget plans it: blocks may leave the way in which they were typed (net/ways.hpp).
+  template <std::size_t Batch>
+  using planned = chosen_ways<drawn<Batch>, policy>;
 
   static constexpr std::uint64_t most_cost(std::uint64_t of_storing) {
     if constexpr (solves) return static_cast<std::uint64_t>((1 + static_cast<double>(Dearer)) * static_cast<double>(of_storing));
     else return static_cast<std::uint64_t>(-1);
   }
-  template <class Source>
+  // `Typed` is the chain with its blocks as they were typed: the cost is compared with that of storing all that they store.
+  template <class Source, class Kept, class Typed>
   static constexpr bool is_cheap_enough() {
     if constexpr (!solves) return true;
     else
-      return flops(Source::value, plan_of<Source, policy>::schedule.ops()) <=
-             most_cost(flops(Source::value, plan_of<Source, store_all>::schedule.ops()));
+      return flops(Source::value, plan_of<Source, Kept>::schedule.ops()) <=
+             most_cost(flops(Typed::value, plan_of<Typed, store_all>::schedule.ops()));
   }
-  template <class Source>
+  template <std::size_t Batch>
   static constexpr bool fits() {
-    if constexpr (solves && plan_of<Source, store_all>::arena <= Bytes) return true;
-    else if constexpr (!accepted<policy, Source>()) return false;
-    else if constexpr (plan_of<Source, policy>::arena > Bytes) return false;
-    else return is_cheap_enough<Source>();
+    using typed = source<Batch>;
+    using in_ways = typename planned<Batch>::source;
+    using kept = typename planned<Batch>::policy;
+    if constexpr (solves && plan_of<typed, store_all>::arena <= Bytes) return true;
+    else if constexpr (!accepted<kept, in_ways>()) return false;
+    else if constexpr (plan_of<in_ways, kept>::arena > Bytes) return false;
+    else return is_cheap_enough<in_ways, kept, typed>();
   }
   // The bytes that a schedule of this cost needs.
   template <class Source>
@@ -91,9 +100,9 @@ struct sized_step {
   }
 
   template <std::size_t Batch>
-  static constexpr bool fits_at = fits<source<Batch>>();
+  static constexpr bool fits_at = fits<Batch>();
   template <std::size_t Batch>
-  static constexpr batch_bytes known{Batch, needed<source<Batch>>()};
+  static constexpr batch_bytes known{Batch, needed<typename planned<Batch>::source>()};
 
   struct too_long {
     static constexpr bool right() {

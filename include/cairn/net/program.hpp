@@ -239,13 +239,19 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     if constexpr (Blueprint::ways::takes(I, Way)) out[I] = make<I, E, Way>();
   }
   static constexpr std::size_t count = sizeof...(Elements);
+  template <std::size_t Way>
+  static constexpr void write_way(element* out) {
+    using writer = void (*)(element*);
+    constexpr std::array<writer, count> writers{&write_in_way<Way, Index, Elements>...};
+    for (const writer write : writers) write(out + Way * count);
+  }
   static constexpr std::array<element, way_count * count> elements_in_ways = [] {
     std::array<element, way_count * count> out{};
     for (std::size_t e = 0; e < count; ++e) out[e] = typed_elements[e];
-    using writer = void (*)(element*);
-    constexpr std::array<writer, count> some{&write_in_way<1, Index, Elements>...}, none{&write_in_way<2, Index, Elements>...};
-    for (const writer write : some) write(out.data() + count);
-    for (const writer write : none) write(out.data() + 2 * count);
+    write_way<1>(out.data());
+    write_way<2>(out.data());
+    write_way<3>(out.data());
+    write_way<4>(out.data());
     return out;
   }();
   static constexpr std::array<std::uint32_t, Blueprint::size + 1> order_in_ways = [] {
@@ -298,7 +304,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.state_begin = Blueprint::state_begin;
     p.leaf_begin = Blueprint::leaf_begin;
     p.stages = Blueprint::typed_stages;
-    if constexpr (Trains && Blueprint::ways::count > 1) {
+    if constexpr (Trains && Blueprint::ways::moved) {
       p.elements = elements_in_ways;
       p.order = order_in_ways;
       p.stages = Blueprint::stages;

@@ -14,10 +14,17 @@
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 
-// Under a budget around a whole network, blocks leave the way in which they were typed one after another, those first that save
-// the most bytes for a FLOP. The chain is solved as it was typed and after the first step after which everything can be stored,
-// or, where there is none, after half of the steps and after all; the cheapest schedule is taken. (Measured, one way for all
-// equal blocks is within 0.3 % of a choice block by block, as the solver may recompute a whole block besides.)
+// Under a budget around a whole network, blocks leave the way in which they were typed. Several assignments of ways to the blocks
+// are tried, and the cheapest schedule is taken:
+//
+//   * The blocks as they were typed; and each in the way that needs the fewest bytes in its backward pass.
+//   * Blocks move to ways that store less one after another, those first that save the most bytes for a FLOP, until everything
+//     that the ways store fits, and without moves that turn out not to be needed; or all of them, if it never fits.
+//   * Where few bytes are left, what one block needs in its backward pass decides: then the last blocks, in whose backward passes
+//     the most is stored, are recomputed in parts besides: half of the blocks, or all.
+//
+// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block where more bytes are left than that, as the
+// solver may recompute a whole block besides.)
 namespace cairn::detail {
 
 // The blocks that are one element of a chain move on to this way, in the order of their positions.
@@ -39,18 +46,25 @@ template <class Drawn>
 struct ways_of {
   static constexpr std::size_t elements = Drawn::elements::size;
   static constexpr std::size_t size = Drawn::size;
+  static constexpr std::size_t moved_to = way_in_parts; // the ways before it are those of moves
   static constexpr std::span<const bool> offered =
       blocks_with_ways<typename Drawn::elements>::value; // nvcc 13 takes no reference
+  using assignment = std::array<std::uint8_t, size>;     // the way of each stage
 
   static constexpr const stage& stage_of(std::size_t element, std::size_t way) {
-    const std::array<const stage*, way_count> in{Drawn::template element_stages_in<0>.data(),
-                                                 Drawn::template element_stages_in<1>.data(),
-                                                 Drawn::template element_stages_in<2>.data()};
+    const std::array<const stage*, moved_to> in{
+        Drawn::template element_stages_in<0>.data(), Drawn::template element_stages_in<1>.data(),
+        Drawn::template element_stages_in<2>.data(), Drawn::template element_stages_in<3>.data()};
     return in[way][element];
   }
+  static constexpr std::uint64_t tape_of(std::size_t element, std::size_t way) {
+    return stage_of(element, way).tape.at(Drawn::batch);
+  }
+  // Bytes of a block while its backward pass runs.
+  static constexpr std::size_t need_of(const stage& s) { return s.tape.at(Drawn::batch) + s.backward_workspace.at(Drawn::batch); }
 
   struct move_list {
-    std::array<way_move, 2 * elements + 1> of{};
+    std::array<way_move, 3 * elements + 1> of{};
     std::size_t count = 0;
 
     constexpr void insert(const way_move& m) { // in order; after its equals
@@ -59,20 +73,25 @@ struct ways_of {
       of[k] = m;
     }
   };
+  // From each way a block moves on to the one after it that saves the most bytes for a FLOP.
   static constexpr move_list moves = [] {
-    const auto worth = [](const stage& from, const stage& to) {
-      const auto bytes_of = [](const stage& s) { return static_cast<double>(s.tape.at(Drawn::batch)); };
-      const double flops = static_cast<double>(to.backward_flops) - static_cast<double>(from.backward_flops);
-      return (bytes_of(from) - bytes_of(to)) / (flops < 1 ? 1 : flops);
+    const auto worth = [](std::size_t e, std::size_t from, std::size_t to) {
+      const double bytes = static_cast<double>(tape_of(e, from)) - static_cast<double>(tape_of(e, to));
+      const double flops =
+          static_cast<double>(stage_of(e, to).backward_flops) - static_cast<double>(stage_of(e, from).backward_flops);
+      return bytes / (flops < 1 ? 1 : flops);
     };
     move_list out;
     for (std::uint32_t e = 0; e < elements; ++e) {
       if (!offered[e]) continue;
-      const stage &all = stage_of(e, 0), &some = stage_of(e, 1), &none = stage_of(e, 2);
-      const double first = worth(all, some), second = worth(some, none), both = worth(all, none);
-      const bool apart = first > 0 && first >= second;
-      if (apart) out.insert({e, 1, first});
-      if ((apart ? second : both) > 0) out.insert({e, 2, apart ? second : both});
+      for (std::size_t from = 0; from + 1 < moved_to;) {
+        std::size_t to = from + 1;
+        for (std::size_t other = to + 1; other < moved_to; ++other)
+          if (worth(e, from, other) > worth(e, from, to)) to = other;
+        if (worth(e, from, to) <= 0) break;
+        out.insert({e, static_cast<std::uint8_t>(to), worth(e, from, to)});
+        from = to;
+      }
     }
     return out;
   }();
@@ -85,32 +104,95 @@ struct ways_of {
     return count;
   }();
 
-  // The chain after a number of steps.
+  // The blocks in the ways in which they were typed.
+  struct as_typed {
+    static constexpr assignment way{};
+  };
+  // After a number of steps.
   template <std::size_t Step>
   struct after {
-    static constexpr std::array<std::uint8_t, size> way = [] {
-      std::array<std::uint8_t, size> out{};
-      if constexpr (Step > 0) {
-        std::size_t left = Step;
-        for (std::size_t m = 0; m < moves.count; ++m)
-          for (std::size_t i = 0; i < size && left > 0; ++i) {
-            if (Drawn::order[i] != moves.of[m].element) continue;
-            out[i] = moves.of[m].way;
-            --left;
-          }
+    static constexpr assignment way = [] {
+      assignment out{};
+      std::size_t left = Step;
+      for (std::size_t m = 0; m < moves.count; ++m)
+        for (std::size_t i = 0; i < size && left > 0; ++i) {
+          if (Drawn::order[i] != moves.of[m].element) continue;
+          out[i] = moves.of[m].way;
+          --left;
+        }
+      return out;
+    }();
+  };
+  // One block is in another way than in `Ways`.
+  template <class Ways, std::size_t Position, std::uint8_t Way>
+  struct but_for {
+    static constexpr assignment way = [] {
+      assignment out = Ways::way;
+      out[Position] = Way;
+      return out;
+    }();
+  };
+
+  // For each element, the way that needs the fewest bytes in the backward pass; the first of equals.
+  static constexpr std::array<std::uint8_t, elements> least_need = [] {
+    std::array<std::uint8_t, elements> out{};
+    for (std::size_t e = 0; e < elements; ++e)
+      for (std::uint8_t way = 1; way < moved_to && offered[e]; ++way)
+        if (need_of(stage_of(e, way)) < need_of(stage_of(e, out[e]))) out[e] = way;
+    return out;
+  }();
+  // The blocks that need less by an eighth in two parts.
+  static constexpr std::array<bool, elements> has_parts = [] {
+    std::array<bool, elements> out{};
+    for (std::size_t e = 0; e < elements; ++e)
+      out[e] =
+          offered[e] && need_of(Drawn::template element_stages_in<way_in_parts>[e]) < need_of(stage_of(e, least_need[e])) / 8 * 7;
+    return out;
+  }();
+  static constexpr std::size_t blocks_of_parts = [] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size; ++i) count += has_parts[Drawn::order[i]] ? 1 : 0;
+    return count;
+  }();
+  // All blocks need the fewest bytes, and the last `InParts` that may be recomputed in parts are.
+  template <std::size_t InParts>
+  struct needing_least {
+    static constexpr assignment way = [] {
+      assignment out{};
+      std::size_t left = InParts;
+      for (std::size_t i = size; i-- > 0;) {
+        const std::size_t e = Drawn::order[i];
+        const bool in_parts = left > 0 && has_parts[e];
+        out[i] = in_parts ? static_cast<std::uint8_t>(way_in_parts) : least_need[e];
+        left -= in_parts ? 1 : 0;
       }
       return out;
     }();
+  };
+
+  // The FLOPs of a step in which every block is recomputed once.
+  static constexpr std::uint64_t recomputed_once = [] {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const stage& s = stage_of(Drawn::order[i], offered[Drawn::order[i]] ? moved_to - 1 : 0);
+      sum += s.forward_flops + s.backward_flops;
+    }
+    return sum;
+  }();
+
+  // The chain in these ways.
+  template <class Ways>
+  struct chain_in {
     static constexpr std::array<stage, size> stages = [] {
       std::array<stage, size> out = Drawn::typed_stages;
-      if constexpr (Step > 0)
-        for (std::size_t i = 0; i < size; ++i) {
-          if (way[i] == 0) continue;
-          const stage typed = out[i];
-          out[i] = stage_of(Drawn::order[i], way[i]);
-          out[i].without_gradient = typed.without_gradient;
-          out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
-        }
+      for (std::size_t i = 0; i < size; ++i) {
+        if (Ways::way[i] == 0) continue;
+        const stage typed = out[i];
+        if (Ways::way[i] < moved_to) out[i] = stage_of(Drawn::order[i], Ways::way[i]);
+        else out[i] = Drawn::template element_stages_in<way_in_parts>[Drawn::order[i]];
+        out[i].without_gradient = typed.without_gradient;
+        out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
+      }
       return out;
     }();
     static constexpr chain value = [] {
@@ -119,74 +201,131 @@ struct ways_of {
       return c;
     }();
   };
-  template <std::size_t Step>
-  using source_after = std::conditional_t<Step == 0, typename Drawn::typed_source, after<Step>>;
+  template <class Ways>
+  using source = std::conditional_t<std::is_same_v<Ways, as_typed>, typename Drawn::typed_source, chain_in<Ways>>;
 };
 
-// The same budget for each of the chains: hundredths are those of the network as it was typed.
-template <class Policy, std::size_t Bytes>
-struct within : Policy {
-  static constexpr std::size_t bytes = Bytes;
-};
-
+// The search for a budget: the assignments that are tried, and what they cost.
 template <class Drawn, class Policy>
-struct step_search {
+struct way_search {
   using ways = ways_of<Drawn>;
+  using as_typed = typename ways::as_typed;
+  template <class Ways>
+  using source = typename ways::template source<Ways>;
+  template <std::size_t Step>
+  using after = typename ways::template after<Step>;
+  template <std::size_t InParts>
+  using needing_least = typename ways::template needing_least<InParts>;
   static constexpr std::size_t bytes = most_bytes<typename Drawn::typed_source, Policy>();
-  using budget = within<Policy, bytes>;
   static constexpr std::size_t last = ways::steps;
   static constexpr std::uint64_t never = static_cast<std::uint64_t>(-1);
 
-  template <std::size_t Step>
-  static constexpr bool is_stored = plan_of<typename ways::template source_after<Step>, store_all>::arena <= bytes;
+  // The same budget for each of the chains: hundredths are those of the network as it was typed.
+  struct budget : Policy {
+    static constexpr std::size_t bytes = way_search::bytes;
+    static constexpr std::uint64_t least_flops() { return way_search::least_flops(); }
+    static constexpr std::size_t least_bytes() { return way_search::least_bytes(); }
+  };
 
-  // The first step after which everything can be stored that the ways store; one more than the last if there is none.
+  template <class Ways>
+  static constexpr std::size_t stored = plan_of<source<Ways>, store_all>::arena;
+  template <class Ways>
+  static constexpr bool is_stored = stored<Ways> <= bytes;
+
+  // The first step after which everything can be stored that the ways store, if it can after the last.
   template <std::size_t Low, std::size_t High>
   static constexpr std::size_t first_stored() {
     if constexpr (Low == High) return Low;
-    else if constexpr (is_stored<(Low + High) / 2>) return first_stored<Low, (Low + High) / 2>();
+    else if constexpr (is_stored<after<(Low + High) / 2>>) return first_stored<Low, (Low + High) / 2>();
     else return first_stored<(Low + High) / 2 + 1, High>();
   }
-  static constexpr std::size_t stored_at = [] {
-    if constexpr (!is_stored<last>) return last + 1;
-    else return first_stored<0, last>();
-  }();
 
-  // The FLOPs of the cheapest schedule after a step.
-  template <std::size_t Step>
-  static constexpr std::uint64_t cost = [] {
-    using source = typename ways::template source_after<Step>;
-    if constexpr (!accepted<budget, source>()) return never;
-    else return flops(source::value, plan_of<source, budget>::schedule.ops());
-  }();
-
-  static constexpr std::size_t cheapest = [] {
-    std::size_t best = 0;
-    std::uint64_t least = cost<0>;
-    const auto take = [&](std::size_t step, std::uint64_t c) {
-      if (c >= least) return;
-      least = c;
-      best = step;
-    };
-    if constexpr (stored_at <= last) {
-      take(stored_at, cost<stored_at>);
-    } else {
-      take(last / 2, cost<last / 2>);
-      take(last, cost<last>);
-      if (least == never) best = last; // for the diagnostic
-    }
+  // One block back in a way that stores more, where that saves the most FLOPs and its tape may still fit.
+  struct way_back {
+    std::size_t position = 0;
+    std::uint8_t way = 0;
+    std::uint64_t saved = 0; // 0: there is none
+  };
+  static constexpr way_back best_way_back(const typename ways::assignment& way) {
+    std::size_t all = stored<as_typed>;
+    for (std::size_t i = 0; i < way.size(); ++i)
+      if (way[i] > 0) all -= ways::tape_of(Drawn::order[i], 0) - ways::tape_of(Drawn::order[i], way[i]);
+    way_back best{};
+    for (std::size_t i = 0; i < way.size(); ++i)
+      for (std::uint8_t to = 0; to < way[i]; ++to) {
+        const std::size_t e = Drawn::order[i], tape = ways::tape_of(e, to), now = ways::tape_of(e, way[i]);
+        const std::uint64_t less = ways::stage_of(e, to).backward_flops, more = ways::stage_of(e, way[i]).backward_flops;
+        if (all - now + tape <= bytes && more > less + best.saved) best = {i, to, more - less};
+      }
     return best;
-  }();
-};
+  }
+  template <class Ways, std::size_t Left = 3>
+  static constexpr auto without_needless() {
+    constexpr way_back back = best_way_back(Ways::way);
+    using next = typename ways::template but_for<Ways, back.position, back.way>;
+    if constexpr (Left == 0 || back.saved == 0) return type_of<Ways>{};
+    else if constexpr (!is_stored<next>) return type_of<Ways>{};
+    else return without_needless<next, Left - 1>();
+  }
 
-// The step to which a budget goes: 0 where it stores everything, and where there is one block or none.
-template <class Drawn, class Policy>
-inline constexpr std::size_t step_of_budget = [] {
-  if constexpr (plan_of<typename Drawn::typed_source, store_all>::arena <= most_bytes<typename Drawn::typed_source, Policy>() ||
-                !accepts<Policy, typename Drawn::typed_source>() || ways_of<Drawn>::steps == 0)
-    return std::size_t{0};
-  else return step_search<Drawn, Policy>::cheapest;
-}();
+  // FLOPs in these ways: of the schedule, and of the cheapest schedule known, whether or not it can be packed.
+  template <class Ways>
+  static constexpr std::uint64_t cost = [] {
+    if constexpr (!accepted<budget, source<Ways>>()) return never;
+    else return flops(source<Ways>::value, plan_of<source<Ways>, fitting<source<Ways>, budget>, bytes>::schedule.ops());
+  }();
+  template <class Ways>
+  static constexpr std::uint64_t known = [] {
+    using first = typename Policy::template cheapest<source<Ways>, bytes>;
+    if constexpr (std::is_void_v<first>) return never;
+    else return flops(source<Ways>::value, plan_of<source<Ways>, first, bytes>::schedule.ops());
+  }();
+
+  template <class... Ways>
+  static constexpr std::uint64_t cheapest_of(pack<Ways...>) {
+    std::uint64_t least = never;
+    for (const std::uint64_t c : {cost<Ways>...}) least = c < least ? c : least;
+    return least;
+  }
+  static constexpr auto assignments() {
+    if constexpr (is_stored<after<last>>) {
+      return pack<as_typed, needing_least<0>, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
+    } else {
+      using moved = pack<as_typed, needing_least<0>, after<last>>;
+      if constexpr (cheapest_of(moved{}) <= ways::recomputed_once) return moved{};
+      else if constexpr (ways::blocks_of_parts == 0) return moved{};
+      else
+        return pack<as_typed, needing_least<0>, after<last>, needing_least<(ways::blocks_of_parts + 1) / 2>,
+                    needing_least<ways::blocks_of_parts>>{};
+    }
+  }
+  using tried = decltype(assignments());
+
+  template <class... Ways>
+  static constexpr std::size_t cheapest_in(pack<Ways...>) {
+    const std::array<std::uint64_t, sizeof...(Ways)> costs{cost<Ways>...};
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < costs.size(); ++k) best = costs[k] < costs[best] ? k : best;
+    return best;
+  }
+  using taken = pack_element<cheapest_in(tried{}), tried>;
+
+  // Over all assignments: the FLOPs of the cheapest schedule known for so few bytes, and the least bytes of any.
+  template <class... Ways>
+  static constexpr std::uint64_t least_known(pack<Ways...>) {
+    std::uint64_t least = never;
+    for (const std::uint64_t k : {known<Ways>...}) least = k < least ? k : least;
+    return least;
+  }
+  static constexpr std::uint64_t least_flops() { return least_known(tried{}); }
+  template <class... Ways>
+  static constexpr std::size_t least_bytes_in(pack<Ways...>) {
+    std::size_t least = static_cast<std::size_t>(-1);
+    for (const std::size_t b : {least_bytes_of<source<Ways>, budget>()...}) least = b < least ? b : least;
+    return least;
+  }
+  static constexpr std::size_t least_bytes() { return least_bytes_in(tried{}); }
+};
 
 // Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
 template <class Drawn, class Policy>
@@ -200,26 +339,42 @@ constexpr bool chooses_ways() {
     return false;
   }
 }
+// Does it take a search? Not where everything can be stored, or the network is too long for the compiler.
+template <class Drawn, class Policy>
+constexpr bool searches_ways() {
+  if constexpr (!chooses_ways<Drawn, Policy>()) return false;
+  else if constexpr (!accepts<Policy, typename Drawn::typed_source>()) return false;
+  else if constexpr (plan_of<typename Drawn::typed_source, store_all>::arena <=
+                     most_bytes<typename Drawn::typed_source, Policy>())
+    return false;
+  else return ways_of<Drawn>::steps > 0;
+}
 
 // The stages of a chain and its policy, as they are planned.
-template <class Drawn, class Policy, bool Chooses = chooses_ways<Drawn, Policy>()>
+template <class Drawn, class Policy, bool Searches = searches_ways<Drawn, Policy>()>
 struct chosen_ways {
   using source = typename Drawn::typed_source;
   using policy = Policy;
   static constexpr std::span<const stage> stages = Drawn::typed_stages;
-  static constexpr std::size_t count = 1; // of the ways that blocks take
+  static constexpr bool moved = false; // is any block in another way than it was typed?
   static constexpr std::array<std::uint8_t, Drawn::size> way{};
+  static constexpr bool takes(std::size_t w) { return w == 0; }
 };
 template <class Drawn, class Policy>
 struct chosen_ways<Drawn, Policy, true> {
-  static constexpr std::size_t step = step_of_budget<Drawn, Policy>;
-  using after = typename ways_of<Drawn>::template after<step>;
-  using source = typename ways_of<Drawn>::template source_after<step>;
-  using policy = within<Policy, most_bytes<typename Drawn::typed_source, Policy>()>;
-  static constexpr std::span<const stage> stages = after::stages;
-  static constexpr std::span<const std::uint8_t> way = after::way; // of each stage
-  static constexpr std::size_t count = step == 0 ? 1 : way_count;
-  // Does a block take this way that is element `e` of the chain?
+  using search = way_search<Drawn, Policy>;
+  using taken = typename search::taken;
+  using source = typename search::template source<taken>;
+  using policy = typename search::budget;
+  static constexpr std::span<const stage> stages = source::value.stages;
+  static constexpr bool moved = !std::is_same_v<taken, typename search::as_typed>;
+  static constexpr std::span<const std::uint8_t> way = taken::way; // of each stage
+  // Is a block in this way? One that is element `e` of the chain?
+  static constexpr bool takes(std::size_t w) {
+    for (std::size_t i = 0; i < Drawn::size; ++i)
+      if (way[i] == w) return true;
+    return w == 0;
+  }
   static constexpr bool takes(std::size_t e, std::size_t w) {
     for (std::size_t i = 0; i < Drawn::size; ++i)
       if (Drawn::order[i] == e && way[i] == w) return true;

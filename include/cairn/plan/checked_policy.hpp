@@ -189,10 +189,11 @@ template <keeps_a_budget Policy, class Source>
   requires(accepts<Policy, Source>())
 struct policy_diagnostic<Policy, Source, policy_fault::refuses> {
   static constexpr std::size_t given = most_bytes<Source, Policy>();
-  using tightest = typename Policy::template tightest<Source, given>;
-  // If the layout of the fewest bytes has gaps, store_all's arena may be smaller.
-  static constexpr std::size_t tight = least_arena<Source, tightest>(), all = plan_of<Source, store_all>::arena;
-  using type = budget_of<bytes_given<given>, least_possible_bytes<(tight < all ? tight : all)>>;
+  static constexpr std::size_t least = [] {
+    if constexpr (requires { Policy::least_bytes(); }) return Policy::least_bytes(); // of several chains of one network
+    else return least_bytes_of<Source, Policy>();
+  }();
+  using type = budget_of<bytes_given<given>, least_possible_bytes<least>>;
 };
 template <class Policy, class Source>
 struct policy_diagnostic<Policy, Source, policy_fault::too_dear> {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <cairn/plan/memory_plan.hpp>
@@ -190,18 +191,32 @@ constexpr std::size_t least_arena() {
   }
 }
 
+// The least arena of a chain that the search for a budget finds. If the layout of the fewest bytes has gaps, that of store_all
+// may be smaller.
+template <class Source, class Policy>
+constexpr std::size_t least_bytes_of() {
+  constexpr std::size_t tight = least_arena<Source, typename Policy::template tightest<Source, most_bytes<Source, Policy>()>>();
+  constexpr std::size_t all = plan_of<Source, store_all>::arena;
+  return tight < all ? tight : all;
+}
+
 // A policy that keeps a budget is planned as the candidate that fits. Its step may cost more than that of the very first
 // candidate, the cheapest schedule known for so few bytes, whose buffers cannot be packed into them: `over_best` times as many
-// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp).
+// FLOPs. Readers of summaries and pictures are told, and a policy may set a limit (checked_policy.hpp). A policy that compared
+// several chains of one network says what the cheapest of their first candidates costs: least_flops().
 template <class Source, keeps_a_budget Policy>
 struct plan_of<Source, Policy, 0> : plan_of<Source, fitting<Source, Policy>, most_bytes<Source, Policy>()> {
   static constexpr double over_best = [] {
     using taken = fitting<Source, Policy>;
     using best = typename Policy::template cheapest<Source, most_bytes<Source, Policy>()>;
-    if constexpr (std::is_same_v<taken, best>) return 1.0;
-    else
-      return static_cast<double>(flops(Source::value, plan_of<Source, taken, most_bytes<Source, Policy>()>::schedule.ops())) /
-             static_cast<double>(flops(Source::value, plan_of<Source, best, most_bytes<Source, Policy>()>::schedule.ops()));
+    constexpr auto cost_of = []<class Candidate>(std::type_identity<Candidate>) {
+      return flops(Source::value, plan_of<Source, Candidate, most_bytes<Source, Policy>()>::schedule.ops());
+    };
+    std::uint64_t least = 0;
+    if constexpr (requires { Policy::least_flops(); }) least = Policy::least_flops();
+    else if constexpr (std::is_same_v<taken, best>) return 1.0;
+    else least = cost_of(std::type_identity<best>{});
+    return static_cast<double>(cost_of(std::type_identity<taken>{})) / static_cast<double>(least);
   }();
 };
 template <class Source, keeps_a_budget Policy>

@@ -55,6 +55,21 @@ constexpr double most_of_cheap(const chain& c) {
   }
 }
 
+// Writes the backward pass of [begin, end), after a forward pass that stores the results of all these stages but some. Those are
+// recomputed from the last stored result before them when the backward pass gets there.
+template <class IsRecomputed>
+constexpr void walk_recomputing(const chain& c, route& out, std::size_t begin, std::size_t end, IsRecomputed is_recomputed) {
+  for (std::size_t last = end; last > begin;) {
+    std::size_t stored = last; // [first, stored) is recomputed, [stored, last) is not
+    while (stored > begin && !is_recomputed(stored - 1)) --stored;
+    std::size_t first = stored;
+    while (first > begin && is_recomputed(first - 1)) --first;
+    if (!is_still_there(c, last)) out.forward(first, stored);
+    out.backward(first, last);
+    last = first;
+  }
+}
+
 // The least k with k * k >= n.
 constexpr std::size_t ceil_sqrt(std::size_t n) {
   std::size_t k = 0;
@@ -136,17 +151,9 @@ struct sqrt_n {
 struct recompute_cheap {
   static constexpr void plan(const plan::chain& c, plan::route& out) {
     const double most = detail::most_of_cheap(c);
-    const auto is_cheap = [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; };
     out.forward(0, c.size());
-    for (std::size_t last = c.size(); last > 0;) {
-      std::size_t costly = last; // [first, costly) is cheap, [costly, last) is not
-      while (costly > 0 && !is_cheap(costly - 1)) --costly;
-      std::size_t first = costly;
-      while (first > 0 && is_cheap(first - 1)) --first;
-      if (!detail::is_still_there(c, last)) out.forward(first, costly);
-      out.backward(first, last);
-      last = first;
-    }
+    detail::walk_recomputing(c, out, 0, c.size(),
+                             [&](std::size_t position) { return detail::operations_a_byte(c[position]) <= most; });
   }
 };
 

@@ -66,7 +66,7 @@ public:
     using plan = blueprint_of<checkpoint<Policy, typename Curve::net>, Curve::plan::batch, typename Curve::element>;
     const std::string name = name_of<Policy>();
     double cost = static_cast<double>(curve_.cost_of(plan::training.ops()));
-    if constexpr (plan::ways::count > 1) // the curve has blocks as they were typed: other ways cost as their FLOPs do
+    if constexpr (plan::ways::moved) // the curve has blocks as they were typed: other ways cost as their FLOPs do
       cost *= static_cast<double>(flops(plan::whole, plan::training.ops())) /
               static_cast<double>(flops(Curve::plan::whole, plan::training.ops()));
     const chart_point at = point_of(plan::trained::memory.arena, static_cast<std::uint64_t>(cost));

@@ -88,7 +88,7 @@ inline std::string remark_on_cost(double over_best) {
 // The number of blocks that a budget moved from the way in which they were typed to another (net/ways.hpp).
 template <class Ways>
 std::string remark_on_ways() {
-  if constexpr (Ways::count == 1) {
+  if constexpr (!Ways::moved) {
     return "";
   } else {
     std::size_t in[way_count]{};
@@ -99,8 +99,8 @@ std::string remark_on_ways() {
       out += (out.empty() ? "" : ", ") + std::to_string(count) + (count == 1 ? " block recomputes " : " blocks recompute ");
       out += what;
     };
-    add(in[1], "a part");
-    add(in[2], "all");
+    add(in[1] + in[2], "a part");
+    add(in[3] + in[4], "all");
     return " (" + out + ")";
   }
 }

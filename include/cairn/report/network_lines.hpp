@@ -263,7 +263,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
   static constexpr std::array<std::span<const planned_chain* const>, sizeof...(I)> inner{inside<I, Way>()...};
   template <std::size_t Way>
   static constexpr chain_in_way in_way() {
-    if constexpr (Way > 0 && Chain::ways::count == 1) return {};
+    if constexpr (!Chain::ways::takes(Way)) return {};
     else return {Chain::template element_stages_in<Way>.data(), inner<Way>};
   }
   static constexpr planned_chain value{.used = {Chain::whole.stages, Chain::evaluated::schedule.ops(), Chain::training.ops(),
@@ -275,7 +275,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>()},
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>(), in_way<4>()},
                                        .made = Chain::values.of.data(),
                                        .arrives = arrives};
 };

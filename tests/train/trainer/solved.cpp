@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/memory_curve.hpp>
+#include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/optimizers/adam.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
@@ -58,6 +61,25 @@ TEST_CASE("a schedule solved at run time gives the bits of the compiled ones, in
     CHECK(after_steps(t) == expected);
   }
   CHECK(last < reference.arena().size() + 1);
+}
+
+TEST_CASE("... where the model's own budget moved blocks to other ways: a solved schedule has them as they were typed") {
+  using Blocks =
+      Sequential<Linear<testing::features, 32>, Repeat<6, Residual<LayerNorm<32>, Linear<32, 48>, ReLU, Linear<48, 32>>>,
+                 Linear<32, testing::classes>>;
+  using of_blocks = trainer<Blocks, CrossEntropyLoss, SGD, batch<6>>;
+  using moved = trainer<checkpoint<budget_fraction<70>, Blocks>, CrossEntropyLoss, SGD, batch<6>>;
+  static_assert(moved::plan::ways::moved);
+  static_assert(std::is_same_v<moved::curve::step, of_blocks::curve::step>);
+  of_blocks reference{testing::momentum, {.seed = 3}};
+  const std::uint64_t expected = after_steps(reference);
+  const of_blocks::curve curve;
+  for (std::size_t i = 0; i < curve.size(); i += curve.size() / 3 + 1) {
+    moved t{testing::momentum, {.seed = 3, .schedule = curve.within(curve[i].bytes)}};
+    CHECK(after_steps(t) == expected);
+  }
+  moved own{testing::momentum, {.seed = 3}};
+  CHECK(after_steps(own) == expected);
 }
 
 TEST_CASE("... with the gradients in the arena, which the budget counts then") {

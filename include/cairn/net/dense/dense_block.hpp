@@ -93,10 +93,12 @@ struct made_of<DenseBlock<Layers, Growth, Policy>> {
                            std::make_index_sequence<is_right ? Layers : 0>>;
   using parts = typename all::parts;
   using policies = typename all::policies;
-  // Ways for a budget (net/block_ways.hpp): half of the bottlenecks are recomputed, or all; a policy that was typed stays.
+  // Ways for a budget (net/block_ways.hpp): a third of the bottlenecks are recomputed, two thirds, or all; a policy that was
+  // typed stays.
   static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
   template <std::size_t Way>
-  using policies_in_way = typename dense_layers<void, Way == 1 ? layers / 2 : 0, std::make_index_sequence<Layers>>::policies;
+  using policies_in_way = typename dense_layers < void,
+        Way<3 ? layers * (3 - Way) / 3 : 0, std::make_index_sequence<Layers>>::policies;
   template <class...>
   using with = DenseBlock<Layers, Growth>; // the policy does not change the function
 
