@@ -15,9 +15,9 @@
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>
 #include <cairn/train/ddp.hpp>
-#include <cairn/train/device_bytes.hpp>
 #include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/trainer.hpp>
+#include <cairn/train/training_bytes.hpp>
 
 #include "../apart_program.hpp"
 #include "../apart_ranks.hpp"
@@ -228,11 +228,11 @@ TEST_CASE("ddp, memory apart: one rank's wish to stop reaches all after the same
   CHECK(stopped[0] <= 6);
 }
 
-TEST_CASE("ddp, memory apart: device_bytes knows the number of ranks") {
+TEST_CASE("ddp, memory apart: training_bytes knows the number of ranks") {
   const auto texts = texts_of([](auto& comm) {
     apart::device shared({});
     plain_rank<> t{shared, comm, AdamW{}};
-    CHECK(shared.counted.bytes == (device_bytes<plain_rank<>, 2, 2>));
+    CHECK(shared.counted.bytes == training_bytes<plain_rank<>>({.ranks = 2, .states = 2}).device());
     const std::size_t calls = shared.counted.calls + shared.counted.staging_calls;
     const testing::samples<> s(6, 1);
     for (int i = 0; i < 4; ++i) t.step(s.x, s.y);

@@ -13,11 +13,11 @@
 #include <cairn/core/bfloat16.hpp>
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/with_input_gradient.hpp>
-#include <cairn/train/device_bytes.hpp>
 #include <cairn/train/losses/mse_loss.hpp>
 #include <cairn/train/optimizers/adamw.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
 #include <cairn/train/trainer.hpp>
+#include <cairn/train/training_bytes.hpp>
 #include <doctest/doctest.h>
 
 #include "../apart_ops.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("trainer of bfloat16, memory apart: every number that a program sees h
   same_bits<fused_update<Net>>();
 }
 
-TEST_CASE("trainer of bfloat16, memory apart: gradients that are given and shown, and device_bytes") {
+TEST_CASE("trainer of bfloat16, memory apart: gradients that are given and shown, and training_bytes") {
   using Model = with_input_gradient<Sequential<Linear<testing::features, 8>, ReLU, Linear<8, testing::classes>>>;
   const auto numbers = [](auto on) {
     using type = trainer<Model, MSELoss, SGD, batch<6>, bfloat16, typename decltype(on)::type>;
@@ -79,7 +79,7 @@ TEST_CASE("trainer of bfloat16, memory apart: gradients that are given and shown
   apart::device shared({});
   using type = trainer<Model, MSELoss, AdamW, batch<6>, bfloat16, apart::device>;
   type t{shared, AdamW{}};
-  CHECK(shared.counted.bytes == device_bytes<type>);
+  CHECK(shared.counted.bytes == training_bytes<type>().device());
 }
 
 } // namespace trainer_narrow_apart_tests
