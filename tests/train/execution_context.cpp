@@ -45,9 +45,9 @@ TEST_CASE("execution_context: two of them evaluate the same weights side by side
   CHECK(std::vector<float>(again.begin(), again.end()) == before);
 }
 
-TEST_CASE("execution_context: its bytes are those of its arena, and where memory is apart of two slots") {
-  static_assert(context::bytes(0, 100) == plan::evaluated::arena);
-  static_assert(context::bytes(plan::evaluated::arena + 64, 100) == plan::evaluated::arena + 64);
+TEST_CASE("execution_context: it allocates nothing for batches where the device reads the program's memory") {
+  static_assert(context::bytes_of_batches(100) == 0);
+  static_assert(context::staging_bytes(100) == 0);
 }
 
 } // namespace execution_context_tests

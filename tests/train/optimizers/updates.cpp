@@ -41,7 +41,7 @@ TEST_CASE("updates: a bucket is updated in one call, or one for each kind of par
   for (std::size_t i = 0; i < 64; ++i) gradients[i] = static_cast<float>(i);
   noted::calls.clear();
   const updates<noted, float, cpu> plain(noted{}, device, 64);
-  plain.apply(device.compute(), {0.5, nullptr, 0.1, 1}, parameters.data(), gradients.data() + 16, 16, 48);
+  plain.apply(device.compute(), {{0.5}, 0.1, 1}, parameters.data(), gradients.data() + 16, 16, 48);
   CHECK(noted::calls == std::vector<std::array<double, 4>>{{32, 16, 0.5, 0}});
   CHECK(parameters[16] == 1.0F - 0.1F * 16);
   CHECK(plain.state(0)[16] == 1);
@@ -59,7 +59,7 @@ TEST_CASE("updates: a bucket is updated in one call, or one for each kind of par
   q.numbers = std::span(parameters).first(16);
   q.place = 0;
   two.add(q);
-  two.apply(device.compute(), {1, nullptr, 0.1, 1}, parameters.data(), gradients.data(), 0, 32);
+  two.apply(device.compute(), {{1}, 0.1, 1}, parameters.data(), gradients.data(), 0, 32);
   CHECK(noted::calls == std::vector<std::array<double, 4>>{{16, 0, 1, 0}, {16, 16, 1, 1}});
 }
 
