@@ -4,8 +4,10 @@
 The GPU's tool, the programs and the sanitizer are scripts of a few lines, made here. What the real programs do is tested elsewhere:
 the benchmark and the examples by tests with the label house, the tests of kernels by those with the label ptx.
 """
+import fnmatch
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -70,6 +72,14 @@ class Machine:
         return (self.folder / "calls").read_text().splitlines()
 
 
+def times_run(source, calls):
+    """How many of the runs of the tests have the cases of this source. Sanitizers come after them."""
+    def is_among(word, call):
+        patterns = re.search(rf"--{word}=(\S+)", call)
+        return bool(patterns) and any(fnmatch.fnmatch(source, pattern) for pattern in patterns[1].split(","))
+    return sum(is_among("source-file", call) and not is_among("source-file-exclude", call) for call in calls if call.startswith("tests "))
+
+
 def findings(script):
     found = []
 
@@ -90,6 +100,10 @@ def findings(script):
         expect(len(summary) == len(STEPS) and all(step in line and ": right (" in line for step, line in zip(STEPS, summary)),
                "a line of the summary for each of " + ", ".join(STEPS), "\n".join(summary))
         expect(any("--kernel-regex kns=cairn" in call for call in machine.calls()), "sanitizers of Cairn's kernels only", said)
+        sources = [path.relative_to(ROOT).as_posix() for room in ("device", "ops", "cuda") for path in (ROOT / "tests" / room).rglob("*.cu")]
+        for source in (s for s in sources if "/emulator/" not in s):
+            times = times_run(source, machine.calls())
+            expect(times == 1, f"the cases of {source} to be run once", f"{times} times, in:\n{machine.calls()}")
         results = machine.folder / "logs/RESULTS.md"
         results = results.read_text() if results.exists() else "no such file"
         expect(all(f"--only {part}" in results for part in ("machine", "algorithms", "constants", "steps")) and "| op |" in results,
@@ -114,7 +128,7 @@ def self_test():
     text = (ROOT / SCRIPT).read_text()
     for before, after in [('failed+=("$2")', ":"), ("own=(--kernel-regex kns=cairn)", "own=()"), ("exit 77", "exit 0"),
                           ('cat "$logs/$part.md"', ":"), ("grep -q 'test cases: *[1-9]'", "true"), (" != 1 ]]; then echo", " == 7 ]]; then echo"),
-                          ("steps=${all#build }", "steps=$all")]:
+                          ("steps=${all#build }", "steps=$all"), ("'*tests/cuda/*'", "'*cuda/trainer*'")]:
         assert text.count(before) >= 1, before
         with tempfile.TemporaryDirectory(dir=ROOT / "tests") as folder: # the script changes to the folder above its own
             script = pathlib.Path(folder) / "gpu.sh"
