@@ -87,7 +87,10 @@ struct gathered_product {
   CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
     const tile_at at = tile_of(static_cast<std::uint32_t>(index));
     const std::uint32_t steps = (at.y.taps * at.x.taps * padded + tile::depth - 1) / tile::depth;
-    block.phase([&](unsigned t, own& mine) { begin(at, t, mine), load(at, t, mine); });
+    block.phase([&](unsigned t, own& mine) {
+      begin(at, t, mine);
+      if (steps > 0) load(at, t, mine); // without steps no tap reaches these results
+    });
     for (std::uint32_t step = 0; step < steps; ++step) {
       block.phase([&](unsigned t, own& mine) { store(t, mine, memory.of); });
       block.phase([&](unsigned t, own& mine) {
