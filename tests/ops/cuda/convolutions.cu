@@ -83,22 +83,22 @@ TEST_CASE("cuda: convolutions of all widths of tiles, strides, dilations and gro
     ops::convolution how;
     std::size_t samples = 2, gap = 0;
   };
-  for (const auto& [how, samples, gap] :
-       {shape{square(9, 3, 1, 3, 16)}, shape{square(9, 3, 1, 16, 16), 3}, shape{square(8, 3, 1, 32, 32), 2, 4},
-        shape{square(6, 3, 1, 64, 64)}, shape{square(9, 3, 2, 16, 32), 2, 3}, shape{square(8, 1, 2, 16, 32)},
-        shape{square(7, 3, 3, 5, 7)}, shape{square(5, 3, 1, 32, 80, 2)}, shape{square(6, 5, 1, 9, 33, 3), 2, 1},
-        shape{{{axis_of(9, 3, 2, 2, 2), axis_of(8, 3, 1, 3, 3)}, 8, 12, 2}},
-        shape{{{axis_of(8, 5, 3, 4), axis_of(12, 3, 4, 2, 2)}, 6, 10, 1}},
-        shape{{{axis_of(9, 2, 4, 0, 3), axis_of(6, 2, 2, 1, 2)}, 20, 18, 1}},
-        shape{{{axis_of(11, 3, 3, 0, 2), axis_of(12, 4, 3, 1, 2)}, 4, 8, 1}},
-        shape{{{axis_of(4, 4, 1, 3), axis_of(4, 3, 1, 5)}, 4, 40, 1}}}) {
+  for (const shape& of : {shape{square(9, 3, 1, 3, 16)}, shape{square(9, 3, 1, 16, 16), 3}, shape{square(8, 3, 1, 32, 32), 2, 4},
+                          shape{square(6, 3, 1, 64, 64)}, shape{square(9, 3, 2, 16, 32), 2, 3}, shape{square(8, 1, 2, 16, 32)},
+                          shape{square(7, 3, 3, 5, 7)}, shape{square(5, 3, 1, 32, 80, 2)}, shape{square(6, 5, 1, 9, 33, 3), 2, 1},
+                          shape{{{axis_of(9, 3, 2, 2, 2), axis_of(8, 3, 1, 3, 3)}, 8, 12, 2}},
+                          shape{{{axis_of(8, 5, 3, 4), axis_of(12, 3, 4, 2, 2)}, 6, 10, 1}},
+                          shape{{{axis_of(9, 2, 4, 0, 3), axis_of(6, 2, 2, 1, 2)}, 20, 18, 1}},
+                          shape{{{axis_of(11, 3, 3, 0, 2), axis_of(12, 4, 3, 1, 2)}, 4, 8, 1}},
+                          shape{{{axis_of(4, 4, 1, 3), axis_of(4, 3, 1, 5)}, 4, 40, 1}}}) {
+    const ops::convolution& how = of.how;
     CAPTURE(how.in_channels);
     CAPTURE(how.out_channels);
     CAPTURE(how.over.y.kernel);
     CAPTURE(how.over.y.stride);
-    const testing::operands all = operands_of(how, samples, gap);
+    const testing::operands all = operands_of(how, of.samples, of.gap);
     for (const bool fused : {true, false}) {
-      CHECK(testing::over("conv2d", all, passes_of(how, samples, gap, fused)) <= 1);
+      CHECK(testing::over("conv2d", all, passes_of(how, of.samples, of.gap, fused)) <= 1);
       if (CAIRN_ON_EMULATOR) break; // it would take minutes
     }
   }
