@@ -3896,9 +3896,9 @@ void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t c
 
 // cairn/ops/normalized_conv2d/cuda_kernels.cuh
 
-// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result, as conv2d/cuda.cuh
-// has them: the normalised map is computed where it is read, so that no memory is needed for it. A product is a convolution of
-// one image, a row of pixels, with one tap.
+// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result: the normalised map
+// is computed where it is read, so that no memory is needed for it. A product is a convolution of one image, a row of pixels,
+// with one tap.
 namespace cairn::detail {
 
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.
