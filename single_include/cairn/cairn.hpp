@@ -100,6 +100,13 @@
 #define CAIRN_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
+// Unrolls the next loop of a kernel completely, so that arrays of registers stay in registers.
+#if defined(__CUDACC__)
+#define CAIRN_UNROLL_DEVICE _Pragma("unroll")
+#else
+#define CAIRN_UNROLL_DEVICE
+#endif
+
 // Set by the CMake component cairn::blas, which also links a CBLAS.
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0
@@ -9724,7 +9731,8 @@ void conv2d_input_gradient(detail::queue_without_this_op, const convolution& how
 
 // dw(o, i, j, c) = sum over n, p, q of dy(n, p, q, o) x(n, p s + i d - padding, q s + j d - padding, c), and
 // db(o) = sum over n, p, q of dy(n, p, q, o) where bias_gradient is not null.
-// Images are added in their order, and in each of them the rows of the output, so the bits do not depend on the threads. A
+// Images are added in their order, and in each of them the rows of the output, so the bits do not depend on the threads; on a
+// GPU the pixels of all images are cut into parts, which depend on their number and on the convolution alone. A
 // product of two pixels counts only where both exist: a NaN or an infinity reaches the weights of those taps that read it, or
 // write it, and no others.
 template <class T>

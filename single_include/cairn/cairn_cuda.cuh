@@ -14,6 +14,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -566,6 +567,20 @@ void put_quad(T* to, const quad<T>& v) {
   *reinterpret_cast<quad<T>*>(to) = v;
 }
 #endif
+// The same for memory that a block shares.
+#if defined(__CUDACC__)
+__device__ inline void put_in_shared(float* to, const quad<float>& v) {
+  *reinterpret_cast<float4*>(to) = float4{v.at[0], v.at[1], v.at[2], v.at[3]};
+}
+__device__ inline void put_in_shared(double* to, const quad<double>& v) {
+  *reinterpret_cast<double2*>(to) = double2{v.at[0], v.at[1]};
+}
+#else
+template <class T>
+void put_in_shared(T* to, const quad<T>& v) {
+  put_quad(to, v);
+}
+#endif
 template <class T>
 CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::size_t count, bool aligned) {
   if (aligned && first + quad_width<T> <= count) return put_quad(to + first, v);
@@ -775,10 +790,10 @@ private:
 namespace cairn::detail {
 
 // Kernels are function objects that hold what they need: addresses of the GPU, counts, coefficients. They are copied byte by
-// byte. There are two kinds,
+// byte. There are two kinds here, and a third in blocks.cuh,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
 //   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
-// Kernels are started only by these two functions, so a C++ compiler can turn the same kernels into loops on the host; tests
+// Kernels are started only by these functions, so a C++ compiler can turn the same kernels into loops on the host; tests
 // run them that way.
 
 template <class Body>
@@ -1021,6 +1036,11 @@ public:
     const auto low = static_cast<std::uint32_t>(n);
     return (static_cast<std::uint32_t>(std::uint64_t{low} * multiplier_ >> 32) + low) >> shift_;
   }
+  // The same in 32 bits, for n and a divisor below 2^31.
+  CAIRN_HOST_DEVICE std::uint32_t of_small(std::uint32_t n) const {
+    return (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier_ >> 32) + n) >> shift_;
+  }
+  CAIRN_HOST_DEVICE std::uint32_t small() const { return static_cast<std::uint32_t>(by_); }
   CAIRN_HOST_DEVICE std::size_t rest(std::size_t n, std::size_t quotient) const { return n - quotient * by_; }
   CAIRN_HOST_DEVICE std::size_t by() const { return by_; }
 
@@ -1900,6 +1920,952 @@ inline void clip(cuda::queue& queue, double* factor, const double* squares, doub
 
 } // namespace cairn::ops
 
+// cairn/ops/conv2d/cuda_taps.cuh
+
+namespace cairn::detail {
+
+// The taps of a window along one axis, as a result sees them that is gathered from a source: result u of a class reads source
+// scale u + offset + tap step, for tap in [0, taps), where that is below `extent`; numbers below 0 wrap around. It is element
+// start + u apart of its axis, and the tap is tap first + tap period of the weight.
+//
+// An output is gathered from inputs, and there is one class. An input gradient is gathered from output gradients: with a stride
+// there is a class for each remainder of the input by the stride, as only every so many taps reach it.
+struct taps_of_axis {
+  std::uint32_t scale, offset, step, extent, taps, first, period, start, apart;
+};
+// An axis in 32 bits.
+struct small_axis {
+  std::uint32_t in, out, kernel, stride, padding, dilation;
+  std::uint32_t period; // of the taps that read an input
+
+  explicit small_axis(const window_axis& a)
+      : in(static_cast<std::uint32_t>(a.in)), out(static_cast<std::uint32_t>(a.out)),
+        kernel(static_cast<std::uint32_t>(a.kernel)), stride(static_cast<std::uint32_t>(a.stride)),
+        padding(static_cast<std::uint32_t>(a.padding)), dilation(static_cast<std::uint32_t>(a.dilation)),
+        period(static_cast<std::uint32_t>(a.stride / std::gcd(a.stride, a.dilation))) {}
+
+  // The number of inputs with remainder 0, which no other remainder exceeds.
+  std::uint32_t results_of_class() const { return (in + stride - 1) / stride; }
+  CAIRN_HOST_DEVICE taps_of_axis of_outputs() const { return {stride, 0 - padding, dilation, in, kernel, 0, 1, 0, 1}; }
+  // The inputs with this remainder by the stride.
+  CAIRN_HOST_DEVICE taps_of_axis of_inputs(std::uint32_t remainder) const {
+    const std::uint32_t place = remainder + padding;
+    std::uint32_t first = 0;
+    while (first < period && (place + first * (stride - dilation % stride)) % stride != 0) ++first;
+    const std::uint32_t taps = first < period && first < kernel ? (kernel - first - 1) / period + 1 : 0;
+    const std::uint32_t before = first * dilation, step = period * dilation / stride;
+    const std::uint32_t offset = place >= before ? (place - before) / stride : 0 - (before - place) / stride;
+    return {1, offset, 0 - step, out, taps, first, period, remainder, stride};
+  }
+};
+
+// A place in the sum of an element of a convolution: a tap of each axis, and a channel, which are counted in this order. Channels
+// are filled up to whole quads, with zeros.
+struct place_of_product {
+  std::uint32_t y, x, channel;
+
+  CAIRN_DEVICE void move(std::uint32_t by, std::uint32_t channels, std::uint32_t taps_of_row) {
+    channel += by;
+    while (channel >= channels) {
+      channel -= channels;
+      if (++x == taps_of_row) x = 0, ++y;
+    }
+  }
+};
+
+// A row or column that no source has, however far a tap is from it.
+inline constexpr std::uint32_t nowhere = 0x80000000;
+
+// The number of channels, filled up to whole quads.
+template <class T>
+std::uint32_t in_quads(std::size_t channels) {
+  return static_cast<std::uint32_t>(quads_for<T>(channels) * quad_width<T>);
+}
+
+// Keeps a number in a register: the compiler computes it once and not wherever it is used.
+CAIRN_DEVICE inline void keep([[maybe_unused]] std::uint32_t& number) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
+#endif
+}
+
+// The element that is n times `bytes` behind another one.
+template <class T>
+CAIRN_DEVICE const T* behind(const T* first, std::uint32_t n, std::uint32_t bytes) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) + std::size_t{n} * bytes);
+}
+
+// Loads a quad of channels at each address at(n), n < Loads, for which has(n) holds; the others are 0, and so are channels behind
+// the first count(n) at the address, which are at least 1. `aligned` is for channels in whole quads.
+template <unsigned Loads, class T, class Has, class At, class Count>
+CAIRN_DEVICE void load_channels(quad<T> (&to)[Loads], bool aligned, const Has& has, const At& at, const Count& count) {
+  CAIRN_UNROLL_DEVICE
+  for (unsigned n = 0; n < Loads; ++n) to[n] = {};
+  if (aligned) {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < Loads; ++n)
+      if (has(n)) to[n] = *reinterpret_cast<const quad<T>*>(at(n));
+  } else {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < Loads; ++n)
+      if (has(n)) {
+        const T* const from = at(n);
+        CAIRN_UNROLL_DEVICE
+        for (std::uint32_t j = 0; j < quad_width<T>; ++j)
+          if (j < count(n)) to[n].at[j] = from[j];
+      }
+  }
+}
+
+// The kernels of convolutions count pixels and weights, and the bytes from a pixel to the next, in 32 bits.
+inline void check_convolution(const char* op, const convolution& how, std::size_t samples, std::size_t stride) {
+  const auto check = [&](std::size_t found, std::size_t most, const char* what, const char* then) {
+    if (found >= most)
+      throw error("cuda, " + std::string(op) + ": expected fewer than " + std::to_string(most) + what + ", found " +
+                  std::to_string(found) + then);
+  };
+  constexpr std::size_t pixels = std::size_t{1} << 30, elements = std::size_t{1} << 28;
+  check(samples * how.over.inputs(), pixels, " input pixels", "; give fewer images at a time");
+  check(samples * how.over.outputs(), pixels, " output pixels", "; give fewer images at a time");
+  check(how.in_channels, elements, " input channels", "; cut the layer into several");
+  check(stride, elements, " elements from a pixel of the output to the next", "; cut the layer into several");
+  check(how.out_channels * how.over.taps() * (how.group_in() + 3), pixels, " weights", "; cut the layer into several");
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/cuda_epilogue.cuh
+
+namespace cairn::detail {
+
+// The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
+template <class T>
+CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
+  if (then.bias != nullptr) value += then.bias[column];
+  value = activated(then.then, value);
+  if (then.addend.data != nullptr) value += then.addend(row, column);
+  if (then.mask.data != nullptr && then.mask(row, column) <= T{0}) value = T{0};
+  return value;
+}
+
+// The same for a quad of elements, those of a row from column `first` on; elements from column `end` on are left out. `aligned`
+// describes the rows of every operand that is not null.
+template <class T>
+CAIRN_DEVICE void finish_quad(const epilogue<T>& then, std::size_t row, std::size_t first, std::size_t end, bool aligned,
+                              quad<T>& v) {
+  const auto load = [&](const T* from) { return load_quad(from, first, end, aligned); };
+  quad<T> w;
+  if (then.bias != nullptr) {
+    w = load(then.bias);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+  }
+  for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+  if (then.addend.data != nullptr) {
+    w = load(then.addend.data + row * then.addend.stride);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+  }
+  if (then.mask.data != nullptr) {
+    w = load(then.mask.data + row * then.mask.stride);
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      if (w.at[j] <= T{0}) v.at[j] = T{0};
+  }
+}
+
+// Whether every row of c, and of every operand of its epilogue, begins at a multiple of 16 bytes.
+template <class T>
+bool quads_finish(const matrix<T>& c, const epilogue<T>& then) {
+  const auto stride_of = [](const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; };
+  return are_quads(c.data, then.bias, then.addend.data, then.mask.data) &&
+         (c.stride | stride_of(then.addend) | stride_of(then.mask)) % quad_width<T> == 0;
+}
+template <class T>
+struct finish_product {
+  matrix<T> c;
+  epilogue<T> then;
+  bool is_zero;  // k is 0: the product is zero, and nothing has been written yet
+  divisor quads; // in a row
+  bool aligned;  // every row of every operand that is not null
+
+  finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
+      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)), aligned(quads_finish(of, what)) {}
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
+    quad<T> v{};
+    if (!is_zero) v = load_quad(c.data + row * c.stride, first, c.columns, aligned);
+    finish_quad(then, row, first, c.columns, aligned, v);
+    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
+  }
+};
+
+// The sums of op(a)'s rows. For a transposed a they are the sums of a's columns.
+template <class T>
+struct sum_transposed_rows {
+  matrix<const T> a;
+  T* sums;
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
+    T some = 0;
+    for (; row < end; ++row) some += a(row, column);
+    sum += static_cast<double>(some);
+  }
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
+};
+template <class T>
+struct sum_of_row {
+  matrix<const T> a;
+  T* sums;
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(a(row, column)); });
+    team.once([&] { sums[row] = static_cast<T>(sum); });
+  }
+};
+
+template <class T>
+bool does_nothing(const epilogue<T>& then) {
+  return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
+}
+
+// Applies all of `then` to the product in c by kernels.
+template <class T>
+void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
+                         const epilogue<T>& then, bool is_zero = false) {
+  if (is_zero || !does_nothing(then))
+    launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
+  if (then.row_sums == nullptr) return;
+  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
+  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/conv2d/cuda_depthwise.cuh
+
+namespace cairn::detail {
+
+// Convolutions whose groups have one input channel: neighbouring threads have neighbouring channels, and the time is that of the
+// memory.
+
+// The output, or with Back the input gradient. A thread has four results of a row, which share the weights; products are added in
+// T, over taps row by row, and in the input gradient for each tap over the output channels of the group.
+template <class T, bool Back>
+struct convolve_depthwise {
+  static constexpr std::uint32_t at_once = 4;
+  small_axis down, across;
+  divisor channels, strips, rows, images, classes; // of the result; of a row, of an image; images in a class; classes of a row
+  divisor group;                                   // output channels of a group
+  std::uint32_t taps, source_bytes;                // to the next pixel of the source
+  matrix<T> result;
+  const T *source, *weight;
+  epilogue<T> then;
+
+  convolve_depthwise(const convolution& how, std::size_t samples, matrix<T> to, matrix<const T> from, const T* by,
+                     const epilogue<T>& what)
+      : down(how.over.y), across(how.over.x), channels(Back ? how.in_channels : how.out_channels),
+        strips(((Back ? across.results_of_class() : across.out) + at_once - 1) / at_once),
+        rows(Back ? down.results_of_class() : down.out), images(samples), classes(Back ? across.stride : 1),
+        group(how.group_out()), taps(static_cast<std::uint32_t>(how.over.taps())),
+        source_bytes(static_cast<std::uint32_t>(from.stride * sizeof(T))), result(to), source(from.data), weight(by), then(what) {
+  }
+  std::size_t threads() const {
+    return channels.by() * strips.by() * rows.by() * images.by() * classes.by() * (Back ? down.stride : 1);
+  }
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t place = channels.of(index), channel = channels.rest(index, place);
+    const auto c = static_cast<std::uint32_t>(channel), part = static_cast<std::uint32_t>(place);
+    const std::uint32_t line = strips.of_small(part), v = (part - line * strips.small()) * at_once;
+    const std::uint32_t image_of_class = rows.of_small(line), u = line - image_of_class * rows.small();
+    const std::uint32_t which = images.of_small(image_of_class), image = image_of_class - which * images.small();
+    const std::uint32_t class_y = classes.of_small(which), class_x = which - class_y * classes.small();
+    const taps_of_axis y = Back ? down.of_inputs(class_y) : down.of_outputs();
+    const taps_of_axis x = Back ? across.of_inputs(class_x) : across.of_outputs();
+    const std::uint32_t others = Back ? group.small() : 1, o = Back ? c * others : c;
+    const T* const from = source + (Back ? o : group.of_small(c));
+    T sum[at_once] = {};
+    for (std::uint32_t a = 0; a < y.taps; ++a) {
+      const std::uint32_t row = u * y.scale + y.offset + a * y.step;
+      if (row >= y.extent) continue;
+      const std::uint32_t first = (image * y.extent + row) * x.extent;
+      for (std::uint32_t b = 0; b < x.taps; ++b) {
+        const T* by = weight + (o * taps + (y.first + a * y.period) * across.kernel + x.first + b * x.period);
+        for (std::uint32_t other = 0; other < others; ++other, by += taps) {
+          const T factor = *by;
+          CAIRN_UNROLL_DEVICE
+          for (std::uint32_t k = 0; k < at_once; ++k) {
+            const std::uint32_t column = (v + k) * x.scale + x.offset + b * x.step;
+            if (column < x.extent) sum[k] += *behind(from + other, first + column, source_bytes) * factor;
+          }
+        }
+      }
+    }
+    CAIRN_UNROLL_DEVICE
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      const std::uint32_t row = y.start + u * y.apart, column = x.start + (v + k) * x.apart;
+      if (row >= (Back ? down.in : down.out) || column >= (Back ? across.in : across.out)) continue;
+      const std::size_t pixel = (image * (Back ? down.in : down.out) + row) * (Back ? across.in : across.out) + column;
+      result(pixel, channel) = finished(then, pixel, channel, sum[k]);
+    }
+  }
+};
+
+// The weight gradient, as a term of sum_columns_then(): columns are the weights of all output channels at one tap, and then those
+// at the next.
+template <class T>
+struct sums_of_depthwise {
+  small_axis down, across;
+  divisor channels, kernel, group, area, line; // output channels; taps of a row; of a group; pixels of an image and of its rows
+  std::uint32_t taps, in_bytes, out_bytes;     // to the next pixel
+  const T *output_gradient, *input;
+  T* weight_gradient;
+
+  sums_of_depthwise(const convolution& how, T* dw, matrix<const T> dy, const T* x)
+      : down(how.over.y), across(how.over.x), channels(how.out_channels), kernel(how.over.x.kernel), group(how.group_out()),
+        area(how.over.outputs()), line(how.over.x.out), taps(static_cast<std::uint32_t>(how.over.taps())),
+        in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
+        out_bytes(static_cast<std::uint32_t>(dy.stride * sizeof(T))), output_gradient(dy.data), input(x), weight_gradient(dw) {}
+
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
+    const auto at = static_cast<std::uint32_t>(column), first = static_cast<std::uint32_t>(row);
+    const std::uint32_t tap = channels.of_small(at), o = at - tap * channels.small();
+    const std::uint32_t i = kernel.of_small(tap), j = tap - i * kernel.small();
+    std::uint32_t image = area.of_small(first), p = line.of_small(first - image * area.small());
+    std::uint32_t q = first - image * area.small() - p * line.small();
+    const T *dy = behind(output_gradient + o, first, out_bytes), *const x = input + group.of_small(o);
+    T some = 0;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (auto left = static_cast<std::uint32_t>(end) - first; left > 0; --left) {
+      const std::uint32_t y = p * down.stride + i * down.dilation - down.padding;
+      const std::uint32_t of_row = q * across.stride + j * across.dilation - across.padding;
+      if (y < down.in && of_row < across.in) some += *dy * *behind(x, (image * down.in + y) * across.in + of_row, in_bytes);
+      dy = behind(dy, 1, out_bytes);
+      if (++q == across.out) {
+        q = 0;
+        if (++p == down.out) p = 0, ++image;
+      }
+    }
+    sum += static_cast<double>(some);
+  }
+  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const {
+    const auto at = static_cast<std::uint32_t>(column);
+    const std::uint32_t tap = channels.of_small(at);
+    weight_gradient[(at - tap * channels.small()) * taps + tap] = static_cast<T>(sum);
+  }
+};
+
+template <bool Back, class T>
+void launch_depthwise(cuda::queue& queue, const char* op, const convolution& how, std::size_t samples, matrix<T> to,
+                      matrix<const T> from, const T* weight, const epilogue<T>& then) {
+  const convolve_depthwise<T, Back> body(how, samples, to, from, weight, then);
+  launch_each(queue, op, body.threads(), body);
+}
+
+} // namespace cairn::detail
+
+// cairn/device/cuda/blocks.cuh
+
+namespace cairn::detail {
+
+// A third kind of kernel beside those of launch.cuh: blocks of threads that share memory. It is a function object
+//   void operator()(Block& block, shared& memory, std::size_t i) const
+// with the types `own`, the variables of a thread, and `shared`, the memory of a block, both without constructors; `threads` is
+// the number of threads of a block, `blocks` the least number of blocks that a multiprocessor must have room for. The operator is
+// a sequence of phases: block.phase(f) calls f(t, own) in each thread t, and ends when all threads have come to its end, so that
+// a phase may read what another thread wrote in an earlier one. Within a phase threads run in any order. Code outside of phases
+// is executed by all threads alike.
+//
+// Without a CUDA compiler the host runs a phase thread after thread, so that tests of kernels run without a GPU.
+template <unsigned Threads, class Own>
+class thread_block {
+  static_assert(std::is_trivially_default_constructible_v<Own>, "variables of a thread are not initialised");
+
+public:
+#if defined(__CUDACC__)
+  template <class F>
+  __device__ void phase(const F& f) {
+    f(threadIdx.x, own_);
+    __syncthreads();
+  }
+
+private:
+  Own own_;
+#else
+  explicit thread_block(bool backwards) : backwards_(backwards) {}
+
+  template <class F>
+  void phase(const F& f) {
+    in_order(Threads, backwards_, [&](std::size_t t) { f(static_cast<unsigned>(t), own_[t]); });
+  }
+
+private:
+  Own own_[Threads] = {};
+  bool backwards_;
+#endif
+};
+
+#if defined(__CUDACC__)
+template <class Body>
+__global__ void __launch_bounds__(Body::threads, Body::blocks) run_block(const Body body) {
+  __shared__ typename Body::shared memory;
+  thread_block<Body::threads, typename Body::own> block;
+  body(block, memory, blockIdx.x);
+}
+template <class Body>
+const void* block_kernel() {
+  return reinterpret_cast<const void*>(&run_block<Body>);
+}
+#else
+template <class Body>
+inline constexpr kernel_of_host block_of_host{sizeof(Body), [](const void* given, std::size_t blocks, bool backwards) {
+                                                in_order(blocks, backwards, [&](std::size_t i) {
+                                                  typename Body::shared memory;
+                                                  thread_block<Body::threads, typename Body::own> block(backwards);
+                                                  (*static_cast<const Body*>(given))(block, memory, i);
+                                                });
+                                              }};
+template <class Body>
+const void* block_kernel() {
+  return &block_of_host<Body>;
+}
+#endif
+
+// Runs body(block, memory, i) for every i in [0, count), each by a block of threads, in any order.
+template <class Body>
+void launch_blocks(cuda::queue& queue, const char* op, std::size_t count, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a kernel is copied to the GPU byte by byte");
+  if (count == 0) return;
+  Body work = body;
+  queue.start(op, block_kernel<Body>(), count, Body::threads, &work);
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/conv2d/cuda_tile.cuh
+
+namespace cairn::detail {
+
+// A tile of a product of matrices, C(m, n) = sum over k of A(m, k) B(k, n), computed by a block of threads from operands in
+// shared memory. A thread has thread_rows x thread_columns sums in registers. With several lanes, each group of
+// threads / Lanes threads has a whole tile of sums, over its own k; together they are the tile.
+//
+// Every sum is one chain of multiply-adds in T in the order of k, beginning with 0, wherever the element is in a tile, and
+// whatever the tile's size is.
+template <class T, unsigned Rows, unsigned Columns, unsigned Lanes>
+struct product_tile {
+  static constexpr unsigned threads = 128, width = quad_width<T>;
+  static constexpr unsigned row_quads = 2, column_quads = 4 / width; // of a thread
+  static constexpr unsigned thread_rows = row_quads * width, thread_columns = column_quads * width;
+  static_assert(Rows * Columns * Lanes == threads * thread_rows * thread_columns);
+  static constexpr unsigned lane_depth = 8, depth = lane_depth * Lanes; // the number of k's of a step
+  static constexpr unsigned lane_threads = threads / Lanes;
+
+  // The least number of blocks in a multiprocessor: a thread may have 128 registers, or 168 for doubles, which take two each. It
+  // has its sums and the operands of the next step in them, and its many independent sums hide latencies as more threads would.
+  static constexpr unsigned blocks = sizeof(T) == sizeof(float) ? 4 : 3;
+
+  // A row of an operand is one k. The elements behind its end keep threads that write different k's in different banks.
+  struct operands {
+    alignas(quad_bytes) T a[depth][Rows + width];
+    alignas(quad_bytes) T b[depth][Columns + width];
+  };
+  union shared {
+    operands of;
+    alignas(quad_bytes) T sums[Lanes][Rows][Columns];
+  };
+  struct sums {
+    T at[thread_rows][thread_columns];
+  };
+
+  static CAIRN_DEVICE void clear(sums& to) {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+    for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] = T{0};
+  }
+
+  // Adds the products of one step to the sums of thread t.
+  static CAIRN_DEVICE void multiply(const operands& from, unsigned t, sums& to) {
+    const unsigned lane = t / lane_threads * lane_depth, row = first_row(t), column = first_column(t);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned k = 0; k < lane_depth; ++k) {
+      quad<T> x[row_quads], y[column_quads];
+      CAIRN_UNROLL_DEVICE
+      for (unsigned h = 0; h < row_quads; ++h) x[h] = quad_at(&from.a[lane + k][h * (Rows / row_quads) + row]);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned h = 0; h < column_quads; ++h) y[h] = quad_at(&from.b[lane + k][h * (Columns / column_quads) + column]);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < thread_columns; ++j) to.at[i][j] += x[i / width].at[i % width] * y[j / width].at[j % width];
+    }
+  }
+
+  // Writes the sums of thread t to shared memory.
+  static CAIRN_DEVICE void put(const sums& from, unsigned t, shared& to) {
+    const unsigned lane = t / lane_threads, row = first_row(t), column = first_column(t);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < thread_rows; ++i) CAIRN_UNROLL_DEVICE
+    for (unsigned h = 0; h < column_quads; ++h) {
+      quad<T> v;
+      CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < width; ++j) v.at[j] = from.at[i][h * width + j];
+      T* const at = to.sums[lane][i / width * (Rows / row_quads) + row + i % width];
+      put_in_shared(at + h * (Columns / column_quads) + column, v);
+    }
+  }
+
+  static CAIRN_DEVICE quad<T> quad_at(const T* at) { return *reinterpret_cast<const quad<T>*>(at); }
+
+private:
+  // The first of a thread's rows and columns; the others are next to it, and half a tile further.
+  static CAIRN_DEVICE unsigned first_row(unsigned t) { return t % lane_threads / (Columns / thread_columns) * width; }
+  static CAIRN_DEVICE unsigned first_column(unsigned t) { return t % lane_threads % (Columns / thread_columns) * width; }
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/conv2d/cuda_gather.cuh
+
+namespace cairn::detail {
+
+// The output of a convolution, or with Back its input gradient, as a product of matrices: rows are pixels of the result, columns
+// its channels, and a row of A is gathered from the pixels of the source while it is brought to shared memory. An element is one
+// chain of multiply-adds in T, over taps row by row and for each of them over the channels in ascending order, with 0 for pixels
+// beside the image.
+template <class T, unsigned Columns, bool Back>
+struct gathered_product {
+  static constexpr unsigned width = quad_width<T>, threads = 128;
+  static constexpr unsigned tile_rows = threads * 8 * width / Columns;
+  using tile = product_tile<T, tile_rows, Columns, 1>;
+  using operands = typename tile::operands;
+  using shared = typename tile::shared;
+  static constexpr unsigned blocks = tile::blocks;
+
+  // Quads along k of a row of A, and of a row of B where a weight lies along k; a thread has the same k of each of its rows.
+  static constexpr unsigned quads = tile::depth / width, rows_at_once = threads / quads;
+  static constexpr unsigned loads_of_a = tile_rows / rows_at_once;
+  // Quads along the columns of B, where a weight lies along them; a thread has the same k of each of its quads.
+  static constexpr unsigned of_k = Columns / width < threads / tile::depth ? Columns / width : threads / tile::depth;
+  static constexpr unsigned loads_of_b = Back ? Columns / width / of_k : (Columns + rows_at_once - 1) / rows_at_once;
+
+  struct own {
+    typename tile::sums sum;
+    quad<T> a[loads_of_a], b[loads_of_b];
+    std::uint32_t row[loads_of_a], column[loads_of_a], pixel[loads_of_a]; // of the source, which tap 0 reads
+    std::uint32_t weight[loads_of_b];                                     // the first element of a row of B, or of a column
+    place_of_product at, of_weight;
+  };
+  // The tile of a block.
+  struct tile_at {
+    std::uint32_t group, row, column; // the first column is counted in the group
+    taps_of_axis y, x;
+  };
+
+  small_axis down, across;
+  divisor columns_of_grid, columns_of_group, rows_of_grid, classes; // tiles in all groups, in one; in a class; classes of a row
+  divisor area, line;                                               // pixels of an image's class, and of its rows
+  std::uint32_t rows;                                               // of a class, of all images
+  std::uint32_t source_channels, result_channels, source_bytes;     // channels of a group; to the next pixel
+  std::uint32_t padded;                                             // source_channels in whole quads
+  std::uint32_t in, taps;                                           // of the weight: channels of a group, taps
+  bool aligned_source, aligned_weight, aligned_result;
+  const T *source, *weight;
+  matrix<T> result;
+  epilogue<T> then;
+
+  gathered_product(const convolution& how, std::size_t samples, matrix<T> to, matrix<const T> from, const T* by,
+                   const epilogue<T>& what)
+      : down(how.over.y), across(how.over.x), source(from.data), weight(by), result(to), then(what) {
+    const std::size_t height = Back ? down.results_of_class() : down.out;
+    const std::size_t length = Back ? across.results_of_class() : across.out;
+    area = height * length, line = length;
+    rows = static_cast<std::uint32_t>(samples * height * length);
+    source_channels = static_cast<std::uint32_t>(Back ? how.group_out() : how.group_in());
+    result_channels = static_cast<std::uint32_t>(Back ? how.group_in() : how.group_out());
+    source_bytes = static_cast<std::uint32_t>(from.stride * sizeof(T));
+    padded = in_quads<T>(source_channels);
+    in = static_cast<std::uint32_t>(how.group_in()), taps = static_cast<std::uint32_t>(how.over.taps());
+    columns_of_group = (result_channels + Columns - 1) / Columns;
+    columns_of_grid = columns_of_group.by() * how.groups;
+    rows_of_grid = (rows + tile_rows - 1) / tile_rows;
+    classes = Back ? how.over.x.stride : 1;
+    aligned_source = are_quads(from.data) && from.stride % width == 0 && source_channels % width == 0;
+    aligned_weight = are_quads(by) && in % width == 0;
+    aligned_result = quads_finish(to, what) && result_channels % width == 0;
+  }
+  std::size_t grid() const { return columns_of_grid.by() * rows_of_grid.by() * classes.by() * (Back ? down.stride : 1); }
+
+  template <class Block>
+  CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
+    const tile_at at = tile_of(static_cast<std::uint32_t>(index));
+    const std::uint32_t steps = (at.y.taps * at.x.taps * padded + tile::depth - 1) / tile::depth;
+    block.phase([&](unsigned t, own& mine) {
+      begin(at, t, mine);
+      if (steps > 0) load(at, t, mine); // without steps no tap reaches these results
+    });
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      block.phase([&](unsigned t, own& mine) { store(t, mine, memory.of); });
+      block.phase([&](unsigned t, own& mine) {
+        if (step + 1 < steps) load(at, t, mine);
+        tile::multiply(memory.of, t, mine.sum);
+      });
+    }
+    block.phase([&](unsigned t, own& mine) { tile::put(mine.sum, t, memory); });
+    block.phase([&](unsigned t, own&) { finish(at, t, memory); });
+  }
+
+private:
+  CAIRN_DEVICE tile_at tile_of(std::uint32_t index) const {
+    const std::uint32_t place = columns_of_grid.of_small(index), of_grid = index - place * columns_of_grid.small();
+    const std::uint32_t group = columns_of_group.of_small(of_grid), of_group = of_grid - group * columns_of_group.small();
+    if constexpr (!Back) {
+      return {group, place * tile_rows, of_group * Columns, down.of_outputs(), across.of_outputs()};
+    } else {
+      const std::uint32_t which = rows_of_grid.of_small(place), row = place - which * rows_of_grid.small();
+      const std::uint32_t y = classes.of_small(which), x = which - y * classes.small();
+      return {group, row * tile_rows, of_group * Columns, down.of_inputs(y), across.of_inputs(x)};
+    }
+  }
+
+  CAIRN_DEVICE void begin(const tile_at& at, unsigned t, own& mine) const {
+    tile::clear(mine.sum);
+    mine.at = mine.of_weight = {0, 0, 0};
+    mine.at.move(t % quads * width, padded, at.x.taps);
+    if constexpr (Back) mine.of_weight.move(t / of_k, padded, at.x.taps);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_a; ++n) {
+      const std::uint32_t m = at.row + t / quads + n * rows_at_once, image = area.of_small(m), place = m - image * area.small();
+      const std::uint32_t u = line.of_small(place), v = place - u * line.small();
+      mine.row[n] = m < rows ? u * at.y.scale + at.y.offset : nowhere;
+      mine.column[n] = v * at.x.scale + at.x.offset;
+      mine.pixel[n] = (image * at.y.extent + mine.row[n]) * at.x.extent + mine.column[n];
+      keep(mine.row[n]), keep(mine.column[n]), keep(mine.pixel[n]);
+    }
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_b; ++n) {
+      if constexpr (Back) {
+        const std::uint32_t column = at.column + (t % of_k + n * of_k) * width;
+        mine.weight[n] = t / of_k < tile::depth && column < in ? at.group * source_channels * taps * in + column : nowhere;
+      } else {
+        const std::uint32_t column = t / quads + n * rows_at_once, o = at.column + column;
+        mine.weight[n] = column < Columns && o < result_channels ? (at.group * result_channels + o) * taps * in : nowhere;
+      }
+      keep(mine.weight[n]);
+    }
+  }
+
+  // Loads the operands of the next step from global memory.
+  CAIRN_DEVICE void load(const tile_at& at, unsigned t, own& mine) const {
+    const bool there = mine.at.y < at.y.taps;
+    const std::uint32_t down_by = mine.at.y * at.y.step, beside = mine.at.x * at.x.step;
+    const std::uint32_t below = there ? down_by : nowhere / 2, further = down_by * at.x.extent + beside;
+    const T* const from = source + (at.group * source_channels + mine.at.channel);
+    load_channels(
+        mine.a, aligned_source,
+        [&](unsigned n) { return mine.row[n] + below < at.y.extent && mine.column[n] + beside < at.x.extent; },
+        [&](unsigned n) { return behind(from, mine.pixel[n] + further, source_bytes); },
+        [&](unsigned) { return source_channels - mine.at.channel; });
+    if constexpr (Back) {
+      const bool has = mine.of_weight.y < at.y.taps && mine.of_weight.channel < source_channels;
+      const std::uint32_t row = (mine.of_weight.channel * taps + tap_of(at, mine.of_weight)) * in;
+      load_channels(
+          mine.b, aligned_weight, [&](unsigned n) { return has && mine.weight[n] != nowhere; },
+          [&](unsigned n) { return weight + (mine.weight[n] + row); },
+          [&](unsigned n) { return in - at.column - (t % of_k + n * of_k) * width; });
+      mine.of_weight.move(tile::depth, padded, at.x.taps);
+    } else {
+      const std::uint32_t place = tap_of(at, mine.at) * in + mine.at.channel;
+      load_channels(
+          mine.b, aligned_weight, [&](unsigned n) { return there && mine.weight[n] != nowhere; },
+          [&](unsigned n) { return weight + (mine.weight[n] + place); }, [&](unsigned) { return in - mine.at.channel; });
+    }
+    mine.at.move(tile::depth, padded, at.x.taps);
+  }
+  CAIRN_DEVICE std::uint32_t tap_of(const tile_at& at, const place_of_product& place) const {
+    return (at.y.first + place.y * at.y.period) * across.kernel + at.x.first + place.x * at.x.period;
+  }
+
+  CAIRN_DEVICE void store(unsigned t, const own& mine, operands& to) const {
+    const unsigned k = t % quads * width;
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_a; ++n) CAIRN_UNROLL_DEVICE
+    for (unsigned i = 0; i < width; ++i) to.a[k + i][t / quads + n * rows_at_once] = mine.a[n].at[i];
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_b; ++n)
+      if constexpr (Back) {
+        if (t / of_k < tile::depth) put_in_shared(&to.b[t / of_k][(t % of_k + n * of_k) * width], mine.b[n]);
+      } else if (t / quads + n * rows_at_once < Columns) {
+        CAIRN_UNROLL_DEVICE
+        for (unsigned i = 0; i < width; ++i) to.b[k + i][t / quads + n * rows_at_once] = mine.b[n].at[i];
+      }
+  }
+
+  CAIRN_DEVICE void finish(const tile_at& at, unsigned t, const shared& from) const {
+    constexpr unsigned of_row = Columns / width;
+    const std::uint32_t column = t % of_row * width, before = at.group * result_channels;
+    if (at.column + column >= result_channels) return;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (unsigned row = t / of_row; row < tile_rows; row += threads / of_row) {
+      const std::uint32_t m = at.row + row;
+      if (m >= rows) return;
+      std::size_t pixel = m;
+      if constexpr (Back) {
+        const std::uint32_t image = area.of_small(m), place = m - image * area.small(), u = line.of_small(place);
+        const std::uint32_t y = at.y.start + u * at.y.apart, x = at.x.start + (place - u * line.small()) * at.x.apart;
+        if (y >= down.in || x >= across.in) continue;
+        pixel = (image * down.in + y) * across.in + x;
+      }
+      quad<T> v = tile::quad_at(&from.sums[0][row][column]);
+      finish_quad(then, pixel, before + at.column + column, before + result_channels, aligned_result, v);
+      store_quad(result.data + pixel * result.stride, v, before + at.column + column, before + result_channels, aligned_result);
+    }
+  }
+};
+
+// The width of tiles for this number of columns: narrow ones read A more often, wide ones have more empty columns.
+inline unsigned columns_of_tiles(std::size_t columns) {
+  const auto cost = [columns](std::size_t tile, std::size_t of_product) {
+    return (columns + tile - 1) / tile * tile * of_product;
+  };
+  const std::size_t narrow = cost(16, 5), middle = cost(32, 4), wide = cost(64, 4);
+  return wide <= middle && wide <= narrow ? 64 : middle <= narrow ? 32 : 16;
+}
+
+template <bool Back, class T>
+void launch_gathered(cuda::queue& queue, const char* op, const convolution& how, std::size_t samples, matrix<T> to,
+                     matrix<const T> from, const T* weight, const epilogue<T>& then) {
+  const auto start = [&](const auto& body) { launch_blocks(queue, op, body.grid(), body); };
+  switch (columns_of_tiles(Back ? how.group_in() : how.group_out())) {
+  case 16: return start(gathered_product<T, 16, Back>(how, samples, to, from, weight, then));
+  case 32: return start(gathered_product<T, 32, Back>(how, samples, to, from, weight, then));
+  default: return start(gathered_product<T, 64, Back>(how, samples, to, from, weight, then));
+  }
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/conv2d/cuda_weight.cuh
+
+namespace cairn::detail {
+
+// The weight gradient of a convolution as a product of matrices: rows are output channels, columns are taps and for each of them
+// input channels in whole quads, and the sum goes over the output pixels of all images. Columns are gathered from the pixels of
+// the input while they are brought to shared memory.
+//
+// The pixels are cut into chunks, and chunks into steps, the same for every weight. Lane l of a tile has the pixels
+// [8 l, 8 l + 8) of each step, and adds their products in T, one after another. At the end of a chunk the sums of the lanes are
+// added in double, in order, and added in T to those of earlier chunks of the same part. sum_of_weight_parts adds up the parts.
+template <class T, unsigned Rows>
+struct weight_product {
+  static constexpr unsigned width = quad_width<T>, threads = 128, tile_columns = 16 * width;
+  using tile = product_tile<T, Rows, tile_columns, 64 / Rows>;
+  using operands = typename tile::operands;
+  using shared = typename tile::shared;
+  static constexpr unsigned blocks = tile::blocks;
+  static constexpr std::uint32_t chunk = 32 * tile::depth; // of pixels
+
+  // A thread loads quads of one pixel: every of_pixel-th one of a row of A, and of B.
+  static constexpr unsigned of_pixel = threads / tile::depth;
+  static constexpr unsigned loads_of_a = Rows / width / of_pixel, loads_of_b = tile_columns / width / of_pixel;
+
+  struct own {
+    typename tile::sums sum;
+    quad<T> a[loads_of_a], b[loads_of_b];
+    std::uint32_t row[loads_of_b], column[loads_of_b], channel[loads_of_b]; // of the input, for output pixel 0
+  };
+  struct tile_at {
+    std::uint32_t part, group, row, column;
+  };
+
+  small_axis down, across;
+  divisor tiles, tiles_of_group, tiles_of_row;      // of a part, of a group, of a row of tiles
+  divisor area, line, quads;                        // pixels of an image and of its rows; quads of channels of a group
+  cut parts;                                        // of the pixels
+  std::uint32_t in, out, in_bytes, out_bytes, taps; // channels of a group; to the next pixel
+  bool aligned_input, aligned_output, aligned_sums;
+  const T *output_gradient, *input;
+  std::size_t weights;
+  T* sums; // (parts, weights)
+
+  weight_product(const convolution& how, matrix<const T> dy, const T* x, T* to, const cut& into)
+      : down(how.over.y), across(how.over.x), area(how.over.outputs()), line(how.over.x.out), quads(quads_for<T>(how.group_in())),
+        parts(into), in(static_cast<std::uint32_t>(how.group_in())), out(static_cast<std::uint32_t>(how.group_out())),
+        in_bytes(static_cast<std::uint32_t>(how.in_channels * sizeof(T))),
+        out_bytes(static_cast<std::uint32_t>(dy.stride * sizeof(T))), taps(static_cast<std::uint32_t>(how.over.taps())),
+        output_gradient(dy.data), input(x), weights(how.out_channels * how.depth()), sums(to) {
+    tiles_of_row = (taps * quads.by() + 15) / 16;
+    tiles_of_group = tiles_of_row.by() * ((out + Rows - 1) / Rows);
+    tiles = tiles_of_group.by() * how.groups;
+    aligned_input = are_quads(x) && in % width == 0;
+    aligned_output = are_quads(dy.data) && dy.stride % width == 0 && out % width == 0;
+    aligned_sums = are_quads(to) && in % width == 0;
+  }
+
+  template <class Block>
+  CAIRN_DEVICE void operator()(Block& block, shared& memory, std::size_t index) const {
+    const tile_at at = tile_of(static_cast<std::uint32_t>(index));
+    const std::uint32_t first = static_cast<std::uint32_t>(parts.begin(at.part));
+    const std::uint32_t end = first + static_cast<std::uint32_t>(parts.size(at.part));
+    block.phase([&](unsigned t, own& mine) { begin(at, t, mine), load(at, first, end, t, mine); });
+    for (std::uint32_t pixel = first; pixel < end; pixel += tile::depth) {
+      block.phase([&](unsigned t, own& mine) { store(t, mine, memory.of); });
+      block.phase([&](unsigned t, own& mine) {
+        load(at, pixel + tile::depth, end, t, mine);
+        tile::multiply(memory.of, t, mine.sum);
+      });
+      const std::uint32_t after = pixel + tile::depth - first;
+      if (after % chunk != 0 && first + after < end) continue;
+      block.phase([&](unsigned t, own& mine) { tile::put(mine.sum, t, memory); });
+      block.phase([&](unsigned t, own& mine) {
+        add(at, first + (after - 1) / chunk * chunk, first + after, first, end, t, memory);
+        tile::clear(mine.sum);
+      });
+    }
+  }
+
+private:
+  CAIRN_DEVICE tile_at tile_of(std::uint32_t index) const {
+    const std::uint32_t part = tiles.of_small(index), of_part = index - part * tiles.small();
+    const std::uint32_t group = tiles_of_group.of_small(of_part), of_group = of_part - group * tiles_of_group.small();
+    const std::uint32_t row = tiles_of_row.of_small(of_group), column = of_group - row * tiles_of_row.small();
+    return {part, group, row * Rows, column * tile_columns};
+  }
+
+  // The tap and the channels of a quad of columns.
+  struct place {
+    std::uint32_t tap, channel;
+  };
+  CAIRN_DEVICE place place_of(std::uint32_t column) const {
+    const std::uint32_t tap = quads.of_small(column / width);
+    return {tap, (column / width - tap * quads.small()) * width};
+  }
+
+  CAIRN_DEVICE void begin(const tile_at& at, unsigned t, own& mine) const {
+    tile::clear(mine.sum);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_b; ++n) {
+      const place of = place_of(at.column + (t % of_pixel + n * of_pixel) * width);
+      const std::uint32_t i = of.tap / across.kernel, j = of.tap - i * across.kernel;
+      mine.row[n] = of.tap < taps ? i * down.dilation - down.padding : nowhere;
+      mine.column[n] = j * across.dilation - across.padding;
+      mine.channel[n] = of.channel;
+      keep(mine.row[n]), keep(mine.column[n]), keep(mine.channel[n]);
+    }
+  }
+
+  // Loads the operands of the step from this pixel on from global memory.
+  CAIRN_DEVICE void load(const tile_at& at, std::uint32_t from, std::uint32_t end, unsigned t, own& mine) const {
+    const std::uint32_t pixel = from + t / of_pixel, image = area.of_small(pixel), own_pixel = pixel - image * area.small();
+    const std::uint32_t p = line.of_small(own_pixel), y = p * down.stride, x = (own_pixel - p * line.small()) * across.stride;
+    const std::uint32_t first = at.row + t % of_pixel * width, from_image = image * down.in;
+    const bool there = pixel < end;
+    const T* const dy = behind(output_gradient + (at.group * out + first), pixel, out_bytes);
+    load_channels(
+        mine.a, aligned_output, [&](unsigned n) { return there && first + n * of_pixel * width < out; },
+        [&](unsigned n) { return dy + n * of_pixel * width; }, [&](unsigned n) { return out - first - n * of_pixel * width; });
+    load_channels(
+        mine.b, aligned_input, [&](unsigned n) { return there && y + mine.row[n] < down.in && x + mine.column[n] < across.in; },
+        [&](unsigned n) {
+          const std::uint32_t of_input = (from_image + y + mine.row[n]) * across.in + x + mine.column[n];
+          return behind(input + (at.group * in + mine.channel[n]), of_input, in_bytes);
+        },
+        [&](unsigned n) { return in - mine.channel[n]; });
+  }
+
+  CAIRN_DEVICE void store(unsigned t, const own& mine, operands& to) const {
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_a; ++n)
+      put_in_shared(&to.a[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.a[n]);
+    CAIRN_UNROLL_DEVICE
+    for (unsigned n = 0; n < loads_of_b; ++n)
+      put_in_shared(&to.b[t / of_pixel][(t % of_pixel + n * of_pixel) * width], mine.b[n]);
+  }
+
+  // Adds the sums of the chunk of the pixels [from, to) to those of the part [first, end).
+  CAIRN_DEVICE void add(const tile_at& at, std::uint32_t from, std::uint32_t to, std::uint32_t first, std::uint32_t end,
+                        unsigned t, const shared& of) const {
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (unsigned e = t; e < Rows * 16; e += threads) {
+      const std::uint32_t row = e / 16, column = e % 16 * width, o = at.row + row;
+      const place where = place_of(at.column + column);
+      if (o >= out || where.tap >= taps) continue;
+      double sum[width] = {};
+      for (unsigned lane = 0; lane < 64 / Rows; ++lane) {
+        const quad<T> v = tile::quad_at(&of.sums[lane][row][column]);
+        CAIRN_UNROLL_DEVICE
+        for (unsigned j = 0; j < width; ++j) sum[j] += static_cast<double>(v.at[j]);
+      }
+      T* const at_sums = sums + at.part * weights + ((at.group * out + o) * taps + where.tap) * in;
+      quad<T> v = {};
+      if (from != first) v = load_quad<T>(at_sums, where.channel, in, aligned_sums);
+      CAIRN_UNROLL_DEVICE
+      for (unsigned j = 0; j < width; ++j) {
+        const bool is_finite = sum[j] - sum[j] == 0;
+        v.at[j] += is_finite || where.channel + j >= in ? static_cast<T>(sum[j])
+                                                        : of_existing(at.group, o, where, j, from, to < end ? to : end);
+      }
+      store_quad(at_sums, v, where.channel, in, aligned_sums);
+    }
+  }
+
+  // The sum of one weight over the pixels [from, to), without products that have a factor beside the image: such a factor is 0,
+  // and its product with an infinity or NaN is none.
+  CAIRN_DEVICE T of_existing(std::uint32_t group, std::uint32_t o, const place& where, unsigned j, std::uint32_t from,
+                             std::uint32_t to) const {
+    const std::uint32_t i = where.tap / across.kernel, of_row = where.tap - i * across.kernel;
+    T sum = 0;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (std::uint32_t pixel = from; pixel < to; ++pixel) {
+      const std::uint32_t image = area.of_small(pixel), own_pixel = pixel - image * area.small(), p = line.of_small(own_pixel);
+      const std::uint32_t row = p * down.stride + i * down.dilation - down.padding;
+      const std::uint32_t column = (own_pixel - p * line.small()) * across.stride + of_row * across.dilation - across.padding;
+      if (row >= down.in || column >= across.in) continue;
+      sum += *behind(output_gradient + (group * out + o), pixel, out_bytes) *
+             *behind(input + (group * in + where.channel + j), (image * down.in + row) * across.in + column, in_bytes);
+    }
+    return sum;
+  }
+};
+
+// Adds up the parts of each weight, in order.
+template <class T>
+struct sum_of_weight_parts {
+  const T* sums;
+  std::size_t parts, weights;
+  T* weight_gradient;
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    double sum = 0;
+    for (std::size_t part = 0; part < parts; ++part) sum += static_cast<double>(sums[part * weights + at]);
+    weight_gradient[at] = static_cast<T>(sum);
+  }
+};
+
+// There are as many parts as there is room for, but not more than a GPU has places for, and at most `most` of them.
+template <unsigned Rows, class T>
+void launch_weight_product(cuda::queue& queue, const char* op, const convolution& how, T* weight_gradient, matrix<const T> dy,
+                           const T* x, std::size_t most = 128) {
+  using product = weight_product<T, Rows>;
+  constexpr std::size_t blocks = 1024;
+  const std::size_t weights = how.out_channels * how.depth();
+  const auto room = queue.partial(op);
+  const std::size_t fit = room.size_bytes() / sizeof(T) / std::max<std::size_t>(1, weights);
+  const std::size_t tiles = product(how, dy, x, weight_gradient, cut(1, 1, 1)).tiles.by();
+  const std::size_t wanted = blocks / std::max<std::size_t>(1, tiles) + 1;
+  const cut parts(dy.rows, product::chunk, std::max<std::size_t>(1, std::min({wanted, most, fit})));
+  T* const sums = parts.parts != 1 ? reinterpret_cast<T*>(room.data()) : weight_gradient;
+  const product body(how, dy, x, sums, parts);
+  launch_blocks(queue, op, parts.parts * body.tiles.by(), body);
+  if (parts.parts != 1) launch_each(queue, op, weights, sum_of_weight_parts<T>{sums, parts.parts, weights, weight_gradient});
+}
+
+} // namespace cairn::detail
+
 // cairn/ops/matmul/column_major.cuh
 
 namespace cairn::detail {
@@ -2130,100 +3096,6 @@ private:
 
 } // namespace cairn::detail
 
-// cairn/ops/matmul/cuda_epilogue.cuh
-
-namespace cairn::detail {
-
-// The epilogue of one element of a product, in the order of `epilogue`, where the product's own call does not apply it.
-template <class T>
-CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size_t column, T value) {
-  if (then.bias != nullptr) value += then.bias[column];
-  value = activated(then.then, value);
-  if (then.addend.data != nullptr) value += then.addend(row, column);
-  if (then.mask.data != nullptr && then.mask(row, column) <= T{0}) value = T{0};
-  return value;
-}
-
-template <class T>
-struct finish_product {
-  matrix<T> c;
-  epilogue<T> then;
-  bool is_zero;  // k is 0: the product is zero, and nothing has been written yet
-  divisor quads; // in a row
-  bool aligned;  // every row of every operand that is not null
-
-  finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
-      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
-        aligned(are_quads(of.data, what.bias, what.addend.data, what.mask.data) &&
-                (of.stride | stride_of(what.addend) | stride_of(what.mask)) % quad_width<T> == 0) {}
-
-  CAIRN_DEVICE void operator()(std::size_t index) const {
-    const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    const auto load = [&](const T* from) { return load_quad(from, first, c.columns, aligned); };
-    quad<T> v{}, w;
-    if (!is_zero) v = load(c.data + row * c.stride);
-    if (then.bias != nullptr) {
-      w = load(then.bias);
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    }
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
-    if (then.addend.data != nullptr) {
-      w = load(then.addend.data + row * then.addend.stride);
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    }
-    if (then.mask.data != nullptr) {
-      w = load(then.mask.data + row * then.mask.stride);
-      for (std::size_t j = 0; j < quad_width<T>; ++j)
-        if (w.at[j] <= T{0}) v.at[j] = T{0};
-    }
-    store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
-  }
-
-private:
-  static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
-};
-
-// The sums of op(a)'s rows. For a transposed a they are the sums of a's columns.
-template <class T>
-struct sum_transposed_rows {
-  matrix<const T> a;
-  T* sums;
-  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& sum, double&) const {
-    T some = 0;
-    for (; row < end; ++row) some += a(row, column);
-    sum += static_cast<double>(some);
-  }
-  CAIRN_DEVICE void finish(std::size_t column, double sum, double) const { sums[column] = static_cast<T>(sum); }
-};
-template <class T>
-struct sum_of_row {
-  matrix<const T> a;
-  T* sums;
-  template <class Team>
-  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
-    const double sum = team.sum(a.columns, [&](std::size_t column) { return static_cast<double>(a(row, column)); });
-    team.once([&] { sums[row] = static_cast<T>(sum); });
-  }
-};
-
-template <class T>
-bool does_nothing(const epilogue<T>& then) {
-  return then.bias == nullptr && then.then == activation::none && then.addend.data == nullptr && then.mask.data == nullptr;
-}
-
-// Applies all of `then` to the product in c by kernels.
-template <class T>
-void finish_with_kernels(cuda::queue& queue, const char* op, matrix<T> c, matrix<const T> a, transpose form,
-                         const epilogue<T>& then, bool is_zero = false) {
-  if (is_zero || !does_nothing(then))
-    launch_each(queue, op, c.rows * quads_for<T>(c.columns), finish_product<T>(c, then, is_zero));
-  if (then.row_sums == nullptr) return;
-  if (form == transpose::first) sum_columns_then(queue, op, a.rows, a.columns, sum_transposed_rows<T>{a, then.row_sums});
-  else launch_teams_for(a.columns, queue, op, a.rows, sum_of_row<T>{a, then.row_sums});
-}
-
-} // namespace cairn::detail
-
 // cairn/ops/matmul/cuda.cuh
 
 namespace cairn::ops {
@@ -2260,9 +3132,8 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
 
 namespace cairn::detail {
 
-// Convolutions as conv2d.hpp documents them, with a thread or a team for each element of the result. These are plain kernels, to
-// be right and to compare others with. Products are summed in T over at most channels_of_chain channels, and these sums in
-// double.
+// Sums over channels, of the kernels of normalized_conv2d: products are summed in T over at most channels_of_chain channels, and
+// these sums in double.
 inline constexpr std::size_t channels_of_chain = 16;
 
 // The sum of x(c) y(c) over the channels [0, count).
@@ -2278,97 +3149,26 @@ CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
   return sum;
 }
 
-template <class T>
-struct convolve {
-  convolution how;
-  divisor channels, columns, pixels, group; // output channels, pixels of a row, of an image, channels of a group
-  matrix<T> output;
-  const T *input, *weight;
-  epilogue<T> then;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const window_axis &y = how.over.y, &x = how.over.x;
-    const std::size_t pixel = channels.of(at), o = channels.rest(at, pixel), image = pixels.of(pixel);
-    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
-    const std::size_t in = how.group_in(), first = group.of(o) * in;
-    double sum = 0;
-    for (std::size_t i = 0; i < y.kernel; ++i)
-      for (std::size_t j = 0; j < x.kernel; ++j) {
-        const std::size_t r = y.input(row, i), c = x.input(column, j);
-        if (r >= y.in || c >= x.in) continue;
-        const T* const from = input + ((image * y.in + r) * x.in + c) * how.in_channels + first;
-        const T* const by = weight + ((o * y.kernel + i) * x.kernel + j) * in;
-        sum += sum_of_channels(in, [from](std::size_t k) { return from[k]; }, [by](std::size_t k) { return by[k]; });
-      }
-    output(pixel, o) = finished(then, pixel, o, static_cast<T>(sum));
-  }
-};
-template <class T>
-struct convolve_back {
-  convolution how;
-  divisor channels, columns, pixels, group; // input channels, pixels of a row, of an image, channels of a group
-  readers_of_axis y, x;
-  matrix<T> input_gradient;
-  matrix<const T> output_gradient;
-  const T* weight;
-  epilogue<T> then;
-  CAIRN_DEVICE void operator()(std::size_t at) const {
-    const std::size_t pixel = channels.of(at), c = channels.rest(at, pixel), image = pixels.of(pixel);
-    const std::size_t row = columns.of(pixels.rest(pixel, image)), column = columns.rest(pixels.rest(pixel, image), row);
-    const std::size_t in = how.group_in(), out = how.group_out(), from = group.of(c), taps = how.over.taps();
-    double sum = 0;
-    for (std::size_t i = 0; i < y.axis.kernel; ++i)
-      for (std::size_t j = 0; j < x.axis.kernel; ++j) {
-        const std::size_t p = y.at(row, i), q = x.at(column, j);
-        if (p >= y.axis.out || q >= x.axis.out) continue;
-        const T* const dy = &output_gradient((image * y.axis.out + p) * x.axis.out + q, from * out);
-        const T* const by = weight + (from * out * taps + i * x.axis.kernel + j) * in + group.rest(c, from);
-        sum += sum_of_channels(out, [dy](std::size_t o) { return dy[o]; }, [=](std::size_t o) { return by[o * taps * in]; });
-      }
-    input_gradient(pixel, c) = finished(then, pixel, c, static_cast<T>(sum));
-  }
-};
-// One weight per team, summed over the pixels of all outputs as sums_over_quads() adds.
-template <class T>
-struct convolve_weight {
-  convolution how;
-  divisor in, taps, kernel, group, pixels, columns; // of a group, of a window and its rows; of a group, an image and its rows
-  std::size_t count;                                // of pixels
-  T* weight_gradient;
-  matrix<const T> output_gradient;
-  const T* input;
-
-  template <class Team>
-  CAIRN_DEVICE void operator()(const Team& team, std::size_t at) const {
-    const window_axis &y = how.over.y, &x = how.over.x;
-    const std::size_t place = in.of(at), o = taps.of(place), tap = taps.rest(place, o), i = kernel.of(tap);
-    const std::size_t j = kernel.rest(tap, i), channel = group.of(o) * in.by() + in.rest(at, place);
-    const auto add = [&](std::size_t pixel, T(&sum)[1]) {
-      const std::size_t image = pixels.of(pixel), own = pixels.rest(pixel, image), p = columns.of(own);
-      const std::size_t row = y.input(p, i), column = x.input(columns.rest(own, p), j);
-      if (row >= y.in || column >= x.in) return;
-      sum[0] += output_gradient(pixel, o) * input[((image * y.in + row) * x.in + column) * how.in_channels + channel];
-    };
-    const double sum = team.template sums_over_quads<T, 1>(count, add).at[0];
-    team.once([&] { weight_gradient[at] = static_cast<T>(sum); });
-  }
-};
-
 } // namespace cairn::detail
 
 namespace cairn::ops {
 
-// A convolution that is a product (convolution::is_product()) is one of matmul: its bits then depend on the extents and alignment
-// of the product, so on the number of images too, as those of a Linear do. All else is done by the kernels above.
+// There are three ways to compute a convolution, and its shape decides. One of single pixels (convolution::is_product()) is a
+// product of matmul: its bits then depend on the extents and alignment of the product, so on the number of images too, as those
+// of a Linear do. If its groups have one input channel, cuda_depthwise.cuh computes it, in all other cases the tiles of
+// cuda_gather.cuh and cuda_weight.cuh.
 template <std::floating_point T>
-void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t, matrix<T> output,
+void conv2d_forward(cuda::queue& queue, const convolution& how, std::size_t samples, matrix<T> output,
                     const std::type_identity_t<T>* input, const std::type_identity_t<T>* weight,
                     const std::type_identity_t<epilogue<T>>& then) {
   if (how.is_product())
     return matmul(queue, output, {input, output.rows, how.in_channels}, {weight, how.out_channels, how.in_channels},
                   transpose::second, then);
-  detail::launch_each(
-      queue, "conv2d_forward", output.rows * output.columns,
-      detail::convolve<T>{how, output.columns, how.over.x.out, how.over.outputs(), how.group_out(), output, input, weight, then});
+  constexpr const char* op = "conv2d_forward";
+  detail::check_convolution(op, how, samples, output.stride);
+  const matrix<const T> from{input, samples * how.over.inputs(), how.in_channels};
+  if (how.group_in() == 1) return detail::launch_depthwise<false, T>(queue, op, how, samples, output, from, weight, then);
+  detail::launch_gathered<false, T>(queue, op, how, samples, output, from, weight, then);
 }
 
 template <std::floating_point T>
@@ -2378,9 +3178,10 @@ void conv2d_input_gradient(cuda::queue& queue, const convolution& how, std::size
   const matrix<T> to{input_gradient, samples * how.over.inputs(), how.in_channels};
   if (how.is_product())
     return matmul(queue, to, output_gradient, {weight, how.out_channels, how.in_channels}, transpose::none, then);
-  detail::launch_each(queue, "conv2d_input_gradient", to.rows * to.columns,
-                      detail::convolve_back<T>{how, how.in_channels, how.over.x.in, how.over.inputs(), how.group_in(), how.over.y,
-                                               how.over.x, to, output_gradient, weight, then});
+  constexpr const char* op = "conv2d_input_gradient";
+  detail::check_convolution(op, how, samples, output_gradient.stride);
+  if (how.group_in() == 1) return detail::launch_depthwise<true, T>(queue, op, how, samples, to, output_gradient, weight, then);
+  detail::launch_gathered<true, T>(queue, op, how, samples, to, output_gradient, weight, then);
 }
 
 template <std::floating_point T>
@@ -2393,11 +3194,13 @@ void conv2d_weight_gradient(cuda::queue& queue, const convolution& how, std::siz
                   {input, output_gradient.rows, how.in_channels}, transpose::first, then);
   }
   constexpr const char* op = "conv2d_weight_gradient";
-  const std::size_t weights = how.out_channels * how.over.taps() * how.group_in();
-  detail::launch_teams_for(samples * how.over.outputs(), queue, op, weights,
-                           detail::convolve_weight<T>{how, how.group_in(), how.over.taps(), how.over.x.kernel, how.group_out(),
-                                                      how.over.outputs(), how.over.x.out, samples * how.over.outputs(),
-                                                      weight_gradient, output_gradient, input});
+  detail::check_convolution(op, how, samples, output_gradient.stride);
+  if (how.group_in() == 1)
+    detail::sum_columns_then(queue, op, output_gradient.rows, how.out_channels * how.over.taps(),
+                             detail::sums_of_depthwise<T>(how, weight_gradient, output_gradient, input));
+  else if (how.group_out() <= 16) detail::launch_weight_product<16>(queue, op, how, weight_gradient, output_gradient, input);
+  else if (how.group_out() <= 32) detail::launch_weight_product<32>(queue, op, how, weight_gradient, output_gradient, input);
+  else detail::launch_weight_product<64>(queue, op, how, weight_gradient, output_gradient, input);
   if (bias_gradient != nullptr)
     detail::sum_columns_then(queue, op, output_gradient.rows, output_gradient.columns,
                              detail::sum_transposed_rows<T>{output_gradient, bias_gradient});
@@ -3099,9 +3902,9 @@ void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t c
 
 // cairn/ops/normalized_conv2d/cuda_kernels.cuh
 
-// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result, as conv2d/cuda.cuh
-// has them: the normalised map is computed where it is read, so that no memory is needed for it. A product is a convolution of
-// one image, a row of pixels, with one tap.
+// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result: the normalised map
+// is computed where it is read, so that no memory is needed for it. A product is a convolution of one image, a row of pixels,
+// with one tap.
 namespace cairn::detail {
 
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.

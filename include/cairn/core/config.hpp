@@ -97,6 +97,13 @@
 #define CAIRN_UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
+// Unrolls the next loop of a kernel completely, so that arrays of registers stay in registers.
+#if defined(__CUDACC__)
+#define CAIRN_UNROLL_DEVICE _Pragma("unroll")
+#else
+#define CAIRN_UNROLL_DEVICE
+#endif
+
 // Set by the CMake component cairn::blas, which also links a CBLAS.
 #ifndef CAIRN_WITH_BLAS
 #define CAIRN_WITH_BLAS 0

@@ -25,6 +25,11 @@ public:
     const auto low = static_cast<std::uint32_t>(n);
     return (static_cast<std::uint32_t>(std::uint64_t{low} * multiplier_ >> 32) + low) >> shift_;
   }
+  // The same in 32 bits, for n and a divisor below 2^31.
+  CAIRN_HOST_DEVICE std::uint32_t of_small(std::uint32_t n) const {
+    return (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier_ >> 32) + n) >> shift_;
+  }
+  CAIRN_HOST_DEVICE std::uint32_t small() const { return static_cast<std::uint32_t>(by_); }
   CAIRN_HOST_DEVICE std::size_t rest(std::size_t n, std::size_t quotient) const { return n - quotient * by_; }
   CAIRN_HOST_DEVICE std::size_t by() const { return by_; }
 

@@ -15,10 +15,10 @@
 namespace cairn::detail {
 
 // Kernels are function objects that hold what they need: addresses of the GPU, counts, coefficients. They are copied byte by
-// byte. There are two kinds,
+// byte. There are two kinds here, and a third in blocks.cuh,
 //   void operator()(std::size_t i) const                      launch_each: for every i of a range, in any order
 //   void operator()(const Team&, std::size_t i) const         launch_teams: for every i, by a team of threads, in any order
-// Kernels are started only by these two functions, so a C++ compiler can turn the same kernels into loops on the host; tests
+// Kernels are started only by these functions, so a C++ compiler can turn the same kernels into loops on the host; tests
 // run them that way.
 
 template <class Body>

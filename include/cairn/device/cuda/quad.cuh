@@ -59,6 +59,20 @@ void put_quad(T* to, const quad<T>& v) {
   *reinterpret_cast<quad<T>*>(to) = v;
 }
 #endif
+// The same for memory that a block shares.
+#if defined(__CUDACC__)
+__device__ inline void put_in_shared(float* to, const quad<float>& v) {
+  *reinterpret_cast<float4*>(to) = float4{v.at[0], v.at[1], v.at[2], v.at[3]};
+}
+__device__ inline void put_in_shared(double* to, const quad<double>& v) {
+  *reinterpret_cast<double2*>(to) = double2{v.at[0], v.at[1]};
+}
+#else
+template <class T>
+void put_in_shared(T* to, const quad<T>& v) {
+  put_quad(to, v);
+}
+#endif
 template <class T>
 CAIRN_DEVICE void store_quad(T* to, const quad<T>& v, std::size_t first, std::size_t count, bool aligned) {
   if (aligned && first + quad_width<T> <= count) return put_quad(to + first, v);

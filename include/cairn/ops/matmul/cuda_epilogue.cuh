@@ -25,6 +25,36 @@ CAIRN_HOST_DEVICE T finished(const epilogue<T>& then, std::size_t row, std::size
   return value;
 }
 
+// The same for a quad of elements, those of a row from column `first` on; elements from column `end` on are left out. `aligned`
+// describes the rows of every operand that is not null.
+template <class T>
+CAIRN_DEVICE void finish_quad(const epilogue<T>& then, std::size_t row, std::size_t first, std::size_t end, bool aligned,
+                              quad<T>& v) {
+  const auto load = [&](const T* from) { return load_quad(from, first, end, aligned); };
+  quad<T> w;
+  if (then.bias != nullptr) {
+    w = load(then.bias);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+  }
+  for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
+  if (then.addend.data != nullptr) {
+    w = load(then.addend.data + row * then.addend.stride);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
+  }
+  if (then.mask.data != nullptr) {
+    w = load(then.mask.data + row * then.mask.stride);
+    for (std::size_t j = 0; j < quad_width<T>; ++j)
+      if (w.at[j] <= T{0}) v.at[j] = T{0};
+  }
+}
+
+// Whether every row of c, and of every operand of its epilogue, begins at a multiple of 16 bytes.
+template <class T>
+bool quads_finish(const matrix<T>& c, const epilogue<T>& then) {
+  const auto stride_of = [](const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; };
+  return are_quads(c.data, then.bias, then.addend.data, then.mask.data) &&
+         (c.stride | stride_of(then.addend) | stride_of(then.mask)) % quad_width<T> == 0;
+}
 template <class T>
 struct finish_product {
   matrix<T> c;
@@ -34,34 +64,15 @@ struct finish_product {
   bool aligned;  // every row of every operand that is not null
 
   finish_product(matrix<T> of, const epilogue<T>& what, bool zero)
-      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)),
-        aligned(are_quads(of.data, what.bias, what.addend.data, what.mask.data) &&
-                (of.stride | stride_of(what.addend) | stride_of(what.mask)) % quad_width<T> == 0) {}
+      : c(of), then(what), is_zero(zero), quads(quads_for<T>(of.columns)), aligned(quads_finish(of, what)) {}
 
   CAIRN_DEVICE void operator()(std::size_t index) const {
     const std::size_t row = quads.of(index), first = quads.rest(index, row) * quad_width<T>;
-    const auto load = [&](const T* from) { return load_quad(from, first, c.columns, aligned); };
-    quad<T> v{}, w;
-    if (!is_zero) v = load(c.data + row * c.stride);
-    if (then.bias != nullptr) {
-      w = load(then.bias);
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    }
-    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] = activated(then.then, v.at[j]);
-    if (then.addend.data != nullptr) {
-      w = load(then.addend.data + row * then.addend.stride);
-      for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += w.at[j];
-    }
-    if (then.mask.data != nullptr) {
-      w = load(then.mask.data + row * then.mask.stride);
-      for (std::size_t j = 0; j < quad_width<T>; ++j)
-        if (w.at[j] <= T{0}) v.at[j] = T{0};
-    }
+    quad<T> v{};
+    if (!is_zero) v = load_quad(c.data + row * c.stride, first, c.columns, aligned);
+    finish_quad(then, row, first, c.columns, aligned, v);
     store_quad(c.data + row * c.stride, v, first, c.columns, aligned);
   }
-
-private:
-  static std::size_t stride_of(const matrix<const T>& m) { return m.data == nullptr ? 0 : m.stride; }
 };
 
 // The sums of op(a)'s rows. For a transposed a they are the sums of a's columns.

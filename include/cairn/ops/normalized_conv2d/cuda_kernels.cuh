@@ -12,10 +12,12 @@
 #include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/channel_statistics/cuda.cuh>
 #include <cairn/ops/conv2d/cuda.cuh>
+#include <cairn/ops/elementwise/cuda_pixels.cuh>
+#include <cairn/ops/elementwise/cuda_sums.cuh>
 
-// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result, as conv2d/cuda.cuh
-// has them: the normalised map is computed where it is read, so that no memory is needed for it. A product is a convolution of
-// one image, a row of pixels, with one tap.
+// A norm of the channels, a ReLU and a convolution, with a thread or a team for each element of the result: the normalised map
+// is computed where it is read, so that no memory is needed for it. A product is a convolution of one image, a row of pixels,
+// with one tap.
 namespace cairn::detail {
 
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.
