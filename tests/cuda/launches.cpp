@@ -40,10 +40,11 @@ struct counted_step {
 };
 
 template <class Net>
-counted_step count() {
+counted_step count(const std::vector<cublasLtEpilogue_t>& refused = {}) {
   constexpr std::size_t rows = 2;
   using type = trainer<Net, CrossEntropyLoss, SGD, batch<rows>, float, cuda>;
   fake::reset();
+  for (const cublasLtEpilogue_t which : refused) fake::refuse(which);
   type t{SGD{.learning_rate = 1e-3, .momentum = 0.9}, {.seed = 5}};
   const std::vector<float> x(rows * type::input_shape.size(), 0.5F);
   const std::vector<int> y(rows, 1);
@@ -72,6 +73,15 @@ TEST_CASE("cuda: the launches of a step, of kernels and of products, are those o
     CHECK(s.copies == 2); // samples and targets
     CHECK(s.waits == 0);
   }
+}
+
+TEST_CASE("cuda: a product without a bias is not asked to serve one, and one with a bias is") {
+  using without = Sequential<Linear<8, 16, false>, ReLU, Linear<16, 5, false>>;
+  using with = Sequential<Linear<8, 16>, ReLU, Linear<16, 5>>;
+  const std::size_t own = count<without>().launches, biased = count<with>().launches;
+  const std::vector<cublasLtEpilogue_t> of_bias{CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BGRADB};
+  CHECK(count<without>(of_bias).launches == own);
+  CHECK(count<with>(of_bias).launches > biased);
 }
 
 } // namespace cuda_launches_tests
