@@ -62,7 +62,7 @@ struct batch_norm_of_rows {
       if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
     } else {
       batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias, call.then,
-                         {momentum, moves ? mean : nullptr, variance});
+                         ops::running_statistics<T>{momentum, moves ? mean : nullptr, variance});
     }
   }
 
