@@ -8465,17 +8465,26 @@ namespace cairn::ops {
 // `statistics` is (2, features): the means of the batch, then its variances. Sums over rows are taken in double, one
 // row after another, of distances from the first row, so that one pass over x loses nothing.
 
-// y = (x - m) r w + b, and the statistics. The output may lie on the input. A single row has no variance, so its y is b; with
-// no rows the statistics are 0.
+// Running statistics, (features) each, which a forward pass moves as batch_norm_update() does. If they are null nothing moves.
+template <class T>
+struct running_statistics {
+  double momentum = 0;
+  accumulated<T>*mean = nullptr, *variance = nullptr;
+};
+
+// y = then((x - m) r w + b), and the statistics. The output may lie on the input. A single row has no variance, so its y is b;
+// with no rows the statistics are 0.
 template <class T>
 void batch_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) = delete;
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        activation then = activation::none,
+                        const std::type_identity_t<running_statistics<T>>& moved = {}) = delete;
 
 // The same with a given mean and variance, such as running statistics. The output may lie on the input.
 template <class T>
 void batch_norm_evaluate(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
                          const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight,
-                         const T* bias) = delete;
+                         const T* bias, activation then = activation::none) = delete;
 
 // running = (1 - momentum) running + momentum s, for mean and variance; s^2 is divided by rows - 1 here, as in torch. A single
 // row leaves the running variance as it is (torch refuses it); no rows leave both. T is the type of the statistics.
@@ -8486,11 +8495,12 @@ void batch_norm_update(detail::queue_without_this_op, std::size_t rows, std::siz
 // dw = sum over rows of dy h,  db = sum over rows of dy,                        with h = (x - m) r
 // dx = w r (dy - mean(dy) - h mean(dy h)),  the means over the rows
 //
-// The input gradient may lie on the output gradient. A gradient that is null is not computed.
+// The input gradient may lie on the output gradient. A gradient that is null is not computed. `before` is an activation whose
+// output is x: dx is multiplied by its derivative.
 template <class T>
 void batch_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) = delete;
+                         const accumulated<T>* statistics, const T* weight, activation before = activation::none) = delete;
 
 // The same in parts, for a batch whose rows are on several ranks: between two parts, doubles are summed over the ranks.
 //
@@ -8522,7 +8532,7 @@ void batch_norm_gradient_sums(detail::queue_without_this_op, std::size_t rows, s
 template <class T>
 void batch_norm_input_gradient(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps,
                                T* input_gradient, const T* output_gradient, const T* input, const accumulated<T>* statistics,
-                               const T* weight, const double* sums) = delete;
+                               const T* weight, const double* sums, activation before = activation::none) = delete;
 
 } // namespace cairn::ops
 
@@ -8532,15 +8542,15 @@ namespace cairn::detail {
 template <class Queue, class T>
 concept batch_norm_runs_on =
     requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums, double* of_ranks) {
-      batch_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x);
+      batch_norm_forward(queue, n, n, 1e-5, y, sum, x, x, x, activation::relu, running_statistics<T>{});
       batch_norm_update(queue, n, n, 0.1, sum, sum, sums);
-      batch_norm_evaluate(queue, n, n, 1e-5, y, x, sums, sums, x, x);
-      batch_norm_backward(queue, n, n, 1e-5, y, sum, sum, x, x, sums, x);
+      batch_norm_evaluate(queue, n, n, 1e-5, y, x, sums, sums, x, x, activation::relu);
+      batch_norm_backward(queue, n, n, 1e-5, y, sum, sum, x, x, sums, x, activation::relu);
       batch_norm_sums(queue, n, n, of_ranks, x);
       batch_norm_statistics(queue, n, sum, of_ranks);
       batch_norm_update(queue, n, 0.1, sum, sum, sums, of_ranks);
       batch_norm_gradient_sums(queue, n, n, 1e-5, of_ranks, sum, sum, x, x, sums);
-      batch_norm_input_gradient(queue, n, n, 1e-5, y, x, x, sums, x, of_ranks);
+      batch_norm_input_gradient(queue, n, n, 1e-5, y, x, x, sums, x, of_ranks, activation::relu);
     };
 
 } // namespace cairn::detail
@@ -8580,12 +8590,31 @@ struct center_and_scale {
   }
 };
 
+// The same and a ReLU. NaN stays NaN.
+struct center_scale_and_rectify {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    x = blend(x < T{0}, T{0}, x);
+  }
+};
+
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
                                                                   T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
+  }
+};
+
+// The same times the derivative of a ReLU whose output is x.
+struct masked_batch_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
+    batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+    gradient = blend(x <= T{0}, T{0}, gradient);
   }
 };
 
@@ -8896,10 +8925,10 @@ void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, st
 }
 
 // dx of a strip, from its sums over `count` rows.
-template <class T>
+template <class T, class Derivative>
 void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
                          const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
-                         const double* sums, const double* products, double count) {
+                         const double* sums, const double* products, double count, const Derivative& derivative) {
   using wide = accumulated<T>;
   strip_of<wide> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
@@ -8912,17 +8941,32 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
   widened_row<T> dy, x;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, batch_norm_derivative{}, columns, std::array{dy.room(input_gradient + first)},
+    run_elements(set, derivative, columns, std::array{dy.room(input_gradient + first)},
                  std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
                                             factor.at, gradient_mean.at, slope.at});
     dy.write(input_gradient + first, columns);
   }
 }
 
-// y = (x - mean) r w + bias for the columns [begin, begin + columns).
+// Calls f with the function of elements that differentiates, with the derivative of the activation before it.
+template <class F>
+void with_derivative(activation before, const F& f) {
+  if (before == activation::relu) f(masked_batch_norm_derivative{});
+  else f(batch_norm_derivative{});
+}
+
+// The bits of a ReLU of 16-bit elements: a result that is rounded to -0 stays -0.
+template <class T>
+void rectify_row(std::size_t columns, T* row) {
+  for (std::size_t j = 0; j < columns; ++j)
+    if (static_cast<accumulated<T>>(row[j]) < 0) row[j] = T{};
+}
+
+// y = then((x - mean) r w + bias) for the columns [begin, begin + columns).
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
-                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                     activation then) {
   using wide = accumulated<T>;
   const instruction_set set = widest_for_results<T>();
   strip_of<wide> factor;
@@ -8930,12 +8974,18 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
     factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
   widened_row<T> x, added;
   const wide* const shift = added.read(bias + begin, columns);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t first = row * features + begin;
-    run_elements(set, center_and_scale{}, columns, std::array{x.room(output + first)},
-                 std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
-    x.write(output + first, columns);
-  }
+  const bool rectifies = then == activation::relu;
+  const auto apply = [&](const auto& f) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t first = row * features + begin;
+      run_elements(set, f, columns, std::array{x.room(output + first)},
+                   std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
+      x.write(output + first, columns);
+      if (!std::is_same_v<T, wide> && rectifies) rectify_row(columns, output + first);
+    }
+  };
+  if (std::is_same_v<T, wide> && rectifies) apply(center_scale_and_rectify{});
+  else apply(center_and_scale{});
 }
 
 } // namespace cairn::detail
@@ -8944,7 +8994,8 @@ namespace cairn::ops {
 
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        activation then = activation::none, const std::type_identity_t<running_statistics<T>>& moved = {}) {
   const double share = detail::share_of(static_cast<double>(rows));
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
@@ -8956,15 +9007,20 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
       mean[begin + j] = found.mean;
       variance[begin + j] = found.variance;
     }
-    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
+    if (moved.mean != nullptr) {
+      const detail::move_statistics<accumulated<T>> f{features, moved.momentum, moved.mean, moved.variance, statistics};
+      for (std::size_t j = 0; j < columns; ++j) f.move(begin + j, static_cast<double>(rows));
+    }
+    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias, then);
   });
 }
 
 template <class T>
 void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                         activation then = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
+    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias, then);
   });
 }
 
@@ -8984,15 +9040,17 @@ void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* ru
 template <class T>
 void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
+                         const accumulated<T>* statistics, const T* weight, activation before = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::statistics_of_strip<T> of;
     detail::read_statistics(of, features, begin, columns, eps, statistics);
     detail::sums_of_strip sums(columns);
     detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
-                                sums.second, static_cast<double>(rows));
+    detail::with_derivative(before, [&](const auto& f) {
+      detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                  sums.second, static_cast<double>(rows), f);
+    });
   });
 }
 
@@ -9036,12 +9094,14 @@ void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t f
 template <class T>
 void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                                const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                               const double* sums) {
+                               const double* sums, activation before = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::statistics_of_strip<T> of;
     detail::read_statistics(of, features, begin, columns, eps, statistics);
-    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
-                                sums + features + begin, sums[2 * features]);
+    detail::with_derivative(before, [&](const auto& f) {
+      detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight,
+                                  sums + begin, sums + features + begin, sums[2 * features], f);
+    });
   });
 }
 
@@ -9632,6 +9692,7 @@ enum class transpose : unsigned char { none, first, second };
 // The operations on an element of a product before it is written, while it is still in a register. In this order:
 //   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
 //   c(i, j) = v
+// A GPU may add the addend before the bias where there is no activation.
 template <class T>
 struct epilogue {
   const T* bias = nullptr;            // (columns of c): added to every row
@@ -15506,16 +15567,16 @@ CAIRN_KERNELS_END
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
-                                             const T*, const T*);                                                                \
+                                             const T*, const T*, activation, const running_statistics<T>&);                      \
   EXTERN template void batch_norm_evaluate<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*,                       \
-                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*);                 \
+                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*, activation);     \
   EXTERN template void batch_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*,                \
-                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*);             \
+                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*, activation); \
   EXTERN template void batch_norm_sums<T>(cpu::queue&, std::size_t, std::size_t, double*, const T*);                             \
   EXTERN template void batch_norm_gradient_sums<T>(cpu::queue&, std::size_t, std::size_t, double, double*, accumulated<T>*,      \
                                                    accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
-                                                    const accumulated<T>*, const T*, const double*);                             \
+                                                    const accumulated<T>*, const T*, const double*, activation);                 \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
                                           const accumulated<T>*, std::size_t);                                                   \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
@@ -18748,7 +18809,7 @@ struct batch_norm_of_rows {
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr double momentum = static_cast<double>(Momentum);
   static constexpr reads backward_reads = reads::input;
-  static constexpr bool in_place = true;
+  static constexpr bool in_place = true, fuses = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
@@ -18779,7 +18840,7 @@ struct batch_norm_of_rows {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
     const auto apply = [&](const accumulated<T>* mean, const accumulated<T>* variance) {
-      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias);
+      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias, call.then);
     };
     accumulated<T>*const mean = call.buffers.sums(0), *const variance = call.buffers.sums(1);
     if (call.why == pass::evaluate) return apply(mean, variance);
@@ -18794,8 +18855,8 @@ struct batch_norm_of_rows {
       apply(of_batch, of_batch + Features);
       if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
     } else {
-      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
-      if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
+      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias, call.then,
+                         ops::running_statistics<T>{momentum, moves ? mean : nullptr, variance});
     }
   }
 
@@ -18810,8 +18871,8 @@ struct batch_norm_of_rows {
       batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
       if (dx == nullptr) return;
       all->sum(2 * Features);
-      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
-    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers, call.before);
+    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight, call.before);
   }
 
 private:

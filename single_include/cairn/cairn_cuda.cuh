@@ -181,14 +181,16 @@ private:
 
 namespace cairn::detail {
 
-// Everything that the choice of a product's algorithm depends on. The use of the result and the place of the operands have no
-// influence: a product has the same bits whatever the checkpoint policy makes of the layer that follows.
+// Everything that the choice of a product's algorithm depends on: constants of a layer and its batch. The activation after it,
+// an addend and the place of the operands have no influence: a product has the same bits whatever the checkpoint policy makes of
+// the layer that follows.
 struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
   bool transposes_a = false, transposes_b = false;
   bool of_double = false, allows_tf32 = false;
-  bool aligned = false; // all operands, and all their rows, to 16 bytes
+  bool aligned = false;     // all operands, and all their rows, to 16 bytes
+  bool adds_vector = false; // a bias in a forward pass, or the row sums that are its gradient
 
   bool operator==(const product_key&) const = default;
 
@@ -197,7 +199,7 @@ struct product_key {
     for (const std::uint64_t part :
          {m, n, k, lda, ldb, ldc,
           std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{of_double} << 2 |
-              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4})
+              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
       sum = (sum ^ part) * 0x9E3779B97F4A7C15U, sum ^= sum >> 29;
     return sum;
   }
@@ -1446,17 +1448,22 @@ struct batch_distances {
     squares += static_cast<double>(of_squares) + apart * (2 * found + count * apart);
   }
 };
+// The running statistics are moved by the kernel that finishes those of the batch.
 template <class T>
 struct batch_statistics : batch_distances<T> {
   double eps;
   T *statistics, *factor;
   const T* weight;
+  running_statistics<T> moved;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = share_of(static_cast<double>(this->rows));
     const mean_and_variance<T> found(this->first(column), sum, squares, share);
     statistics[column] = found.mean;
     statistics[this->features + column] = found.variance;
     factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
+    if (moved.mean != nullptr)
+      move_statistics<T>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
+          column, static_cast<double>(this->rows));
   }
 };
 template <class T>
@@ -1515,6 +1522,24 @@ struct batch_gradients {
   }
 };
 
+// The functions of elements, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice.
+struct center_scale_then {
+  bool rectifies;
+  template <class T>
+  CAIRN_DEVICE void operator()(T& x, T mean, T factor, T bias) const {
+    if (rectifies) center_scale_and_rectify{}(x, mean, factor, bias);
+    else center_and_scale{}(x, mean, factor, bias);
+  }
+};
+struct batch_norm_derivative_then {
+  bool masks;
+  template <class T>
+  CAIRN_DEVICE void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
+    if (masks) masked_batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+    else batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+  }
+};
+
 // One channel per thread.
 template <class T>
 struct batch_factors {
@@ -1553,23 +1578,24 @@ namespace cairn::ops {
 
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const T* mean, const T* variance, const T* weight, const T* bias) {
+                         const T* mean, const T* variance, const T* weight, const T* bias, activation then = activation::none) {
   constexpr const char* op = "batch_norm_evaluate";
   const detail::of_channels<T> of(queue, op, features);
   detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
-                               std::array<const T*, 3>{mean, of.factor, bias});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
+                               std::array{input}, std::array<const T*, 3>{mean, of.factor, bias});
 }
 
 template <std::floating_point T>
 void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
+                        const T* input, const T* weight, const T* bias, activation then = activation::none,
+                        const std::type_identity_t<running_statistics<T>>& moved = {}) {
   constexpr const char* op = "batch_norm_forward";
   const detail::of_channels<T> of(queue, op, features);
   detail::sum_columns_then(queue, op, rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
-                               std::array<const T*, 3>{statistics, of.factor, bias});
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight, moved});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
+                               std::array{input}, std::array<const T*, 3>{statistics, of.factor, bias});
 }
 
 template <std::floating_point T>
@@ -1600,28 +1626,28 @@ void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t 
 
 template <std::floating_point T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const T* statistics, const T* weight,
-                               const double* sums) {
+                               const T* output_gradient, const T* input, const T* statistics, const T* weight, const double* sums,
+                               activation before = activation::none) {
   constexpr const char* op = "batch_norm_input_gradient";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
-  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
-                               std::array{output_gradient, input},
+  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
+                               input_gradient, std::array{output_gradient, input},
                                std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>
 void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight) {
+                         const T* weight, activation before = activation::none) {
   constexpr const char* op = "batch_norm_backward";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
                            detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, nullptr,
                                                       output_gradient, input, statistics, then});
   if (input_gradient != nullptr)
-    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
-                                 std::array{output_gradient, input},
+    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
+                                 input_gradient, std::array{output_gradient, input},
                                  std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
@@ -2920,20 +2946,20 @@ constexpr bool are_aligned_alike(const T* x, const T* y) {
 
 // Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
 // With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
-// in a weight gradient (first).
+// in a weight gradient (first). What is moved depends on the layer and on how its tensors lie, never on their values.
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
-  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
-  // addend.
-  const bool is_linear = then.bias == nullptr && then.then == activation::none;
-  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
-      are_aligned_alike<T>(then.addend.data, call.d)) {
+  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
+  // a sum of three differs, so the library makes both sums of a layer with a bias that ends a residual block. Row sums are not
+  // combined with an addend: no layer needs it.
+  const bool takes_bias = fuses && form == transpose::second;
+  if ((then.bias == nullptr || takes_bias) && then.then == activation::none && then.row_sums == nullptr &&
+      then.addend.data != nullptr && then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
   }
   if (!fuses) return;
-  if (form == transpose::second && !is_linear) {
+  if (form == transpose::second) {
     call.bias = then.bias;
     call.relu = then.then == activation::relu;
     then.bias = nullptr;
@@ -2972,28 +2998,32 @@ public:
     lay_out(d_, type, call.m, call.n, false, call.ldd);
   }
 
-  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
-  static product_key key(const product_call<T>& call, bool tf32) {
+  // The algorithm depends on this call's operands, on `tf32` and on whether there is a bias or row sums. See product_key.
+  static product_key key(const product_call<T>& call, bool tf32, bool adds_vector) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
                          is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
-    return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
+    return {call.m,    call.n, call.k,  call.lda,   call.ldb, call.ldd, call.transposes_a, call.transposes_b,
+            of_double, tf32,   aligned, adds_vector};
   }
 
-  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
-  // of this key fuses its epilogue.
-  product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
+  // Asks for an algorithm with the richest epilogue that a layer of this key may need; it must support the poorer ones too. A
+  // ReLU is always among them, as the checkpoint policy decides whether a product does the ReLU after it. If there is none, no
+  // call of this key fuses its epilogue.
+  product_algorithm choose(cublasLtHandle_t handle, transpose form, const product_key& key) {
     product_algorithm found;
+    const bool aligned = key.aligned;
     if constexpr (!of_double) { // as hardly anybody trains in double
-      const bool rich =
-          form == transpose::second
-              ? serves(handle, aligned, found.how,
-                       {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT})
-          : form == transpose::first ? serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT})
-                                     : false;
-      if (rich) {
+      bool is_rich = false;
+      if (form == transpose::second)
+        is_rich = key.adds_vector ? serves(handle, aligned, found.how,
+                                           {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_DEFAULT})
+                                  : serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT});
+      else if (form == transpose::first && key.adds_vector)
+        is_rich = serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT});
+      if (is_rich) {
         found.fuses = true;
         return found;
       }
@@ -3100,8 +3130,8 @@ private:
 
 namespace cairn::ops {
 
-// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
-// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
+// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. A product's bits depend on its extents, strides,
+// alignment and form, and on whether the layer has a bias, not on what is done with it afterwards: see detail::product_key.
 template <std::floating_point T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
@@ -3113,9 +3143,10 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();
-  const auto key = detail::cublas_product<T>::key(call, tf32);
-  const auto by =
-      with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
+  const bool adds_vector =
+      form == transpose::second ? then.bias != nullptr : form == transpose::first && then.row_sums != nullptr;
+  const auto key = detail::cublas_product<T>::key(call, tf32, adds_vector);
+  const auto by = with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key); });
   epilogue<T> rest = then;
   // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
   // bits.
@@ -4297,7 +4328,8 @@ struct cross_entropy_on_gpu {
   bool ignores;
   double smoothing;
   const T* class_weights;
-  const double* totals; // the sum of the weights of all targets that count, and of all classes
+  double of_targets, of_classes; // the sums of the weights of all targets that count, and of all classes, ...
+  const double* totals;          // ... or where a kernel has written both
 
   CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
   // A target that is no class must not be used as an index, whatever the host has checked.
@@ -4310,6 +4342,8 @@ struct cross_entropy_on_gpu {
   CAIRN_DEVICE double target_weight(std::size_t row) const {
     return counts(row) ? weight(static_cast<std::size_t>(targets[row])) : 0;
   }
+  CAIRN_DEVICE double total_of_targets() const { return totals == nullptr ? of_targets : totals[0]; }
+  CAIRN_DEVICE double total_of_classes() const { return totals == nullptr ? of_classes : totals[1]; }
 
   // The loss of a row times the sum of weights. Each logit is read for the last time before its gradient, which may lie there,
   // is written.
@@ -4338,7 +4372,7 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
     };
     const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
-    const auto by = cross_entropy_shares::of(totals[0], totals[1], smoothing, classes);
+    const auto by = cross_entropy_shares::of(total_of_targets(), total_of_classes(), smoothing, classes);
     const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
     const double distances = by.spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
@@ -4392,10 +4426,14 @@ struct cross_entropy_of_part {
     team.once([&] { sums[part] = sum; });
   }
 };
+template <class T, class Target>
 struct store_cross_entropy {
   double* loss;
-  const double* totals;
-  CAIRN_DEVICE void operator()(double sum) const { *loss = totals[0] == 0 ? 0 : sum / totals[0]; }
+  cross_entropy_on_gpu<T, Target> of;
+  CAIRN_DEVICE void operator()(double sum) const {
+    const double total = of.total_of_targets();
+    *loss = total == 0 ? 0 : sum / total;
+  }
 };
 
 template <class T, class Target>
@@ -4404,11 +4442,16 @@ void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross
   of.aligned = rows_are_quads<T>(of.classes, of.logits, of.gradient);
   const auto room = queue.partial(op);
   double *const totals = room.data(), *const sums = totals + 2;
-  of.totals = totals;
-  launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+  if (of.class_weights == nullptr && !of.ignores) { // all weights are 1, and every row counts
+    of.of_targets = static_cast<double>(rows);
+    of.of_classes = static_cast<double>(of.classes);
+  } else {
+    of.totals = totals;
+    launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+  }
   const cut how(rows, 1, 8192);
   launch_teams_for(of.classes / 2, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
-  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
+  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy<T, Target>>{{loss, of}, how.parts, sums});
 }
 
 } // namespace cairn::detail
@@ -4420,16 +4463,17 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
-                                                                    0, false, 0, nullptr, nullptr});
+                                                                    0, false, 0, nullptr, 0, 0, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  const bool ignores = options.ignore_index != std::numeric_limits<std::int64_t>::min(); // CrossEntropyLoss::ignores_nothing
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
-                                                                    options.ignore_index, true, options.label_smoothing,
-                                                                    options.class_weights, nullptr});
+                                                                    options.ignore_index, ignores, options.label_smoothing,
+                                                                    options.class_weights, 0, 0, nullptr});
 }
 
 } // namespace cairn::ops

@@ -98,7 +98,6 @@ TEST_CASE("cuda: a call that fails in a step is an error that names the step, th
                                        "add",
                                        "batch_norm_backward",
                                        "batch_norm_forward",
-                                       "batch_norm_update",
                                        "dropout",
                                        "layer_norm_backward",
                                        "layer_norm_forward",

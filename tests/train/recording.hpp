@@ -96,20 +96,22 @@ void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* in
 }
 template <class T>
 void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
-                        cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+                        cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        cairn::ops::activation then, const std::type_identity_t<cairn::ops::running_statistics<T>>& moved) {
   const std::size_t count = rows * features;
   q.put("batch_norm_forward", {span_of(output, count), span_of(statistics, 2 * features), span_of(input, count),
-                               span_of(weight, features), span_of(bias, features)});
-  cairn::ops::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias);
+                               span_of(weight, features), span_of(bias, features), span_of(moved.mean, features),
+                               span_of(moved.mean == nullptr ? nullptr : moved.variance, features)});
+  cairn::ops::batch_norm_forward(q.real(), rows, features, eps, output, statistics, input, weight, bias, then, moved);
 }
 template <class T>
 void batch_norm_evaluate(queue& q, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const cairn::accumulated<T>* mean, const cairn::accumulated<T>* variance, const T* weight,
-                         const T* bias) {
+                         const cairn::accumulated<T>* mean, const cairn::accumulated<T>* variance, const T* weight, const T* bias,
+                         cairn::ops::activation then) {
   const std::size_t count = rows * features;
   q.put("batch_norm_evaluate", {span_of(output, count), span_of(input, count), span_of(mean, features),
                                 span_of(variance, features), span_of(weight, features), span_of(bias, features)});
-  cairn::ops::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias);
+  cairn::ops::batch_norm_evaluate(q.real(), rows, features, eps, output, input, mean, variance, weight, bias, then);
 }
 template <class T>
 void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double momentum, T* running_mean, T* running_variance,
@@ -121,13 +123,14 @@ void batch_norm_update(queue& q, std::size_t rows, std::size_t features, double 
 template <class T>
 void batch_norm_backward(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          cairn::accumulated<T>* weight_gradient, cairn::accumulated<T>* bias_gradient, const T* output_gradient,
-                         const T* input, const cairn::accumulated<T>* statistics, const T* weight) {
+                         const T* input, const cairn::accumulated<T>* statistics, const T* weight,
+                         cairn::ops::activation before) {
   const std::size_t count = rows * features;
   q.put("batch_norm_backward",
         {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(bias_gradient, features),
          span_of(output_gradient, count), span_of(input, count), span_of(statistics, 2 * features), span_of(weight, features)});
   cairn::ops::batch_norm_backward(q.real(), rows, features, eps, input_gradient, weight_gradient, bias_gradient, output_gradient,
-                                  input, statistics, weight);
+                                  input, statistics, weight, before);
 }
 template <class T>
 void batch_norm_sums(queue& q, std::size_t rows, std::size_t features, double* sums, const T* input) {
@@ -160,13 +163,13 @@ void batch_norm_gradient_sums(queue& q, std::size_t rows, std::size_t features, 
 template <class T>
 void batch_norm_input_gradient(queue& q, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                                const T* output_gradient, const T* input, const cairn::accumulated<T>* statistics, const T* weight,
-                               const double* sums) {
+                               const double* sums, cairn::ops::activation before) {
   const std::size_t count = rows * features;
   q.put("batch_norm_input_gradient",
         {span_of(input_gradient, count), span_of(output_gradient, count), span_of(input, count),
          span_of(statistics, 2 * features), span_of(weight, features), span_of(sums, 2 * features + 1)});
   cairn::ops::batch_norm_input_gradient(q.real(), rows, features, eps, input_gradient, output_gradient, input, statistics, weight,
-                                        sums);
+                                        sums, before);
 }
 template <class T>
 void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,

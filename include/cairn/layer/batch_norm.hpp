@@ -15,7 +15,7 @@ struct batch_norm_of_rows {
   static constexpr double eps = static_cast<double>(Eps);
   static constexpr double momentum = static_cast<double>(Momentum);
   static constexpr reads backward_reads = reads::input;
-  static constexpr bool in_place = true;
+  static constexpr bool in_place = true, fuses = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
@@ -46,7 +46,7 @@ struct batch_norm_of_rows {
     const std::size_t rows = call.rows * rows_of(call.in(0));
     const T *const x = call.inputs[0], *const weight = call.parameters[0], *const bias = call.parameters[1];
     const auto apply = [&](const accumulated<T>* mean, const accumulated<T>* variance) {
-      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias);
+      batch_norm_evaluate(queue, rows, Features, eps, call.outputs[0], x, mean, variance, weight, bias, call.then);
     };
     accumulated<T>*const mean = call.buffers.sums(0), *const variance = call.buffers.sums(1);
     if (call.why == pass::evaluate) return apply(mean, variance);
@@ -61,8 +61,8 @@ struct batch_norm_of_rows {
       apply(of_batch, of_batch + Features);
       if (moves) batch_norm_update(queue, Features, momentum, mean, variance, of_batch, all->numbers + 2 * Features);
     } else {
-      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias);
-      if (moves) batch_norm_update(queue, rows, Features, momentum, mean, variance, of_batch);
+      batch_norm_forward(queue, rows, Features, eps, call.outputs[0], of_batch, x, weight, bias, call.then,
+                         ops::running_statistics<T>{momentum, moves ? mean : nullptr, variance});
     }
   }
 
@@ -77,8 +77,8 @@ struct batch_norm_of_rows {
       batch_norm_gradient_sums(queue, rows, Features, eps, all->numbers, dw, db, dy, x, of_batch);
       if (dx == nullptr) return;
       all->sum(2 * Features);
-      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers);
-    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight);
+      batch_norm_input_gradient(queue, rows, Features, eps, dx, dy, x, of_batch, weight, all->numbers, call.before);
+    } else batch_norm_backward(queue, rows, Features, eps, dx, dw, db, dy, x, of_batch, weight, call.before);
   }
 
 private:

@@ -10,16 +10,16 @@
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
-                                             const T*, const T*);                                                                \
+                                             const T*, const T*, activation, const running_statistics<T>&);                      \
   EXTERN template void batch_norm_evaluate<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*,                       \
-                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*);                 \
+                                              const accumulated<T>*, const accumulated<T>*, const T*, const T*, activation);     \
   EXTERN template void batch_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*,                \
-                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*);             \
+                                              accumulated<T>*, const T*, const T*, const accumulated<T>*, const T*, activation); \
   EXTERN template void batch_norm_sums<T>(cpu::queue&, std::size_t, std::size_t, double*, const T*);                             \
   EXTERN template void batch_norm_gradient_sums<T>(cpu::queue&, std::size_t, std::size_t, double, double*, accumulated<T>*,      \
                                                    accumulated<T>*, const T*, const T*, const accumulated<T>*);                  \
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
-                                                    const accumulated<T>*, const T*, const double*);                             \
+                                                    const accumulated<T>*, const T*, const double*, activation);                 \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
                                           const accumulated<T>*, std::size_t);                                                   \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // long to compile
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -32,6 +33,32 @@ void check() {
   batch_norm_evaluate(queue, rows, features, 1e-5, own.data(), x.own.data(), wide_s.data(), wide_s.data() + features,
                       w.own.data(), b.own.data());
   CHECK(narrow::wrong(own, wide, 2e-6F) == 0);
+
+  // A ReLU after it and the derivative of one before it have the bits of the op ReLU, and the running statistics are moved.
+  std::vector<T> rectified(count), masked(count);
+  std::vector<float> mean(features, 0.5F), variance(features, 2), moved_mean = mean, moved_variance = variance;
+  batch_norm_update(queue, rows, features, 0.25, mean.data(), variance.data(), static_cast<const float*>(own_s.data()));
+  batch_norm_forward(queue, rows, features, 1e-5, own.data(), own_s.data(), x.own.data(), w.own.data(), b.own.data());
+  batch_norm_forward(queue, rows, features, 1e-5, rectified.data(), own_s.data(), x.own.data(), w.own.data(), b.own.data(),
+                     ops::activation::relu, {0.25, moved_mean.data(), moved_variance.data()});
+  CHECK(mean == moved_mean);
+  CHECK(variance == moved_variance);
+  std::size_t wrong = 0, cut = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto y = static_cast<float>(own[i]), r = static_cast<float>(rectified[i]);
+    wrong += r != (y < 0 ? 0 : y) || std::signbit(r) != std::signbit(y < 0 ? 0 : y);
+    cut += y < 0;
+  }
+  CHECK(wrong == 0);
+  CHECK(cut > 0);
+  float* const unwanted = nullptr;
+  batch_norm_backward(queue, rows, features, 1e-5, own.data(), unwanted, unwanted, dy.own.data(), x.own.data(), wide_s.data(),
+                      w.own.data());
+  batch_norm_backward(queue, rows, features, 1e-5, masked.data(), unwanted, unwanted, dy.own.data(), x.own.data(), wide_s.data(),
+                      w.own.data(), ops::activation::relu);
+  for (std::size_t i = 0; i < count; ++i)
+    wrong += static_cast<float>(masked[i]) != (static_cast<float>(x.own[i]) <= 0 ? 0 : static_cast<float>(own[i]));
+  CHECK(wrong == 0);
 
   std::vector<float> own_sums(2 * features), wide_sums(2 * features);
   batch_norm_backward(queue, rows, features, 1e-5, own.data(), own_sums.data(), own_sums.data() + features, dy.own.data(),

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <limits>
+
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
 #include <cairn/train/losses/bce_with_logits_loss.hpp>
@@ -78,6 +81,12 @@ TEST_CASE("cuda: softmax cross entropy agrees with the cpu's, for few and many c
               const auto* const logits = g.out[0];
               softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(logits, rows, classes), g.integers);
             }) <= 1);
+      CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) { // nothing is ignored: no kernel counts the rows
+              using T = std::remove_cvref_t<decltype(*g.in[0])>;
+              const ops::cross_entropy_options<T> options{.ignore_index = std::numeric_limits<std::int64_t>::min(),
+                                                          .label_smoothing = 0.1};
+              softmax_cross_entropy(q, g.doubles[0], g.out[0], ops::matrix(g.in[0], rows, classes), g.integers, options);
+            }) <= 1);
       if (rows > 2) all.integers[2] = -100;
       for (const bool weighted : {false, true})
         CHECK(over("softmax_cross_entropy", all, [&](auto& q, const auto& g) {
@@ -112,15 +121,18 @@ TEST_CASE("cuda: soft cross entropy agrees with the cpu's, for few and many clas
       }
 }
 
-TEST_CASE("cuda: a row whose target is no class counts for nothing, and nothing is read by it") {
+TEST_CASE("cuda: a row whose target is no class has no loss and no gradient, and nothing is read by it") {
   const testing::on_gpu<float> logits({1, 2, 3, 4}, 0), gradient({9, 9, 9, 9}, 0);
   const testing::on_gpu<std::int32_t> targets({1, 7}, 0);
   const testing::on_gpu<double> loss({0}, 0);
   softmax_cross_entropy(testing::gpu().compute(), loss.data(), gradient.data(), ops::matrix<const float>(logits.data(), 2, 2),
                         static_cast<const std::int32_t*>(targets.data()));
-  CHECK(loss.back()[0] == doctest::Approx(0.313262).epsilon(1e-5));
+  CHECK(loss.back()[0] == doctest::Approx(0.313262 / 2).epsilon(1e-5)); // the mean of both rows
   CHECK(gradient.back()[2] == 0);
   CHECK(gradient.back()[0] > 0);
+  softmax_cross_entropy(testing::gpu().compute(), loss.data(), gradient.data(), ops::matrix<const float>(logits.data(), 2, 2),
+                        static_cast<const std::int32_t*>(targets.data()), {.ignore_index = 7}); // it does not count either
+  CHECK(loss.back()[0] == doctest::Approx(0.313262).epsilon(1e-5));
 }
 
 } // namespace ops_cuda_losses_tests

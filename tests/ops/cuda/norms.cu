@@ -82,6 +82,16 @@ TEST_CASE("cuda: BatchNorm agrees with the cpu's, whole and in parts, far from 0
       auto near = all;
       near.in[0] = normal(size, 1);
       CHECK(over("batch_norm", near, whole) <= 1);
+      CHECK(over("batch_norm", near, [&](auto& q, const auto& g) { // a ReLU after it, and one before it
+              using read = decltype(g.in[0]);
+              using T = std::remove_cvref_t<decltype(*g.in[0])>;
+              const read statistics = g.out[1];
+              constexpr auto relu = ops::activation::relu;
+              const ops::running_statistics<T> moved{0.1, g.out[2], g.out[3]};
+              batch_norm_forward(q, rows, features, 1e-3, g.out[0], g.out[1], g.in[0], g.in[1], g.in[2], relu, moved);
+              batch_norm_backward(q, rows, features, 1e-3, g.out[4], g.out[5], g.out[6], g.in[3], g.in[0], statistics, g.in[1],
+                                  relu);
+            }) <= 1);
       if (rows == 3000) { // one row far from the others costs them no digits
         for (std::size_t j = 0; j < features; ++j) near.in[0][j] += 1000;
         CHECK(testing::apart<float>(near, whole) < 2e-5);

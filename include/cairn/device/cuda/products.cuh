@@ -14,14 +14,16 @@
 
 namespace cairn::detail {
 
-// Everything that the choice of a product's algorithm depends on. The use of the result and the place of the operands have no
-// influence: a product has the same bits whatever the checkpoint policy makes of the layer that follows.
+// Everything that the choice of a product's algorithm depends on: constants of a layer and its batch. The activation after it,
+// an addend and the place of the operands have no influence: a product has the same bits whatever the checkpoint policy makes of
+// the layer that follows.
 struct product_key {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t lda = 0, ldb = 0, ldc = 0;
   bool transposes_a = false, transposes_b = false;
   bool of_double = false, allows_tf32 = false;
-  bool aligned = false; // all operands, and all their rows, to 16 bytes
+  bool aligned = false;     // all operands, and all their rows, to 16 bytes
+  bool adds_vector = false; // a bias in a forward pass, or the row sums that are its gradient
 
   bool operator==(const product_key&) const = default;
 
@@ -30,7 +32,7 @@ struct product_key {
     for (const std::uint64_t part :
          {m, n, k, lda, ldb, ldc,
           std::uint64_t{transposes_a} | std::uint64_t{transposes_b} << 1 | std::uint64_t{of_double} << 2 |
-              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4})
+              std::uint64_t{allows_tf32} << 3 | std::uint64_t{aligned} << 4 | std::uint64_t{adds_vector} << 5})
       sum = (sum ^ part) * 0x9E3779B97F4A7C15U, sum ^= sum >> 29;
     return sum;
   }

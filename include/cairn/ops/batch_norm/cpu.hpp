@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
@@ -80,10 +81,10 @@ void sum_gradients(std::size_t rows, std::size_t features, std::size_t begin, st
 }
 
 // dx of a strip, from its sums over `count` rows.
-template <class T>
+template <class T, class Derivative>
 void differentiate_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, T* input_gradient,
                          const T* output_gradient, const T* input, const statistics_of_strip<T>& of, const T* weight,
-                         const double* sums, const double* products, double count) {
+                         const double* sums, const double* products, double count, const Derivative& derivative) {
   using wide = accumulated<T>;
   strip_of<wide> factor, gradient_mean, slope;
   for (std::size_t j = 0; j < columns; ++j) {
@@ -96,17 +97,32 @@ void differentiate_strip(std::size_t rows, std::size_t features, std::size_t beg
   widened_row<T> dy, x;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t first = row * features + begin;
-    run_elements(set, batch_norm_derivative{}, columns, std::array{dy.room(input_gradient + first)},
+    run_elements(set, derivative, columns, std::array{dy.room(input_gradient + first)},
                  std::array<const wide*, 6>{dy.read(output_gradient + first, columns), x.read(input + first, columns), of.mean.at,
                                             factor.at, gradient_mean.at, slope.at});
     dy.write(input_gradient + first, columns);
   }
 }
 
-// y = (x - mean) r w + bias for the columns [begin, begin + columns).
+// Calls f with the function of elements that differentiates, with the derivative of the activation before it.
+template <class F>
+void with_derivative(activation before, const F& f) {
+  if (before == activation::relu) f(masked_batch_norm_derivative{});
+  else f(batch_norm_derivative{});
+}
+
+// The bits of a ReLU of 16-bit elements: a result that is rounded to -0 stays -0.
+template <class T>
+void rectify_row(std::size_t columns, T* row) {
+  for (std::size_t j = 0; j < columns; ++j)
+    if (static_cast<accumulated<T>>(row[j]) < 0) row[j] = T{};
+}
+
+// y = then((x - mean) r w + bias) for the columns [begin, begin + columns).
 template <class T>
 void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, std::size_t columns, double eps, T* output,
-                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+                     const T* input, const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                     activation then) {
   using wide = accumulated<T>;
   const instruction_set set = widest_for_results<T>();
   strip_of<wide> factor;
@@ -114,12 +130,18 @@ void normalize_strip(std::size_t rows, std::size_t features, std::size_t begin, 
     factor.at[j] = factor_of<wide>(inverse_deviation(variance[begin + j], eps), weight[begin + j]);
   widened_row<T> x, added;
   const wide* const shift = added.read(bias + begin, columns);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t first = row * features + begin;
-    run_elements(set, center_and_scale{}, columns, std::array{x.room(output + first)},
-                 std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
-    x.write(output + first, columns);
-  }
+  const bool rectifies = then == activation::relu;
+  const auto apply = [&](const auto& f) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t first = row * features + begin;
+      run_elements(set, f, columns, std::array{x.room(output + first)},
+                   std::array<const wide*, 4>{x.read(input + first, columns), mean + begin, factor.at, shift});
+      x.write(output + first, columns);
+      if (!std::is_same_v<T, wide> && rectifies) rectify_row(columns, output + first);
+    }
+  };
+  if (std::is_same_v<T, wide> && rectifies) apply(center_scale_and_rectify{});
+  else apply(center_and_scale{});
 }
 
 } // namespace cairn::detail
@@ -128,7 +150,8 @@ namespace cairn::ops {
 
 template <class T>
 void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output,
-                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias) {
+                        accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
+                        activation then = activation::none, const std::type_identity_t<running_statistics<T>>& moved = {}) {
   const double share = detail::share_of(static_cast<double>(rows));
   accumulated<T>*const mean = statistics, *const variance = statistics + features;
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
@@ -140,15 +163,20 @@ void batch_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t feature
       mean[begin + j] = found.mean;
       variance[begin + j] = found.variance;
     }
-    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
+    if (moved.mean != nullptr) {
+      const detail::move_statistics<accumulated<T>> f{features, moved.momentum, moved.mean, moved.variance, statistics};
+      for (std::size_t j = 0; j < columns; ++j) f.move(begin + j, static_cast<double>(rows));
+    }
+    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias, then);
   });
 }
 
 template <class T>
 void batch_norm_evaluate(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias) {
+                         const accumulated<T>* mean, const accumulated<T>* variance, const T* weight, const T* bias,
+                         activation then = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
-    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias);
+    detail::normalize_strip(rows, features, begin, columns, eps, output, input, mean, variance, weight, bias, then);
   });
 }
 
@@ -168,15 +196,17 @@ void batch_norm_update(cpu::queue&, std::size_t features, double momentum, T* ru
 template <class T>
 void batch_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          accumulated<T>* weight_gradient, accumulated<T>* bias_gradient, const T* output_gradient, const T* input,
-                         const accumulated<T>* statistics, const T* weight) {
+                         const accumulated<T>* statistics, const T* weight, activation before = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::statistics_of_strip<T> of;
     detail::read_statistics(of, features, begin, columns, eps, statistics);
     detail::sums_of_strip sums(columns);
     detail::sum_gradients(rows, features, begin, columns, sums, weight_gradient, bias_gradient, output_gradient, input, of);
     if (input_gradient == nullptr) return;
-    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
-                                sums.second, static_cast<double>(rows));
+    detail::with_derivative(before, [&](const auto& f) {
+      detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums.first,
+                                  sums.second, static_cast<double>(rows), f);
+    });
   });
 }
 
@@ -220,12 +250,14 @@ void batch_norm_gradient_sums(cpu::queue& queue, std::size_t rows, std::size_t f
 template <class T>
 void batch_norm_input_gradient(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                                const T* output_gradient, const T* input, const accumulated<T>* statistics, const T* weight,
-                               const double* sums) {
+                               const double* sums, activation before = activation::none) {
   detail::for_each_strip(queue, rows, features, [&](std::size_t begin, std::size_t columns) {
     detail::statistics_of_strip<T> of;
     detail::read_statistics(of, features, begin, columns, eps, statistics);
-    detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight, sums + begin,
-                                sums + features + begin, sums[2 * features]);
+    detail::with_derivative(before, [&](const auto& f) {
+      detail::differentiate_strip(rows, features, begin, columns, input_gradient, output_gradient, input, of, weight,
+                                  sums + begin, sums + features + begin, sums[2 * features], f);
+    });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
@@ -53,17 +54,22 @@ struct batch_distances {
     squares += static_cast<double>(of_squares) + apart * (2 * found + count * apart);
   }
 };
+// The running statistics are moved by the kernel that finishes those of the batch.
 template <class T>
 struct batch_statistics : batch_distances<T> {
   double eps;
   T *statistics, *factor;
   const T* weight;
+  running_statistics<T> moved;
   CAIRN_DEVICE void finish(std::size_t column, double sum, double squares) const {
     const double share = share_of(static_cast<double>(this->rows));
     const mean_and_variance<T> found(this->first(column), sum, squares, share);
     statistics[column] = found.mean;
     statistics[this->features + column] = found.variance;
     factor[column] = factor_of<T>(inverse_deviation(found.variance, eps), weight[column]);
+    if (moved.mean != nullptr)
+      move_statistics<T>{this->features, moved.momentum, moved.mean, moved.variance, statistics}.move(
+          column, static_cast<double>(this->rows));
   }
 };
 template <class T>
@@ -122,6 +128,24 @@ struct batch_gradients {
   }
 };
 
+// The functions of elements, with a ReLU or its derivative if asked for. A kernel waits for memory, not for this choice.
+struct center_scale_then {
+  bool rectifies;
+  template <class T>
+  CAIRN_DEVICE void operator()(T& x, T mean, T factor, T bias) const {
+    if (rectifies) center_scale_and_rectify{}(x, mean, factor, bias);
+    else center_and_scale{}(x, mean, factor, bias);
+  }
+};
+struct batch_norm_derivative_then {
+  bool masks;
+  template <class T>
+  CAIRN_DEVICE void operator()(T& gradient, T x, T mean, T factor, T gradient_mean, T slope) const {
+    if (masks) masked_batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+    else batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+  }
+};
+
 // One channel per thread.
 template <class T>
 struct batch_factors {
@@ -160,23 +184,24 @@ namespace cairn::ops {
 
 template <std::floating_point T>
 void batch_norm_evaluate(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, const T* input,
-                         const T* mean, const T* variance, const T* weight, const T* bias) {
+                         const T* mean, const T* variance, const T* weight, const T* bias, activation then = activation::none) {
   constexpr const char* op = "batch_norm_evaluate";
   const detail::of_channels<T> of(queue, op, features);
   detail::launch_each(queue, op, features, detail::batch_factors<T>{eps, of.factor, variance, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
-                               std::array<const T*, 3>{mean, of.factor, bias});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
+                               std::array{input}, std::array<const T*, 3>{mean, of.factor, bias});
 }
 
 template <std::floating_point T>
 void batch_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* statistics,
-                        const T* input, const T* weight, const T* bias) {
+                        const T* input, const T* weight, const T* bias, activation then = activation::none,
+                        const std::type_identity_t<running_statistics<T>>& moved = {}) {
   constexpr const char* op = "batch_norm_forward";
   const detail::of_channels<T> of(queue, op, features);
   detail::sum_columns_then(queue, op, rows, features,
-                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight});
-  detail::for_each_of_channels(queue, op, rows, features, detail::center_and_scale{}, output, std::array{input},
-                               std::array<const T*, 3>{statistics, of.factor, bias});
+                           detail::batch_statistics<T>{{rows, features, input}, eps, statistics, of.factor, weight, moved});
+  detail::for_each_of_channels(queue, op, rows, features, detail::center_scale_then{then == activation::relu}, output,
+                               std::array{input}, std::array<const T*, 3>{statistics, of.factor, bias});
 }
 
 template <std::floating_point T>
@@ -207,28 +232,28 @@ void batch_norm_gradient_sums(cuda::queue& queue, std::size_t rows, std::size_t 
 
 template <std::floating_point T>
 void batch_norm_input_gradient(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
-                               const T* output_gradient, const T* input, const T* statistics, const T* weight,
-                               const double* sums) {
+                               const T* output_gradient, const T* input, const T* statistics, const T* weight, const double* sums,
+                               activation before = activation::none) {
   constexpr const char* op = "batch_norm_input_gradient";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::launch_each(queue, op, features, detail::batch_derivative_of_sums<T>{then, sums});
-  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
-                               std::array{output_gradient, input},
+  detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
+                               input_gradient, std::array{output_gradient, input},
                                std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 
 template <std::floating_point T>
 void batch_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* input_gradient,
                          T* weight_gradient, T* bias_gradient, const T* output_gradient, const T* input, const T* statistics,
-                         const T* weight) {
+                         const T* weight, activation before = activation::none) {
   constexpr const char* op = "batch_norm_backward";
   const detail::batch_derivative<T> then{features, eps, statistics, weight, {queue, op, features}};
   detail::sum_columns_then(queue, op, rows, features,
                            detail::batch_gradients<T>{rows, features, eps, weight_gradient, bias_gradient, nullptr,
                                                       output_gradient, input, statistics, then});
   if (input_gradient != nullptr)
-    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative{}, input_gradient,
-                                 std::array{output_gradient, input},
+    detail::for_each_of_channels(queue, op, rows, features, detail::batch_norm_derivative_then{before == activation::relu},
+                                 input_gradient, std::array{output_gradient, input},
                                  std::array<const T*, 4>{statistics, then.to.factor, then.to.shift, then.to.slope});
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <cairn/core/config.hpp>
+#include <cairn/ops/elementwise/blend.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -39,12 +40,31 @@ struct center_and_scale {
   }
 };
 
+// The same and a ReLU. NaN stays NaN.
+struct center_scale_and_rectify {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T mean, T factor, T bias) const {
+    center_and_scale{}(x, mean, factor, bias);
+    x = blend(x < T{0}, T{0}, x);
+  }
+};
+
 // slope is mean(dy h) r, so that slope (x - m) is h mean(dy h).
 struct batch_norm_derivative {
   template <class T>
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
                                                                   T slope) const {
     gradient = factor * (gradient - gradient_mean - (x - mean) * slope);
+  }
+};
+
+// The same times the derivative of a ReLU whose output is x.
+struct masked_batch_norm_derivative {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T mean, T factor, T gradient_mean,
+                                                                  T slope) const {
+    batch_norm_derivative{}(gradient, x, mean, factor, gradient_mean, slope);
+    gradient = blend(x <= T{0}, T{0}, gradient);
   }
 };
 

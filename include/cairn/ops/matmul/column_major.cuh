@@ -62,20 +62,20 @@ constexpr bool are_aligned_alike(const T* x, const T* y) {
 
 // Moves the parts of the epilogue that the library can do into the call, and leaves in `then` those that kernels do after it.
 // With `fuses` the library takes the richest epilogue that this form has: bias and ReLU in a forward pass (second), the row sums
-// in a weight gradient (first).
+// in a weight gradient (first). What is moved depends on the layer and on how its tensors lie, never on their values.
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
-  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. No epilogue of the library is
-  // combined with an addend: the library can be asked whether an algorithm supports an epilogue, but not whether it does with an
-  // addend.
-  const bool is_linear = then.bias == nullptr && then.then == activation::none;
-  if (is_linear && then.row_sums == nullptr && then.addend.data != nullptr && then.addend.stride == call.ldd &&
-      are_aligned_alike<T>(then.addend.data, call.d)) {
+  // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
+  // a sum of three differs, so the library makes both sums of a layer with a bias that ends a residual block. Row sums are not
+  // combined with an addend: no layer needs it.
+  const bool takes_bias = fuses && form == transpose::second;
+  if ((then.bias == nullptr || takes_bias) && then.then == activation::none && then.row_sums == nullptr &&
+      then.addend.data != nullptr && then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
   }
   if (!fuses) return;
-  if (form == transpose::second && !is_linear) {
+  if (form == transpose::second) {
     call.bias = then.bias;
     call.relu = then.then == activation::relu;
     then.bias = nullptr;

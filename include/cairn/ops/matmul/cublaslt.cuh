@@ -40,28 +40,32 @@ public:
     lay_out(d_, type, call.m, call.n, false, call.ldd);
   }
 
-  // The algorithm depends on this call's operands and on `tf32` only. See product_key.
-  static product_key key(const product_call<T>& call, bool tf32) {
+  // The algorithm depends on this call's operands, on `tf32` and on whether there is a bias or row sums. See product_key.
+  static product_key key(const product_call<T>& call, bool tf32, bool adds_vector) {
     const auto is_aligned = [](std::size_t bytes) { return bytes % 16 == 0; };
     const bool aligned = is_aligned(reinterpret_cast<std::uintptr_t>(call.a)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.b)) &&
                          is_aligned(reinterpret_cast<std::uintptr_t>(call.d)) && is_aligned(call.lda * sizeof(T)) &&
                          is_aligned(call.ldb * sizeof(T)) && is_aligned(call.ldd * sizeof(T));
-    return {call.m, call.n, call.k, call.lda, call.ldb, call.ldd, call.transposes_a, call.transposes_b, of_double, tf32, aligned};
+    return {call.m,    call.n, call.k,  call.lda,   call.ldb, call.ldd, call.transposes_a, call.transposes_b,
+            of_double, tf32,   aligned, adds_vector};
   }
 
-  // Asks for an algorithm with the richest epilogue of the form; it must support the poorer ones too. If there is none, no call
-  // of this key fuses its epilogue.
-  product_algorithm choose(cublasLtHandle_t handle, transpose form, bool aligned) {
+  // Asks for an algorithm with the richest epilogue that a layer of this key may need; it must support the poorer ones too. A
+  // ReLU is always among them, as the checkpoint policy decides whether a product does the ReLU after it. If there is none, no
+  // call of this key fuses its epilogue.
+  product_algorithm choose(cublasLtHandle_t handle, transpose form, const product_key& key) {
     product_algorithm found;
+    const bool aligned = key.aligned;
     if constexpr (!of_double) { // as hardly anybody trains in double
-      const bool rich =
-          form == transpose::second
-              ? serves(handle, aligned, found.how,
-                       {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT})
-          : form == transpose::first ? serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT})
-                                     : false;
-      if (rich) {
+      bool is_rich = false;
+      if (form == transpose::second)
+        is_rich = key.adds_vector ? serves(handle, aligned, found.how,
+                                           {CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_DEFAULT})
+                                  : serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_DEFAULT});
+      else if (form == transpose::first && key.adds_vector)
+        is_rich = serves(handle, aligned, found.how, {CUBLASLT_EPILOGUE_BGRADB, CUBLASLT_EPILOGUE_DEFAULT});
+      if (is_rich) {
         found.fuses = true;
         return found;
       }

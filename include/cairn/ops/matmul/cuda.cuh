@@ -17,8 +17,8 @@
 
 namespace cairn::ops {
 
-// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. An element's bits depend on the extents, strides,
-// alignment and form of the product, not on what is done with it afterwards: see detail::product_key.
+// Uses cuBLASLt, and kernels for the parts of the epilogue that it does not do. A product's bits depend on its extents, strides,
+// alignment and form, and on whether the layer has a bias, not on what is done with it afterwards: see detail::product_key.
 template <std::floating_point T>
 void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
@@ -30,9 +30,10 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   detail::cuda_products& with = queue.products(op);
   auto call = detail::column_major(c, a, b, form);
   const bool tf32 = queue.allow_tf32();
-  const auto key = detail::cublas_product<T>::key(call, tf32);
-  const auto by =
-      with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key.aligned); });
+  const bool adds_vector =
+      form == transpose::second ? then.bias != nullptr : form == transpose::first && then.row_sums != nullptr;
+  const auto key = detail::cublas_product<T>::key(call, tf32, adds_vector);
+  const auto by = with.algorithm(key, [&] { return detail::cublas_product<T>(call, tf32).choose(with.handle(), form, key); });
   epilogue<T> rest = then;
   // A bias or row sums that are not aligned as the library may require are left to a kernel; a bias is then added to the same
   // bits.

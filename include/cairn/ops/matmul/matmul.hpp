@@ -18,6 +18,7 @@ enum class transpose : unsigned char { none, first, second };
 // The operations on an element of a product before it is written, while it is still in a register. In this order:
 //   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
 //   c(i, j) = v
+// A GPU may add the addend before the bias where there is no activation.
 template <class T>
 struct epilogue {
   const T* bias = nullptr;            // (columns of c): added to every row

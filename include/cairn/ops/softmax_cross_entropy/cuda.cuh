@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
@@ -31,7 +32,8 @@ struct cross_entropy_on_gpu {
   bool ignores;
   double smoothing;
   const T* class_weights;
-  const double* totals; // the sum of the weights of all targets that count, and of all classes
+  double of_targets, of_classes; // the sums of the weights of all targets that count, and of all classes, ...
+  const double* totals;          // ... or where a kernel has written both
 
   CAIRN_DEVICE double weight(std::size_t c) const { return class_weights == nullptr ? 1 : static_cast<double>(class_weights[c]); }
   // A target that is no class must not be used as an index, whatever the host has checked.
@@ -44,6 +46,8 @@ struct cross_entropy_on_gpu {
   CAIRN_DEVICE double target_weight(std::size_t row) const {
     return counts(row) ? weight(static_cast<std::size_t>(targets[row])) : 0;
   }
+  CAIRN_DEVICE double total_of_targets() const { return totals == nullptr ? of_targets : totals[0]; }
+  CAIRN_DEVICE double total_of_classes() const { return totals == nullptr ? of_classes : totals[1]; }
 
   // The loss of a row times the sum of weights. Each logit is read for the last time before its gradient, which may lie there,
   // is written.
@@ -72,7 +76,7 @@ struct cross_entropy_on_gpu {
       for (std::size_t j = 0; j < width; ++j) some[0] += q * width + j < classes ? exponential(v.at[j] - most) : T{0};
     };
     const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
-    const auto by = cross_entropy_shares::of(totals[0], totals[1], smoothing, classes);
+    const auto by = cross_entropy_shares::of(total_of_targets(), total_of_classes(), smoothing, classes);
     const double chosen = static_cast<double>(of_class) - static_cast<double>(most);
     const double distances = by.spread == 0 ? 0 : team.sum(classes, [&](std::size_t c) {
       return weight(c) * (static_cast<double>(x[c]) - static_cast<double>(most));
@@ -126,10 +130,14 @@ struct cross_entropy_of_part {
     team.once([&] { sums[part] = sum; });
   }
 };
+template <class T, class Target>
 struct store_cross_entropy {
   double* loss;
-  const double* totals;
-  CAIRN_DEVICE void operator()(double sum) const { *loss = totals[0] == 0 ? 0 : sum / totals[0]; }
+  cross_entropy_on_gpu<T, Target> of;
+  CAIRN_DEVICE void operator()(double sum) const {
+    const double total = of.total_of_targets();
+    *loss = total == 0 ? 0 : sum / total;
+  }
 };
 
 template <class T, class Target>
@@ -138,11 +146,16 @@ void run_cross_entropy(cuda::queue& queue, double* loss, std::size_t rows, cross
   of.aligned = rows_are_quads<T>(of.classes, of.logits, of.gradient);
   const auto room = queue.partial(op);
   double *const totals = room.data(), *const sums = totals + 2;
-  of.totals = totals;
-  launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+  if (of.class_weights == nullptr && !of.ignores) { // all weights are 1, and every row counts
+    of.of_targets = static_cast<double>(rows);
+    of.of_classes = static_cast<double>(of.classes);
+  } else {
+    of.totals = totals;
+    launch_teams<256>(queue, op, 1, cross_entropy_totals<T, Target>{of, rows, totals});
+  }
   const cut how(rows, 1, 8192);
   launch_teams_for(of.classes / 2, queue, op, how.parts, cross_entropy_of_part<T, Target>{of, how, sums});
-  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy>{{loss, totals}, how.parts, sums});
+  launch_teams<256>(queue, op, 1, sum_of_parts_then<store_cross_entropy<T, Target>>{{loss, of}, how.parts, sums});
 }
 
 } // namespace cairn::detail
@@ -154,16 +167,17 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
                            const Target* targets) {
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
-                                                                    0, false, 0, nullptr, nullptr});
+                                                                    0, false, 0, nullptr, 0, 0, nullptr});
 }
 
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  const bool ignores = options.ignore_index != std::numeric_limits<std::int64_t>::min(); // CrossEntropyLoss::ignores_nothing
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
-                                                                    options.ignore_index, true, options.label_smoothing,
-                                                                    options.class_weights, nullptr});
+                                                                    options.ignore_index, ignores, options.label_smoothing,
+                                                                    options.class_weights, 0, 0, nullptr});
 }
 
 } // namespace cairn::ops
