@@ -481,7 +481,7 @@ TEST_CASE("recurrence: what the compiler's marks and ruler cost networks, by nam
         table += text;
       };
       const bool in_buckets = bucket > 1;
-      const double tight = network.first == "one giant layer of 100" ? 1.23 : in_buckets ? 1.19 : 1.12;
+      const double tight = network.first == "one giant layer of 100" ? 1.51 : in_buckets ? 1.2 : 1.12;
       for (const std::size_t percent : percents) {
         add(least + (most - least) * percent / 100, percent < 5 ? tight : in_buckets ? 1.08 : 1.06);
         if (percent == 0) add(least + 1, tight);
