@@ -9,6 +9,7 @@
 #include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/flatten.hpp>
+#include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -66,6 +67,9 @@ TEST_CASE("blueprint: the peak of a small network, computed by hand") {
   // ReLU's output is read once more.
   static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Wide>, 4> == 3 * value);
   static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Apart>, 4> == 4 * value);
+  // Of three values of 64 columns at the second Linear's backward, the GELU's input and output and the output's gradient, two
+  // remain, beside the gradient of the network's output.
+  static_assert(peak_activation_bytes<Sequential<Linear<16, 64>, GELU, Linear<64, 16>>, 4> == 2 * 4 * value + value);
   // Seven hidden values, and two gradients at the last Linear.
   static_assert(peak_activation_bytes<Eight, 4> == 9 * value);
   // Rows are rounded up to whole lines of 64 bytes: 3 x 5 floats are 60 bytes.
