@@ -1729,10 +1729,13 @@ struct stage {
   // Additional bytes of backward at this batch if the gradient of its output must be preserved; otherwise backward overwrites
   // it.
   std::size_t kept_gradient_workspace = 0;
-  bool reads_input = false;         // backward reads value i
-  bool reads_output = false;        // backward reads value i + 1
-  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool reads_input = false;       // backward reads value i
+  bool reads_output = false;      // backward reads value i + 1
+  bool in_place_forward = false;  // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false; // gradient i may lie on gradient i + 1, if the sizes are equal
+  // Gradient i may lie on value i, if the sizes are equal and nothing reads the value later: backward reads all of the value
+  // before it writes the gradient, unless it also takes the derivative of an activation.
+  bool input_gradient_on_input = false;
   bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
   bool tape_without_output = false; // forward can make the tape and leave the output out
 
@@ -1820,6 +1823,11 @@ struct chain {
   }
   constexpr bool in_place_backward(std::size_t position) const {
     return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);
+  }
+  // May gradient `position` lie on the value, if that is the chain's own and no longer needed?
+  constexpr bool input_gradient_on_input(std::size_t position) const {
+    const stage& s = stages[position];
+    return s.input_gradient_on_input && s.reads_input && gradient_bytes(position) == value_bytes(position);
   }
 
   // May the gradient of the chain's input be read by others?
@@ -2604,7 +2612,8 @@ struct lifetimes {
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
 
-// Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one buffer.
+// Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one
+// buffer, or a value and a gradient.
 template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t Windows>
 class tracer {
 public:
@@ -2713,8 +2722,16 @@ private:
     const bool kept = c_.keeps_output_gradient && above == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradients_.items[0] = lent(region::input_gradient);
     else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradients_.items[i] = above;
+    else if (lies_on_input(o, s)) gradients_.items[i] = values_.items[i];
     else gradients_.items[i] = make(bytes_of(i) - (i == 0 ? c_.input_without_gradient : stages_[i - 1].without_gradient));
     uses.input_gradient = use(gradients_.items[i]);
+  }
+
+  // Is this backward the last to read its input, and may its result lie there? An activation whose derivative it takes reads
+  // the value too, while the result is written.
+  constexpr bool lies_on_input(const op& o, const stage& s) const {
+    return s.input_gradient_on_input && !o.takes_next && values_.items[o.position] >= regions &&
+           c_.input_gradient_on_input(o.position) && value_ends(ops_, now_, o.position);
   }
 
   // Opens, uses and closes the windows that are there during the backward of stage i.
@@ -18494,7 +18511,8 @@ struct backward_call {
   types::tensors<const T> inputs{};           // as in forward, if the layer reads its input
   types::tensors<const T> outputs{};          // as in forward, if the layer reads its output
   types::tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
-  types::tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
+  // To be overwritten; null: not wanted. May lie on output_gradients if in_place, on inputs if input_gradient_on_input.
+  types::tensors<T> input_gradients{};
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
   types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
@@ -18542,6 +18560,8 @@ struct backward_call {
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each independently [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]
+//   input_gradient_on_input  input gradients may lie on inputs if call.before is none: backward has read all inputs before it
+//                       writes the first input gradient [false]
 //   fuses               it applies call.then and call.before [false]
 //   adds                it adds call.addend [false]
 //   skips_gradients     it leaves the gradients of its parameters out if call.gradients has no block: needed inside frozen<>
@@ -18965,7 +18985,7 @@ namespace cairn::detail {
 // is known whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
-      reshapes, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
+      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -19022,6 +19042,9 @@ template <class L>
 concept right_reshapes =
     std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> || requires { &layer_and_names<L>::reshapes; };
 template <class L>
+concept right_input_gradient_on_input = std::is_same_v<decltype(L::input_gradient_on_input), const bool> || final_layer<L> ||
+                                        requires { &layer_and_names<L>::input_gradient_on_input; };
+template <class L>
 concept right_fuses =
     std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> || requires { &layer_and_names<L>::fuses; };
 template <class L>
@@ -19049,8 +19072,8 @@ template <class L>
 concept right_layer =
     right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
-    right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> && right_strided<L> && right_skips_gradients<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L>;
+    right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
+    right_strided<L> && right_skips_gradients<L> && right_sums_over_ranks<L> && right_as_activation<L>;
 
 } // namespace cairn::detail
 
@@ -19113,9 +19136,11 @@ struct layer_message {
       static_assert(is_right<Checked>, "layer: sums_over_ranks has another signature, expected static constexpr "
                                        "summed_numbers sums_over_ranks(const arguments& in); see checked_layer<type>");
     else
-      static_assert(is_right<Checked>, "layer: in_place, reshapes, fuses, adds, strided and skips_gradients are constants of "
-                                       "type bool, as_activation one of type activation, expected static constexpr bool "
-                                       "in_place = true; see checked_layer<type>");
+      static_assert(
+          is_right<Checked>,
+          "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided and "
+          "skips_gradients are constants of type bool, as_activation one of type activation, expected static constexpr bool "
+          "in_place = true; see checked_layer<type>");
     return right_layer<L>;
   }
 };
@@ -19172,9 +19197,9 @@ struct Conv2d : detail::conv2d_message {
       options.are_right() && In > 0 && Out > 0 && In % options.groups == 0 && Out % options.groups == 0;
 
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
-  static constexpr bool adds = true;
-  static constexpr bool strided = true;
+  static constexpr bool adds = true, strided = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }
@@ -19676,6 +19701,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
   if constexpr (requires { L::parameters(in); }) facts->learns(L::parameters(in), to);
   if constexpr (requires { L::buffers(in); }) s.state_block = to.block(tensor_list(L::buffers(in))).size / to.sizes.real;
   if constexpr (requires { requires L::in_place; }) s.in_place_forward = s.in_place_backward = true;
+  if constexpr (requires { requires L::input_gradient_on_input; }) s.input_gradient_on_input = true;
   if constexpr (requires { requires L::fuses; }) s.fuses = true;
   if constexpr (requires { requires L::reshapes; }) // a layer that does more cannot be left out
     s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;
@@ -20138,6 +20164,7 @@ struct request {
   pass why = pass::forward;
   bool tape = true; // of a forward: a backward follows
   bool in_place = false;
+  bool on_input = false;               // of a backward: the input gradients lie on the inputs
   tensor_set used = all_tensors;       // of a backward: the outputs that have a gradient
   tensor_set wanted = all_tensors;     // ... the inputs whose gradient is made
   bool gradients = true;               // ... whether those of the parameters are made
@@ -20283,29 +20310,31 @@ public:
   // Overwrites `gradients` with the gradients of the parameters and returns the input gradients.
   values backward(const values& x, const values& y, const values& dy, const request<T>& asked = {}) {
     const auto read = static_cast<unsigned>(layer_.backward_reads);
-    values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_);
+    values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_), taken = x;
     const values made = spread(y, rows_, asked.gap), workspace(layer_.workspace(in_, pass::backward), rows_);
     auto kept = watch_.keep({{&parameters, "a parameter"},
                              {&constants, "a constant"},
-                             {&x, "an input"},
                              {&made, "an output"},
                              {&tape, "its tape"},
                              {&buffers, "a buffer"}});
+    if (!asked.on_input) kept.push_back({&taken, "an input", x});
     if (!asked.in_place) kept.push_back({&output_gradients, "an output gradient", output_gradients});
+    values& result = asked.in_place ? output_gradients : asked.on_input ? taken : own;
     gradients.clear();
     backward_call<T> call;
     lend(call, asked, workspace);
-    if ((read & static_cast<unsigned>(reads::input)) != 0) call.inputs = x.view().to_read();
+    if ((read & static_cast<unsigned>(reads::input)) != 0) call.inputs = taken.view().to_read();
     if ((read & static_cast<unsigned>(reads::output)) != 0) call.outputs = made.view().to_read();
     call.output_gradients = output_gradients.view(asked.used).to_read();
-    if (asked.wanted != 0) call.input_gradients = (asked.in_place ? output_gradients : own).view(asked.wanted);
+    if (asked.wanted != 0) call.input_gradients = result.view(asked.wanted);
     if (asked.gradients) call.gradients = gradients.view();
     call.tape = tape.view().to_read();
     call.buffers = buffers.view().to_read();
     call.before = asked.apply;
     layer_.backward(device_.compute(), call);
-    watch_.check("backward", kept, {&x, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &buffers, &tape});
-    return asked.in_place ? output_gradients : own;
+    watch_.check("backward", kept,
+                 {&taken, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &buffers, &tape});
+    return result;
   }
 
 private:
@@ -20464,6 +20493,11 @@ public:
       if (contains(wanted_, k)) backward("of one input", {.wanted = static_cast<tensor_set>(1U << k)});
     if (facts.as_stage.in_place_forward && fits()) forward("in place", {.in_place = true}, y_);
     if (facts.as_stage.in_place_backward && fits() && used_ == wanted_) backward("in place", {.in_place = true});
+    if (facts.as_stage.input_gradient_on_input && wanted_ != 0) {
+      backward("with its result on the input", {.on_input = true});
+      if (layer_.skips_gradients)
+        backward("of a frozen layer, with its result on the input", {.on_input = true, .gradients = false});
+    }
     if (facts.as_stage.reshapes)
       expect(fits() && y_.same_bits(x_), "it says that it reshapes, and its outputs are not its inputs");
     evaluate(facts.as_stage.in_place_forward && fits());
@@ -20793,6 +20827,7 @@ struct Linear {
 
   static constexpr tensor_list inputs{{In}};
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
   static constexpr bool adds = true;
   static constexpr bool strided = true;
@@ -25196,7 +25231,8 @@ struct entry {
   stage_cost cost{};
   bool reads_input = false, reads_output = false;
   bool in_place_forward = false, in_place_backward = false;
-  bool tape_alone = false; // forward can make the tape and leave the output out
+  bool input_gradient_on_input = false; // the input gradient lies on the input, if a stretch owns that; the sizes are equal
+  bool tape_alone = false;              // forward can make the tape and leave the output out
 
   // The bytes to be kept from a forward to the backward, besides the input.
   constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
@@ -25255,6 +25291,7 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
     e.reads_input = s.reads_input;
     e.reads_output = s.reads_output;
     e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);
+    e.input_gradient_on_input = !e.in_place_backward && c.input_gradient_on_input(i) && e.input_gradient == e.input;
     e.tape_alone = s.tape_without_output;
   }
   entries[n].input = value(n);
@@ -25503,12 +25540,12 @@ struct need {
 // these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
 // heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
 // checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
-// place, workspaces, tapes without a value, and windows of gradients.
+// place, input gradients on their inputs, workspaces, tapes without a value, and windows of gradients.
 //
 // Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
 // schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
 // the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
-// MLPs, at worst 1.23 times as dear; and one random chain in 500 can do with fewer bytes (tests/plan/solve/solver.cpp,
+// MLPs, at worst 1.25 times as dear; and one random chain in 150 can do with fewer bytes (tests/plan/solve/solver.cpp,
 // tests/bench/RESULTS.md).
 template <std::size_t Stages>
 class divisions {
@@ -25574,7 +25611,8 @@ public:
     const entry& e = table.items[s.first];
     const std::size_t own = owned(s);
     if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
-    need out{during_backward(e, e.reads_input ? own : 0), e.cost.backward};
+    // Its backward is the last op that reads an input which belongs to the stretch: the input gradient may take its place.
+    need out{during_backward(e, e.reads_input && !e.input_gradient_on_input ? own : 0), e.cost.backward};
     if (!base_runs_forward(s)) return out;
     out.cost += e.reads_output ? e.cost.forward : e.cost.tape;
     const bool in_place = e.reads_output && e.in_place_forward && s.how.owns && !e.reads_input;

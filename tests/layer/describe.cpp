@@ -50,6 +50,7 @@ TEST_CASE("describe: what a layer leaves unsaid is nothing, but its work: an ope
   static_assert(silent.made.after == value_list{{3, 5}} && silent.made.uses(0b1) == 0b1);
   static_assert(!s.keeps_tape() && s.forward_workspace.at(6) == 0 && s.backward_workspace.at(6) == 0);
   static_assert(!s.reads_input && !s.reads_output && !s.in_place_forward && !s.in_place_backward);
+  static_assert(!s.input_gradient_on_input);
   static_assert(!s.fuses && s.as_activation == 0 && s.parameter_block == 0 && s.state_block == 0);
   static_assert(s.forward_flops == 15 && s.backward_flops == 15 && s.input_gradient_flops == 15);
   static_assert(!silent.facts.adds && !silent.facts.strided && silent.facts.parameter_count == 0);
@@ -60,7 +61,7 @@ TEST_CASE("describe: a layer as a stage") {
   constexpr described linear = of<Linear<3, 2>>({{7, 3}});
   constexpr stage s = linear.facts.as_stage;
   static_assert(linear.made.after == value_list{{7, 2}} && linear.facts.adds && linear.facts.strided);
-  static_assert(s.reads_input && !s.reads_output && s.fuses && !s.in_place_forward);
+  static_assert(s.reads_input && !s.reads_output && s.fuses && !s.in_place_forward && s.input_gradient_on_input);
   static_assert(s.parameters == 8 && s.parameter_block == 32 && s.state_block == 0);
   static_assert(linear.facts.parameter_count == 2 && linear.facts.parameter_ends[0] == 16);
   static_assert(linear.facts.parameter_ends[1] == 32);

@@ -155,7 +155,43 @@ struct Looked {
   }
 };
 
+// y = w x with one weight. It says that its input gradient may lie on its input, which is right only if the gradient of the weight
+// comes first.
+template <bool WeightFirst>
+struct Scaled {
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true;
+  static constexpr bool skips_gradients = true;
+  static constexpr tensor outputs(const arguments& in) { return {in[0].extents}; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {1}}}; }
+
+  template <class Queue, class T>
+  static void forward(Queue&, const forward_call<T>& call) {
+    for (std::size_t i = 0; i < call.rows * call.in(0).size(); ++i)
+      call.outputs[0][i] = call.parameters[0][0] * call.inputs[0][i];
+  }
+  template <class Queue, class T>
+  static void backward(Queue&, const backward_call<T>& call) {
+    const std::size_t count = call.rows * call.in(0).size();
+    const auto weigh = [&] {
+      if (!call.gradients) return;
+      call.gradients[0][0] = 0;
+      for (std::size_t i = 0; i < count; ++i) call.gradients[0][0] += call.output_gradients[0][i] * call.inputs[0][i];
+    };
+    if (WeightFirst) weigh();
+    for (std::size_t i = 0; i < count && call.input_gradients; ++i)
+      call.input_gradients[0][i] = call.parameters[0][0] * call.output_gradients[0][i];
+    if (!WeightFirst) weigh();
+  }
+};
+
 } // namespace
+
+TEST_CASE("gradient check: an input gradient that lies on the input") {
+  CHECK(gradient_fault<Scaled<true>>({{5}}) == "");
+  const std::string wrong = gradient_fault<Scaled<false>>({{5}});
+  CHECK(wrong.find("backward with its result on the input gives other gradients") != std::string::npos);
+}
 
 TEST_CASE("gradient check: passes right layers") {
   CHECK(found<fault::none>() == "");

@@ -9,6 +9,7 @@
 #include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/flatten.hpp>
+#include <cairn/layer/gelu.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -43,6 +44,11 @@ struct SaysBoth : First {
   static constexpr bool depends(std::size_t, std::size_t) { return true; }
 };
 
+// A Wide whose input gradient does not lie on its input.
+struct Apart : Wide {
+  static constexpr bool input_gradient_on_input = false;
+};
+
 } // namespace
 
 TEST_CASE("blueprint: the number of parameters") {
@@ -57,8 +63,13 @@ TEST_CASE("blueprint: the peak of a small network, computed by hand") {
   static_assert(peak_activation_bytes<Two, 4> == 3 * value);
   // Without a second Linear only the output is live, and its gradient takes its place.
   static_assert(peak_activation_bytes<Sequential<Wide>, 4> == value);
-  // Dropout reads nothing and takes the place of its input.
-  static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Wide>, 4> == 4 * value);
+  // Only the second Linear's backward reads the output of the Dropout, so the gradient of its input takes that value's place. The
+  // ReLU's output is read once more.
+  static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Wide>, 4> == 3 * value);
+  static_assert(peak_activation_bytes<Sequential<Wide, ReLU, Dropout<>, Apart>, 4> == 4 * value);
+  // Of three values of 64 columns at the second Linear's backward, the GELU's input and output and the output's gradient, two
+  // remain, beside the gradient of the network's output.
+  static_assert(peak_activation_bytes<Sequential<Linear<16, 64>, GELU, Linear<64, 16>>, 4> == 2 * 4 * value + value);
   // Seven hidden values, and two gradients at the last Linear.
   static_assert(peak_activation_bytes<Eight, 4> == 9 * value);
   // Rows are rounded up to whole lines of 64 bytes: 3 x 5 floats are 60 bytes.
@@ -161,8 +172,8 @@ TEST_CASE("blueprint: a stage's output has all tensors, also those that went pas
 }
 
 TEST_CASE("blueprint: the gradient of an output that is not used has no bytes") {
-  using dropped = blueprint_of<Sequential<Wide, Split, Wide, Wide, First, Wide>, 4>;
-  using used = blueprint_of<Sequential<Wide, Split, Wide, Wide, SaysBoth, Wide>, 4>;
+  using dropped = blueprint_of<Sequential<Wide, Split, Wide, Apart, First, Wide>, 4>;
+  using used = blueprint_of<Sequential<Wide, Split, Wide, Apart, SaysBoth, Wide>, 4>;
   static_assert(dropped::whole.value_bytes(2) == 2 * value && dropped::whole.gradient_bytes(2) == value);
   static_assert(used::whole.gradient_bytes(2) == 2 * value);
   // Three values stay, two of them of two tensors. The most is live in the forward that makes the last value but one, beside the

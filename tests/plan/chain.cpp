@@ -49,6 +49,19 @@ TEST_CASE("chain: a stage in place needs equal sizes") {
   CHECK(c.in_place_backward(0));
 }
 
+TEST_CASE("chain: a gradient on a value needs a stage that reads the value, and equal sizes") {
+  std::array<stage, 3> stages{dense(8, 8), dense(8, 16), relu(16)};
+  const chain c{.stages = stages, .batch = 16, .input = {32, 0}};
+  CHECK(c.input_gradient_on_input(0));
+  CHECK(c.input_gradient_on_input(1)); // the size of the output does not matter
+  CHECK_FALSE(c.input_gradient_on_input(2));
+  stages[0].without_gradient = 64;
+  CHECK_FALSE(c.input_gradient_on_input(1));
+  stages[0].without_gradient = 0;
+  stages[1].reads_input = false;
+  CHECK_FALSE(c.input_gradient_on_input(1));
+}
+
 TEST_CASE("chain: stages at the front that only reshape, but never the last") {
   stage reshape = relu(8);
   reshape.reshapes = true;

@@ -16,11 +16,11 @@ namespace cairn::testing {
 
 using namespace plan;
 
-// A layer with a weight matrix. It fuses, and its backward reads its input.
+// A layer with a weight matrix. It fuses; its backward reads its input, where its input gradient may lie.
 constexpr stage dense(std::size_t in, std::size_t out) {
   stage s{};
   s.output = {4 * out, 0};
-  s.reads_input = true;
+  s.reads_input = s.input_gradient_on_input = true;
   s.fuses = true;
   s.parameters = in * out + out;
   s.forward_flops = 2 * in * out;

@@ -181,8 +181,13 @@ private:
     const std::size_t made = in_place_back(i) ? 0 : gradient_[i];
     state after{s.values & (bit(i + 1) - 1), s.tapes, i, unread};
     for (std::size_t j = i; j < n_; ++j) after.tapes &= ~tape_bit_[j]; // tapes above are not read any more
-    reach(after, held(s) + opened_[i] + made + does.backward_workspace.at(c_.batch), 0,
-          step{none, true, {static_cast<std::uint32_t>(i), true}});
+    const step ran{none, true, {static_cast<std::uint32_t>(i), true}};
+    const std::size_t always = held(s) + opened_[i] + does.backward_workspace.at(c_.batch);
+    reach(after, always + made, 0, ran);
+    // The value is not read again: its gradient takes its place, and has its size.
+    if (i == 0 || i == lowest_ || !does.reads_input || !does.input_gradient_on_input || in_place_back(i)) return;
+    after.values &= ~bit(i);
+    reach(after, always, 0, ran);
   }
 
   // Returns the number of the best final state, or `none`. Backwards cost the same on every path and are left out.

@@ -26,6 +26,7 @@ constexpr stage random_stage(dice& d, bool odd = false) {
   if (!odd && !s.reads_output && !s.keeps_tape()) s.reads_input = true;
   s.in_place_forward = d.coin();
   s.in_place_backward = d.coin();
+  s.input_gradient_on_input = d.coin();
   s.forward_workspace = sometimes(6);
   s.evaluation_workspace = sometimes(6);
   s.backward_workspace = sometimes(6);
@@ -64,6 +65,7 @@ inline std::vector<stage> equal_stages(dice& d, std::size_t count, std::size_t k
   s.reads_input = d.coin();
   s.in_place_forward = d.coin();
   s.in_place_backward = d.coin();
+  s.input_gradient_on_input = d.coin();
   s.parameters = s.forward_flops = s.tape_flops = 1;
   s.backward_flops = 2;
   return std::vector<stage>(count, s);

@@ -37,7 +37,7 @@ std::vector<stage> kinds() {
     s.reads_output = bits & 2U;
     s.in_place_forward = s.in_place_backward = bits & 4U;
     s.tape = {bits & 8U ? 64U : 0U, 0};
-    s.fuses = bits & 16U;
+    s.fuses = s.input_gradient_on_input = bits & 16U;
     s.parameters = bits & 16U ? 5 : 0;
     s.as_activation = (bits & 32U) && !(bits & 24U) ? 1 : 0;
     s.tape_without_output = bits & 32U;

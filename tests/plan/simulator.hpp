@@ -174,9 +174,9 @@ private:
     const stage& s = chain_[i];
     const operands& at = at_[now_];
     const std::size_t workspace = s.backward_workspace.at(chain_.batch);
-    const auto read_all = [&](bool gradient_too) {
+    const auto read_all = [&](bool gradient_too, bool input_too = true) {
       if (gradient_too) read_gradient("the output's gradient", at.output_gradient, i + 1);
-      if (s.reads_input) read_value("the input", at.input, i);
+      if (s.reads_input && input_too) read_value("the input", at.input, i);
       if (s.reads_output) read_value("the output", at.output, i + 1);
       if (s.keeps_tape()) read("the tape", at.tape, chain_.tape_bytes(i), {owner::tape, i});
     };
@@ -185,8 +185,10 @@ private:
     if (!o.wants_input_gradient) return read_all(true);
     const bool in_place = at.input_gradient == at.output_gradient;
     if (in_place && (!s.in_place_backward || value_bytes(i) != value_bytes(i + 1))) fault("is not in place");
+    const bool on_input = s.reads_input && at.input_gradient == at.input;
+    if (on_input && (!s.input_gradient_on_input || o.takes_next)) fault("is not on its input");
     write(at.input_gradient, value_bytes(i), {owner::gradient, i});
-    read_all(!in_place);
+    read_all(!in_place, !on_input);
     read("the workspace", at.workspace, workspace, {owner::workspace, now_});
     read_gradient("the new gradient", at.input_gradient, i);
     if (i == 0) first_gradient_ = at.input_gradient;

@@ -89,6 +89,12 @@ void check_forwards() {
   for (std::size_t id = 0; id < 11; ++id) CHECK_MESSAGE(found[id] == after[id] - before[id], "Tally ", id);
 }
 
+// A Linear whose input gradient does not lie on its input: its buffers are harder to pack.
+template <std::size_t In, std::size_t Out>
+struct Apart : Linear<In, Out> {
+  static constexpr bool input_gradient_on_input = false;
+};
+
 } // namespace
 
 TEST_CASE("summary: a small network, computed by hand") {
@@ -110,7 +116,7 @@ TEST_CASE("summary: a small network, computed by hand") {
 
 one step                as it is  without checkpoint  ratio
 ----------------------  --------  ------------------  -----
-peak of activations     1.06 KiB            1.56 KiB   0.68
+peak of activations     1.00 KiB            1.50 KiB   0.67
 tape bytes at the loss     768 B            1.25 KiB   0.60
 FLOPs, predicted time      20.1k               16.8k   1.20
 )");
@@ -173,7 +179,7 @@ TEST_CASE("summary: what a policy remarks of its plans stands beside its name") 
 }
 
 TEST_CASE("summary: what a budget costs over the cheapest schedule known for its bytes stands beside its name") {
-  using Net = Sequential<Linear<64, 768>, ReLU, Linear<768, 656>, GELU, Linear<656, 752>, GELU>;
+  using Net = Sequential<Linear<64, 768>, ReLU, Apart<768, 656>, GELU, Apart<656, 752>, GELU>;
   const std::string told = " (1.152 x the FLOPs of the cheapest schedule known for these bytes, which cannot be packed)";
   CHECK(summary<checkpoint<budget<170_KiB>, Net>, 16>().policy == "budget<174080>" + told);
   CHECK(summary<checkpoint<budget<171_KiB>, Net>, 16>().policy == "budget<175104>");

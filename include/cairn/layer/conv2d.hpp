@@ -51,9 +51,9 @@ struct Conv2d : detail::conv2d_message {
       options.are_right() && In > 0 && Out > 0 && In % options.groups == 0 && Out % options.groups == 0;
 
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
-  static constexpr bool adds = true;
-  static constexpr bool strided = true;
+  static constexpr bool adds = true, strided = true;
   static constexpr bool skips_gradients = true;
 
   static constexpr bool accepts(const arguments& in) { return options.accepts(in[0]) && in[0].last() == In; }

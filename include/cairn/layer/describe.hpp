@@ -77,6 +77,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
   if constexpr (requires { L::parameters(in); }) facts->learns(L::parameters(in), to);
   if constexpr (requires { L::buffers(in); }) s.state_block = to.block(tensor_list(L::buffers(in))).size / to.sizes.real;
   if constexpr (requires { requires L::in_place; }) s.in_place_forward = s.in_place_backward = true;
+  if constexpr (requires { requires L::input_gradient_on_input; }) s.input_gradient_on_input = true;
   if constexpr (requires { requires L::fuses; }) s.fuses = true;
   if constexpr (requires { requires L::reshapes; }) // a layer that does more cannot be left out
     s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;

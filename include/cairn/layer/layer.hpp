@@ -72,7 +72,8 @@ struct backward_call {
   types::tensors<const T> inputs{};           // as in forward, if the layer reads its input
   types::tensors<const T> outputs{};          // as in forward, if the layer reads its output
   types::tensors<const T> output_gradients{}; // null: this output is not used and has no gradient
-  types::tensors<T> input_gradients{};        // to be overwritten; null: not wanted. May lie on output_gradients if in_place
+  // To be overwritten; null: not wanted. May lie on output_gradients if in_place, on inputs if input_gradient_on_input.
+  types::tensors<T> input_gradients{};
   types::tensors<const T> constants{};
   types::tensors<const T> parameters{};
   types::tensors<accumulated<T>> gradients{};     // of the parameters, to be overwritten; no block: see skips_gradients
@@ -120,6 +121,8 @@ struct backward_call {
 //   flops(in)           the work of one sample [as many operations as elements of the outputs]
 //   in_place            outputs may lie on inputs, input gradients on output gradients, each independently [false]
 //   reshapes            it is in_place, and its outputs are its inputs under other extents: in place it does nothing [false]
+//   input_gradient_on_input  input gradients may lie on inputs if call.before is none: backward has read all inputs before it
+//                       writes the first input gradient [false]
 //   fuses               it applies call.then and call.before [false]
 //   adds                it adds call.addend [false]
 //   skips_gradients     it leaves the gradients of its parameters out if call.gradients has no block: needed inside frozen<>

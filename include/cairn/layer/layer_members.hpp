@@ -15,7 +15,7 @@ namespace cairn::detail {
 // is known whether the layer has it, in whatever form.
 struct names_of_layers {
   int outputs, backward_reads, accepts, inputs, constants, takes, depends, parameters, buffers, tape, workspace, flops, in_place,
-      reshapes, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
+      reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients, sums_over_ranks, as_activation;
 };
 template <class L>
 struct layer_and_names : L, names_of_layers {};
@@ -72,6 +72,9 @@ template <class L>
 concept right_reshapes =
     std::is_same_v<decltype(L::reshapes), const bool> || final_layer<L> || requires { &layer_and_names<L>::reshapes; };
 template <class L>
+concept right_input_gradient_on_input = std::is_same_v<decltype(L::input_gradient_on_input), const bool> || final_layer<L> ||
+                                        requires { &layer_and_names<L>::input_gradient_on_input; };
+template <class L>
 concept right_fuses =
     std::is_same_v<decltype(L::fuses), const bool> || final_layer<L> || requires { &layer_and_names<L>::fuses; };
 template <class L>
@@ -99,7 +102,7 @@ template <class L>
 concept right_layer =
     right_options<L> && right_outputs<L> && right_backward_reads<L> && right_accepts<L> && right_inputs<L> && right_takes<L> &&
     right_depends<L> && right_parameters<L> && right_buffers<L> && right_tape<L> && right_workspace<L> && right_flops<L> &&
-    right_in_place<L> && right_reshapes<L> && right_fuses<L> && right_adds<L> && right_strided<L> && right_skips_gradients<L> &&
-    right_sums_over_ranks<L> && right_as_activation<L>;
+    right_in_place<L> && right_reshapes<L> && right_input_gradient_on_input<L> && right_fuses<L> && right_adds<L> &&
+    right_strided<L> && right_skips_gradients<L> && right_sums_over_ranks<L> && right_as_activation<L>;
 
 } // namespace cairn::detail

@@ -23,6 +23,7 @@ struct Linear {
 
   static constexpr tensor_list inputs{{In}};
   static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradient of the weight is made first
   static constexpr bool fuses = true;
   static constexpr bool adds = true;
   static constexpr bool strided = true;

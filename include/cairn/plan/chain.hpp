@@ -40,10 +40,13 @@ struct stage {
   // Additional bytes of backward at this batch if the gradient of its output must be preserved; otherwise backward overwrites
   // it.
   std::size_t kept_gradient_workspace = 0;
-  bool reads_input = false;         // backward reads value i
-  bool reads_output = false;        // backward reads value i + 1
-  bool in_place_forward = false;    // value i + 1 may lie on value i, if the sizes are equal
-  bool in_place_backward = false;   // gradient i may lie on gradient i + 1, if the sizes are equal
+  bool reads_input = false;       // backward reads value i
+  bool reads_output = false;      // backward reads value i + 1
+  bool in_place_forward = false;  // value i + 1 may lie on value i, if the sizes are equal
+  bool in_place_backward = false; // gradient i may lie on gradient i + 1, if the sizes are equal
+  // Gradient i may lie on value i, if the sizes are equal and nothing reads the value later: backward reads all of the value
+  // before it writes the gradient, unless it also takes the derivative of an activation.
+  bool input_gradient_on_input = false;
   bool reshapes = false;            // value i + 1 is value i under other extents: in place its forward does nothing
   bool tape_without_output = false; // forward can make the tape and leave the output out
 
@@ -131,6 +134,11 @@ struct chain {
   }
   constexpr bool in_place_backward(std::size_t position) const {
     return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);
+  }
+  // May gradient `position` lie on the value, if that is the chain's own and no longer needed?
+  constexpr bool input_gradient_on_input(std::size_t position) const {
+    const stage& s = stages[position];
+    return s.input_gradient_on_input && s.reads_input && gradient_bytes(position) == value_bytes(position);
   }
 
   // May the gradient of the chain's input be read by others?

@@ -41,6 +41,57 @@ TEST_CASE("lifetimes: one buffer for a value and what is made of it in place") {
   CHECK_FALSE(lives.buffers[2].stacked);
 }
 
+namespace {
+
+// Whether the input gradient of stage `position` lies on the stage's input.
+template <class Policy>
+bool lies_on_input(const std::vector<stage>& stages, std::size_t position, chain c = {.input = {64, 0}}) {
+  c.stages = stages;
+  const auto made = complete<16, 200>(c, moves_of<Policy>(c));
+  const auto lives = detail::trace<16, ops>(c, made.ops());
+  for (std::size_t t = 0; t < made.count; ++t)
+    if (made.storage[t].kind == op_kind::backward && made.storage[t].position == position)
+      return lives.uses[t].input_gradient != 0 && lives.uses[t].input_gradient == lives.uses[t].input;
+  return false;
+}
+
+} // namespace
+
+TEST_CASE("lifetimes: an input gradient lies on the input where nothing reads that later") {
+  const stage linear = dense(16, 16), activation = gelu(16), other = dropout(16);
+  CHECK(lies_on_input<store_all>({linear, activation, linear}, 2));
+  CHECK(lies_on_input<store_all>({linear, activation, other, linear}, 3));
+  CHECK(lies_on_input<sqrt_n>({linear, activation, linear, activation, linear}, 4));
+  CHECK(lies_on_input<store_all>({activation, linear, linear}, 2, {.input = {64, 0}, .lent = true}));
+  // The sizes of the gradients may differ, but the input gradient has the input's.
+  CHECK(lies_on_input<store_all>({linear, activation, dense(16, 64), relu(64)}, 2));
+
+  CHECK_FALSE(lies_on_input<store_all>({linear, activation, linear}, 0)); // there is none
+  CHECK_FALSE(
+      lies_on_input<store_all>({linear, activation, linear}, 0, {.input = {64, 0}, .lent = true})); // it belongs to others
+  // A ReLU's backward reads what the Linear after it takes: whether the Linear does the ReLU's work or not.
+  CHECK_FALSE(lies_on_input<store_all>({linear, relu(16), linear}, 2));
+  stage alone = relu(16);
+  alone.as_activation = 0;
+  CHECK_FALSE(lies_on_input<store_all>({linear, alone, linear}, 2));
+  // Recomputed, what it takes is made anew for the ReLU.
+  CHECK(lies_on_input<recompute_all>({linear, alone, linear}, 2));
+  // The derivative of an activation is taken at the input, while the gradient is written, even if the activation's own backward
+  // reads nothing.
+  stage silent = relu(16);
+  silent.reads_output = false;
+  CHECK_FALSE(lies_on_input<store_all>({linear, silent, linear}, 2));
+  silent.as_activation = 0;
+  CHECK(lies_on_input<store_all>({linear, silent, linear}, 2));
+  // A stage that says nothing, and one whose gradient lies on that of its output.
+  stage apart = linear;
+  apart.input_gradient_on_input = false;
+  CHECK_FALSE(lies_on_input<store_all>({linear, activation, apart}, 2));
+  apart = linear;
+  apart.in_place_backward = true;
+  CHECK_FALSE(lies_on_input<store_all>({linear, activation, apart}, 2));
+}
+
 TEST_CASE("lifetimes: in the order of births, and no longer than needed") {
   const auto lives = trace_of({block(16, 2), dropout(16), dense(16, 4)}, {.batch = 3, .input = {64, 0}});
   for (std::size_t b = 0; b < lives.count; ++b) {

@@ -51,6 +51,7 @@ TEST_CASE("cost table: bytes at the chain's batch, and the chain's flags") {
       CHECK(e.reads_input == s.reads_input);
       CHECK(e.reads_output == s.reads_output);
       CHECK(e.in_place_backward == c.in_place_backward(i));
+      CHECK(e.input_gradient_on_input == (i > lowest && !c.in_place_backward(i) && c.input_gradient_on_input(i)));
       CHECK(e.tape_alone == s.tape_without_output);
       CHECK(e.kept() == e.tape + (s.reads_output ? e.output : 0));
       CHECK(e.cost.tape == (s.tape_without_output ? s.tape_flops : s.forward_flops));

@@ -108,6 +108,7 @@ TEST_CASE("repetition: every field of an entry tells two stages apart") {
   CHECK(differs([](entry& e) { e.reads_output = true; }));
   CHECK(differs([](entry& e) { e.in_place_forward = true; }));
   CHECK(differs([](entry& e) { e.in_place_backward = true; }));
+  CHECK(differs([](entry& e) { e.input_gradient_on_input = !e.input_gradient_on_input; }));
   CHECK(differs([](entry& e) { e.tape_alone = true; }));
 }
 

@@ -128,6 +128,21 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
   }
 }
 
+TEST_CASE("stretch: the input gradient takes no bytes of its own beside an input that the stretch owns") {
+  const std::vector<stage> stages{dense(16, 16), relu(16), dense(16, 48)};
+  const chain c{.stages = stages, .input = {64, 0}};
+  const auto entries = cost_table_of<at_run_time>(c);
+  const divisions<at_run_time> all{entries, 3, 4};
+  CHECK(all.base({2, 2, {true, false}}).bytes == 192 + 64);
+  CHECK(all.base({2, 2, {false, false}}).bytes == 192 + 64); // the input's bytes count elsewhere
+  CHECK(all.base({0, 0, {false, false}}).bytes == 64);       // there is no input gradient
+  auto apart = stages;
+  apart[2].input_gradient_on_input = false;
+  const divisions<at_run_time> others{cost_table_of<at_run_time>({.stages = apart, .input = {64, 0}}), 3, 4};
+  CHECK(others.base({2, 2, {true, false}}).bytes == 192 + 64 + 64);
+  CHECK(others.base({2, 2, {false, false}}).bytes == 192 + 64);
+}
+
 TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be next") {
   std::vector<stage> stages{dense(16, 16), relu(16), gelu(16), dense(16, 16)};
   stages[3].reads_input = false; // its backward reads nothing, like that of a pooling

@@ -65,29 +65,31 @@ public:
   // Overwrites `gradients` with the gradients of the parameters and returns the input gradients.
   values backward(const values& x, const values& y, const values& dy, const request<T>& asked = {}) {
     const auto read = static_cast<unsigned>(layer_.backward_reads);
-    values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_);
+    values output_gradients = spread(dy, rows_, asked.gap), own(inputs_, rows_), taken = x;
     const values made = spread(y, rows_, asked.gap), workspace(layer_.workspace(in_, pass::backward), rows_);
     auto kept = watch_.keep({{&parameters, "a parameter"},
                              {&constants, "a constant"},
-                             {&x, "an input"},
                              {&made, "an output"},
                              {&tape, "its tape"},
                              {&buffers, "a buffer"}});
+    if (!asked.on_input) kept.push_back({&taken, "an input", x});
     if (!asked.in_place) kept.push_back({&output_gradients, "an output gradient", output_gradients});
+    values& result = asked.in_place ? output_gradients : asked.on_input ? taken : own;
     gradients.clear();
     backward_call<T> call;
     lend(call, asked, workspace);
-    if ((read & static_cast<unsigned>(reads::input)) != 0) call.inputs = x.view().to_read();
+    if ((read & static_cast<unsigned>(reads::input)) != 0) call.inputs = taken.view().to_read();
     if ((read & static_cast<unsigned>(reads::output)) != 0) call.outputs = made.view().to_read();
     call.output_gradients = output_gradients.view(asked.used).to_read();
-    if (asked.wanted != 0) call.input_gradients = (asked.in_place ? output_gradients : own).view(asked.wanted);
+    if (asked.wanted != 0) call.input_gradients = result.view(asked.wanted);
     if (asked.gradients) call.gradients = gradients.view();
     call.tape = tape.view().to_read();
     call.buffers = buffers.view().to_read();
     call.before = asked.apply;
     layer_.backward(device_.compute(), call);
-    watch_.check("backward", kept, {&x, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &buffers, &tape});
-    return asked.in_place ? output_gradients : own;
+    watch_.check("backward", kept,
+                 {&taken, &made, &output_gradients, &own, &workspace, &gradients, &parameters, &buffers, &tape});
+    return result;
   }
 
 private:

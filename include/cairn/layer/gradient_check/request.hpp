@@ -15,6 +15,7 @@ struct request {
   pass why = pass::forward;
   bool tape = true; // of a forward: a backward follows
   bool in_place = false;
+  bool on_input = false;               // of a backward: the input gradients lie on the inputs
   tensor_set used = all_tensors;       // of a backward: the outputs that have a gradient
   tensor_set wanted = all_tensors;     // ... the inputs whose gradient is made
   bool gradients = true;               // ... whether those of the parameters are made

@@ -41,6 +41,11 @@ public:
       if (contains(wanted_, k)) backward("of one input", {.wanted = static_cast<tensor_set>(1U << k)});
     if (facts.as_stage.in_place_forward && fits()) forward("in place", {.in_place = true}, y_);
     if (facts.as_stage.in_place_backward && fits() && used_ == wanted_) backward("in place", {.in_place = true});
+    if (facts.as_stage.input_gradient_on_input && wanted_ != 0) {
+      backward("with its result on the input", {.on_input = true});
+      if (layer_.skips_gradients)
+        backward("of a frozen layer, with its result on the input", {.on_input = true, .gradients = false});
+    }
     if (facts.as_stage.reshapes)
       expect(fits() && y_.same_bits(x_), "it says that it reshapes, and its outputs are not its inputs");
     evaluate(facts.as_stage.in_place_forward && fits());

@@ -52,7 +52,8 @@ struct lifetimes {
   constexpr std::span<const buffer> span() const { return {buffers.data(), count}; }
 };
 
-// Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one buffer.
+// Finds buffers and lifetimes by walking a schedule. An op in place lets two values share one
+// buffer, or a value and a gradient.
 template <std::size_t Stages, std::size_t Ops, std::size_t Buffers, std::size_t Windows>
 class tracer {
 public:
@@ -161,8 +162,16 @@ private:
     const bool kept = c_.keeps_output_gradient && above == lent(region::output_gradient);
     if (i == 0 && c_.lent_input_gradient) gradients_.items[0] = lent(region::input_gradient);
     else if (s.in_place_backward && !kept && c_.in_place_backward(i)) gradients_.items[i] = above;
+    else if (lies_on_input(o, s)) gradients_.items[i] = values_.items[i];
     else gradients_.items[i] = make(bytes_of(i) - (i == 0 ? c_.input_without_gradient : stages_[i - 1].without_gradient));
     uses.input_gradient = use(gradients_.items[i]);
+  }
+
+  // Is this backward the last to read its input, and may its result lie there? An activation whose derivative it takes reads
+  // the value too, while the result is written.
+  constexpr bool lies_on_input(const op& o, const stage& s) const {
+    return s.input_gradient_on_input && !o.takes_next && values_.items[o.position] >= regions &&
+           c_.input_gradient_on_input(o.position) && value_ends(ops_, now_, o.position);
   }
 
   // Opens, uses and closes the windows that are there during the backward of stage i.

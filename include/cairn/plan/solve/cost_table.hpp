@@ -35,7 +35,8 @@ struct entry {
   stage_cost cost{};
   bool reads_input = false, reads_output = false;
   bool in_place_forward = false, in_place_backward = false;
-  bool tape_alone = false; // forward can make the tape and leave the output out
+  bool input_gradient_on_input = false; // the input gradient lies on the input, if a stretch owns that; the sizes are equal
+  bool tape_alone = false;              // forward can make the tape and leave the output out
 
   // The bytes to be kept from a forward to the backward, besides the input.
   constexpr std::size_t kept() const { return tape + (reads_output ? output : 0); }
@@ -94,6 +95,7 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
     e.reads_input = s.reads_input;
     e.reads_output = s.reads_output;
     e.in_place_backward = c.in_place_backward(i) && !(c.keeps_output_gradient && i + 1 == n);
+    e.input_gradient_on_input = !e.in_place_backward && c.input_gradient_on_input(i) && e.input_gradient == e.input;
     e.tape_alone = s.tape_without_output;
   }
   entries[n].input = value(n);

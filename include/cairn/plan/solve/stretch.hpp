@@ -57,12 +57,12 @@ struct need {
 // these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
 // heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
 // checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
-// place, workspaces, tapes without a value, and windows of gradients.
+// place, input gradients on their inputs, workspaces, tapes without a value, and windows of gradients.
 //
 // Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
 // schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
 // the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
-// MLPs, at worst 1.23 times as dear; and one random chain in 500 can do with fewer bytes (tests/plan/solve/solver.cpp,
+// MLPs, at worst 1.25 times as dear; and one random chain in 150 can do with fewer bytes (tests/plan/solve/solver.cpp,
 // tests/bench/RESULTS.md).
 template <std::size_t Stages>
 class divisions {
@@ -128,7 +128,8 @@ public:
     const entry& e = table.items[s.first];
     const std::size_t own = owned(s);
     if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
-    need out{during_backward(e, e.reads_input ? own : 0), e.cost.backward};
+    // Its backward is the last op that reads an input which belongs to the stretch: the input gradient may take its place.
+    need out{during_backward(e, e.reads_input && !e.input_gradient_on_input ? own : 0), e.cost.backward};
     if (!base_runs_forward(s)) return out;
     out.cost += e.reads_output ? e.cost.forward : e.cost.tape;
     const bool in_place = e.reads_output && e.in_place_forward && s.how.owns && !e.reads_input;
