@@ -30,15 +30,15 @@ std::string configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgo
 
 detail::product_algorithm chosen(const product_operands& with, const product& p) {
   const auto call = detail::column_major(with.result(p), with.a(p), with.b(p), p.form);
-  const auto key = detail::cublas_product<float>::key(call, false);
-  return detail::cublas_product<float>(call, false).choose(with.queue().products("matmul").handle(), p.form, key.aligned);
+  const auto key = detail::cublas_product<float>::key(call, false, true);
+  return detail::cublas_product<float>(call, false).choose(with.queue().products("matmul").handle(), p.form, key);
 }
 
 // What ReLU in the product makes of a row of `a` that has a NaN.
 std::string relu_of_nan(product_operands& with, const product& p) {
   with.send(with.first(), {std::numeric_limits<float>::quiet_NaN()});
   const ops::matrix<float> c = with.result(p);
-  matmul(with.queue(), c, with.a(p), with.b(p), p.form, {.then = ops::activation::relu});
+  matmul(with.queue(), c, with.a(p), with.b(p), p.form, {.bias = with.vector(), .then = ops::activation::relu});
   const float found = with.read(c.data, 1)[0];
   with.send(with.first(), {with.numbers()[0]});
   return std::isnan(found) ? "kept" : "lost";
