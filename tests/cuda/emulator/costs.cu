@@ -212,9 +212,9 @@ void add_images(list& all) {
   struct image {
     std::size_t samples, side, in, out, kernel, stride, groups;
   };
-  for (const image& i :
-       {image{1, 8, 32, 32, 3, 1, 1}, image{1, 17, 8, 8, 3, 1, 1}, image{2, 8, 16, 32, 3, 2, 1}, image{1, 16, 3, 16, 3, 1, 1},
-        image{1, 8, 32, 32, 3, 1, 32}, image{1, 9, 12, 20, 3, 1, 1}, image{2, 8, 32, 16, 1, 2, 1}}) {
+  for (const image& i : {image{1, 8, 32, 32, 3, 1, 1}, image{1, 17, 8, 8, 3, 1, 1}, image{2, 8, 16, 32, 3, 2, 1},
+                         image{1, 16, 3, 16, 3, 1, 1}, image{1, 8, 32, 32, 3, 1, 32}, image{1, 9, 12, 20, 3, 1, 1},
+                         image{2, 8, 32, 16, 1, 2, 1}, image{1, 8, 64, 64, 3, 1, 1}, image{3, 16, 4, 40, 3, 1, 1}}) {
     const ops::convolution how{window_of(i.side, i.kernel, i.stride, i.kernel / 2), i.in, i.out, i.groups};
     const std::size_t pixels = i.samples * how.over.outputs(), samples = i.samples;
     const std::string shape = by({i.samples, i.side, i.side, i.in}) + " to " + std::to_string(i.out) + ", kernel " +
