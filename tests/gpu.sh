@@ -29,7 +29,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 all="build facts smoke algorithms ops trainers ranks bench sanitizers"
-examples=(depth ffnet mnist own_kernel)
+examples=(densenet depth ffnet mnist own_kernel resnet)
 programs=(tests gpu_bench)
 
 use() { echo "gpu.sh: expected [--build] [--logs LOGS] [FOLDER]"; exit 2; }
@@ -85,6 +85,7 @@ build() {
   for program in "${examples[@]}"; do # first, as they take longest
     if [[ -f examples/$program.cu ]]; then sources[$program]=examples/$program.cu; continue; fi
     sources[$program]="$(echo examples/"$program"/*.cpp) examples/ranks_of_program/ranks_of_program.cpp"
+    if [[ $program == @(densenet|resnet) ]]; then sources[$program]+=" examples/image_training/image_training.cpp"; fi
   done
   sources[gpu_bench]=$(echo tests/bench/gpu/*.cu)
   sources[tests]="$(find tests/device tests/ops tests/cuda -name '*.cu' -not -path '*/emulator/*' | sort | tr '\n' ' ')tests/main.cpp"
@@ -148,21 +149,26 @@ tests() { # LOG SOURCES [BUT]: those test cases whose source is one of these
 example() { # NAME ARGUMENTS...: runs it, and shows the table that it prints
   echo "$*"
   (cd "$logs" && limited "$folder/$1" "${@:2}") >"$logs/example.out" 2>"$logs/example.err" || { cat "$logs/example.err"; return 1; }
-  tee -a "$logs/examples.log" <"$logs/example.out" | awk '/^---/ && !table { table = 1; print before } table; { before = $0 } /^$/ { table = 0 }'
+  tee -a "$logs/$1.log" <"$logs/example.out" | awk '/^---/ && !table { table = 1; print before } table; { before = $0 } /^$/ { table = 0 }'
 }
 train_examples() {
-  local weights
-  rm -f "$logs/examples.log"
+  local name weights
+  rm -f "$logs"/{depth,ffnet,mnist,densenet,resnet}.log
   example depth --device cuda --depths 10,100,300 --steps 5 && example ffnet --device cuda --epochs 2 &&
     example mnist --device cuda --epochs 1 --samples 2048 --policy all --ranks 2 &&
     example mnist --device cuda --epochs 1 --samples 2048 --ranks 1 --accumulate 2 --policy sqrt_n --budget 700KiB,1.2MiB --costs measured || return
-  weights=$(awk '/^policy  / { table = 1 } /^$/ { table = 0 } table && $NF ~ /^[0-9a-f]+$/ && length($NF) == 16 { print $NF }' "$logs/examples.log" | sort -u | wc -l)
-  if [[ $weights != 1 ]]; then echo "expected mnist to end with the same weights each time, found $weights different ones"; return 1; fi
+  for name in densenet resnet; do
+    example "$name" --device cuda --epochs 1 --samples 256 --test 64 --policy all --ranks 1 || return
+  done
+  for name in mnist densenet resnet; do
+    weights=$(awk '/^policy  / { table = 1 } /^$/ { table = 0 } table && $NF ~ /^[0-9a-f]+$/ && length($NF) == 16 { print $NF }' "$logs/$name.log" | sort -u | wc -l)
+    if [[ $weights != 1 ]]; then echo "expected $name to end with the same weights under all policies, found $weights different ones"; return 1; fi
+  done
 }
 accuracies() {
   local device
   for device in cpu cuda; do example mnist --device "$device" --epochs 3 --ranks 1 || return; done
-  tail -n 100 "$logs/examples.log" | awk '$1 == "sqrt_n" { at[n++] = $(NF - 2) } END { apart = at[n - 1] - at[n - 2]; exit !(n >= 2 && apart <= 0.3 && apart >= -0.3) }' ||
+  tail -n 100 "$logs/mnist.log" | awk '$1 == "sqrt_n" { at[n++] = $(NF - 2) } END { apart = at[n - 1] - at[n - 2]; exit !(n >= 2 && apart <= 0.3 && apart >= -0.3) }' ||
     { echo "expected accuracies within 0.3 points of each other"; return 1; }
 }
 

@@ -21,12 +21,15 @@ PROGRAMS = {
              '[[ -n $CAIRN_FOUND ]] && echo "| op | float |" > "$CAIRN_FOUND"\n'
              'echo "[doctest] test cases: 38 | 38 passed"',
     "gpu_bench": '[[ $SAYS == *hangs* && $* == *smoke* ]] && exec sleep 60\necho "### table of $*"',
+    "densenet": 'printf "policy  weights\\n---\\nstore_all  0123456789abcdef\\nsqrt_n  0123456789abcdef\\n\\n"',
     "depth": 'printf "depth  ms\\n---\\n10  1\\n\\n"',
     "own_kernel": "true",
     "ffnet": 'printf "size  ms\\n---\\nsmall  1\\n\\n"',
     "mnist": 'sum=0123456789abcdef; [[ $SAYS == *other_weights* && $* == *accumulate* ]] && sum=fedcba9876543210\n'
              'right=97.50; [[ $SAYS == *inaccurate* && $* == *"cuda --epochs 3"* ]] && right=96.50\n'
              'printf "policy  right\\n---\\nsqrt_n  1  %s %% $sum\\n\\n" $right',
+    "resnet": 'sum=0123456789abcdef; [[ $SAYS == *other_policy* ]] && sum=fedcba9876543210\n'
+              'printf "policy  weights\\n---\\nstore_all  0123456789abcdef\\nsqrt_n  $sum\\n\\n"',
 }
 TOOLS = {
     "nvidia-smi": 'if [[ $1 == -L ]]; then echo "GPU 0: none"; else echo "name, driver"; fi',
@@ -114,6 +117,7 @@ def findings(script):
         expect(code == 2 and "found tests" in said, "a step that there is not to be refused", said)
         for says, steps, step in [("wrong_ops", "ops ranks", "tests of the device"), ("no_cases", "ranks", "tests of ranks"),
                                   ("hangs", "smoke ranks", "20 steps"), ("other_weights", "trainers", "the examples"),
+                                  ("other_policy", "trainers", "the examples"),
                                   ("inaccurate", "trainers", "the accuracy"), ("race", "sanitizers", "memcheck")]:
             code, said, summary = machine.run(says, steps, seconds="2")
             wrong = [line for line in summary if "FAILED" in line]
@@ -128,7 +132,7 @@ def self_test():
     text = (ROOT / SCRIPT).read_text()
     for before, after in [('failed+=("$2")', ":"), ("own=(--kernel-regex kns=cairn)", "own=()"), ("exit 77", "exit 0"),
                           ('cat "$logs/$part.md"', ":"), ("grep -q 'test cases: *[1-9]'", "true"), (" != 1 ]]; then echo", " == 7 ]]; then echo"),
-                          ("steps=${all#build }", "steps=$all"), ("'*tests/cuda/*'", "'*cuda/trainer*'")]:
+                          ("steps=${all#build }", "steps=$all"), ("mnist densenet resnet; do", "mnist; do"), ("'*tests/cuda/*'", "'*cuda/trainer*'")]:
         assert text.count(before) >= 1, before
         with tempfile.TemporaryDirectory(dir=ROOT / "tests") as folder: # the script changes to the folder above its own
             script = pathlib.Path(folder) / "gpu.sh"

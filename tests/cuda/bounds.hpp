@@ -48,6 +48,8 @@ inline constexpr bound_of_op bounds[] = {
     {"normalized_product", 2e-5, 5e-14}, // a norm before the product, and its derivative
     {"normalized_conv2d", 2e-5, 1e-13},
     {"steps of dense blocks", 1e-6, 1e-14}, // four, with their updates, and an evaluation
+    {"steps of pictures", 1e-6, 1e-14},
+    {"steps of words", 1e-6, 1e-14},
     {"max_pool2d", 5e-7, 1e-15},
     {"avg_pool2d", 5e-7, 1e-15},
     // single numbers: in double for every element type
