@@ -3654,9 +3654,9 @@ constexpr std::size_t goal() {
   return Which == part::whole && bound < Plan::enough ? Plan::enough : bound;
 }
 
-// The rounds of attempts may take that many looks at a buffer in all.
+// The rounds of attempts may take that many looks at a buffer in all: fewer where another candidate follows.
 template <class Plan>
-inline constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
+inline constexpr std::size_t effort = Plan::enough != 0 && Plan::is_followed ? 20'000 : 200'000;
 
 template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
@@ -3755,6 +3755,10 @@ struct route_of {
 template <class Source, checkpoint_policy Policy, std::size_t Enough = 0>
 struct plan_of {
   static constexpr std::size_t enough = Enough;
+  static constexpr bool is_followed = [] { // by a candidate for the same budget
+    if constexpr (requires { Policy::is_last; }) return !Policy::is_last;
+    else return false;
+  }();
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;
@@ -21325,13 +21329,12 @@ inline constexpr bool adds_a_schedule = is_block<T> && is_transparent<T> && !fre
 //   1  what is cheap is recomputed
 //   2  all that has no parameters is recomputed: attention, activations, and what is cheap
 //   3  only the block's input is stored
-//   4  the same, and the block is recomputed in two parts, if both together need more bytes while backward runs
 //
 // A block that has other ways says offers_ways, and names them: policies_in_way<Way>, a pack of the policies of its chains in
 // that way. Blocks whose policy was typed keep it.
 namespace cairn::detail {
 
-inline constexpr std::size_t way_count = 5, way_in_parts = 4;
+inline constexpr std::size_t way_count = 4;
 
 // Recomputes the whole chain from its input, once.
 using recompute_whole = every<static_cast<std::size_t>(1) << 20>;
@@ -21343,49 +21346,6 @@ struct recompute_without_parameters {
     out.forward(0, c.size());
     walk_recomputing(c, out, 0, c.size(),
                      [&](std::size_t position) { return c[position].parameters == 0 || operations_a_byte(c[position]) <= most; });
-  }
-};
-
-// Recomputes the whole chain from its input in two parts: all of it for the backward pass of its last stages, and again its first
-// stages for theirs. It is cut where the larger part needs the fewest bytes. In both, what is cheap is recomputed once more.
-struct recompute_in_parts {
-  static constexpr void plan(const chain& c, route& out) {
-    const std::size_t cut = best_cut(c);
-    const double most = most_of_cheap(c);
-    const auto is_cheap = [&](std::size_t position) { return operations_a_byte(c[position]) <= most; };
-    out.forward(0, c.size());
-    out.forward(0, c.size());
-    walk_recomputing(c, out, cut, c.size(), is_cheap);
-    out.forward(0, cut);
-    walk_recomputing(c, out, 0, cut, is_cheap);
-  }
-
-  // The most bytes while the backward pass of [first, last) runs: tapes and values of these stages that are still to be read,
-  // and gradients. The ends of the chain belong to the block.
-  static constexpr std::size_t most_bytes(const chain& c, std::size_t first, std::size_t last) {
-    std::size_t stored = 0, most = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      const bool reads = c[i].reads_input || (i > first && c[i - 1].reads_output);
-      stored += c.tape_bytes(i) + (reads && i > 0 ? c.value_bytes(i) : 0);
-      if (i + 1 == last && i + 1 < c.size() && c[i].reads_output) stored += c.value_bytes(i + 1);
-      const std::size_t above = i + 1 < c.size() ? c.gradient_bytes(i + 1) : 0, below = i > 0 ? c.gradient_bytes(i) : 0;
-      const std::size_t gradients = c.in_place_backward(i) && above > 0 ? above : above + below;
-      const std::size_t now = stored + gradients + c[i].backward_workspace.at(c.batch);
-      if (now > most) most = now;
-    }
-    return most;
-  }
-  // The first stage of the last part; 0 if two parts need no fewer bytes than one.
-  static constexpr std::size_t best_cut(const chain& c) {
-    std::size_t best = 0, least = most_bytes(c, 0, c.size());
-    for (std::size_t cut = 1; cut < c.size(); ++cut) {
-      const std::size_t low = most_bytes(c, 0, cut), high = most_bytes(c, cut, c.size());
-      const std::size_t most = low > high ? low : high;
-      if (most >= least) continue;
-      best = cut;
-      least = most;
-    }
-    return best;
   }
 };
 
@@ -21403,7 +21363,7 @@ inline constexpr bool offers_ways = [] {
 // The policy of a chain of a block in one of its ways.
 template <class Block, std::size_t Chain, std::size_t Way>
 struct policy_in_way {
-  using type = pack_element<Way - 1, pack<recompute_cheap, recompute_without_parameters, recompute_whole, recompute_in_parts>>;
+  using type = pack_element<Way - 1, pack<recompute_cheap, recompute_without_parameters, recompute_whole>>;
 };
 template <class Block, std::size_t Chain>
 struct policy_in_way<Block, Chain, 0> : policy_of_chain<Block, Chain> {};
@@ -22879,11 +22839,9 @@ struct untied : tie_message {};
 //   * The blocks as they were typed; and each in the way that needs the fewest bytes in its backward pass.
 //   * Blocks move to ways that store less one after another, those first that save the most bytes for a FLOP, until everything
 //     that the ways store fits, and without moves that turn out not to be needed; or all of them, if it never fits.
-//   * Where few bytes are left, what one block needs in its backward pass decides: then the last blocks, in whose backward passes
-//     the most is stored, are recomputed in parts besides: half of the blocks, or all.
 //
-// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block where more bytes are left than that, as the
-// solver may recompute a whole block besides.)
+// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block, as the solver may recompute a whole block
+// besides.)
 namespace cairn::detail {
 
 // The blocks that are one element of a chain move on to this way, in the order of their positions.
@@ -22905,17 +22863,14 @@ template <class Drawn>
 struct ways_of {
   static constexpr std::size_t elements = Drawn::elements::size;
   static constexpr std::size_t size = Drawn::size;
-  static constexpr std::size_t moved_to = way_in_parts; // the ways before it are those of moves
   static constexpr std::span<const bool> offered =
       blocks_with_ways<typename Drawn::elements>::value; // nvcc 13 takes no reference
   using assignment = std::array<std::uint8_t, size>;     // the way of each stage
 
-  static constexpr const stage& stage_of(std::size_t element, std::size_t way) {
-    const std::array<const stage*, moved_to> in{
-        Drawn::template element_stages_in<0>.data(), Drawn::template element_stages_in<1>.data(),
-        Drawn::template element_stages_in<2>.data(), Drawn::template element_stages_in<3>.data()};
-    return in[way][element];
-  }
+  static constexpr auto stages_in_way = []<std::size_t... Way>(std::index_sequence<Way...>) {
+    return std::array<const stage*, way_count>{Drawn::template element_stages_in<Way>.data()...};
+  }(std::make_index_sequence<way_count>{});
+  static constexpr const stage& stage_of(std::size_t element, std::size_t way) { return stages_in_way[way][element]; }
   static constexpr std::uint64_t tape_of(std::size_t element, std::size_t way) {
     return stage_of(element, way).tape.at(Drawn::batch);
   }
@@ -22943,9 +22898,9 @@ struct ways_of {
     move_list out;
     for (std::uint32_t e = 0; e < elements; ++e) {
       if (!offered[e]) continue;
-      for (std::size_t from = 0; from + 1 < moved_to;) {
+      for (std::size_t from = 0; from + 1 < way_count;) {
         std::size_t to = from + 1;
-        for (std::size_t other = to + 1; other < moved_to; ++other)
+        for (std::size_t other = to + 1; other < way_count; ++other)
           if (worth(e, from, other) > worth(e, from, to)) to = other;
         if (worth(e, from, to) <= 0) break;
         out.insert({e, static_cast<std::uint8_t>(to), worth(e, from, to)});
@@ -22996,48 +22951,17 @@ struct ways_of {
   static constexpr std::array<std::uint8_t, elements> least_need = [] {
     std::array<std::uint8_t, elements> out{};
     for (std::size_t e = 0; e < elements; ++e)
-      for (std::uint8_t way = 1; way < moved_to && offered[e]; ++way)
+      for (std::uint8_t way = 1; way < way_count && offered[e]; ++way)
         if (need_of(stage_of(e, way)) < need_of(stage_of(e, out[e]))) out[e] = way;
     return out;
   }();
-  // The blocks that need less by an eighth in two parts.
-  static constexpr std::array<bool, elements> has_parts = [] {
-    std::array<bool, elements> out{};
-    for (std::size_t e = 0; e < elements; ++e)
-      out[e] =
-          offered[e] && need_of(Drawn::template element_stages_in<way_in_parts>[e]) < need_of(stage_of(e, least_need[e])) / 8 * 7;
-    return out;
-  }();
-  static constexpr std::size_t blocks_of_parts = [] {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < size; ++i) count += has_parts[Drawn::order[i]] ? 1 : 0;
-    return count;
-  }();
-  // All blocks need the fewest bytes, and the last `InParts` that may be recomputed in parts are.
-  template <std::size_t InParts>
   struct needing_least {
     static constexpr assignment way = [] {
       assignment out{};
-      std::size_t left = InParts;
-      for (std::size_t i = size; i-- > 0;) {
-        const std::size_t e = Drawn::order[i];
-        const bool in_parts = left > 0 && has_parts[e];
-        out[i] = in_parts ? static_cast<std::uint8_t>(way_in_parts) : least_need[e];
-        left -= in_parts ? 1 : 0;
-      }
+      for (std::size_t i = 0; i < size; ++i) out[i] = least_need[Drawn::order[i]];
       return out;
     }();
   };
-
-  // The FLOPs of a step in which every block is recomputed once.
-  static constexpr std::uint64_t recomputed_once = [] {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const stage& s = stage_of(Drawn::order[i], offered[Drawn::order[i]] ? moved_to - 1 : 0);
-      sum += s.forward_flops + s.backward_flops;
-    }
-    return sum;
-  }();
 
   // The chain in these ways.
   template <class Ways>
@@ -23047,8 +22971,7 @@ struct ways_of {
       for (std::size_t i = 0; i < size; ++i) {
         if (Ways::way[i] == 0) continue;
         const stage typed = out[i];
-        if (Ways::way[i] < moved_to) out[i] = stage_of(Drawn::order[i], Ways::way[i]);
-        else out[i] = Drawn::template element_stages_in<way_in_parts>[Drawn::order[i]];
+        out[i] = stage_of(Drawn::order[i], Ways::way[i]);
         out[i].without_gradient = typed.without_gradient;
         out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
       }
@@ -23073,8 +22996,7 @@ struct way_search {
   using source = typename ways::template source<Ways>;
   template <std::size_t Step>
   using after = typename ways::template after<Step>;
-  template <std::size_t InParts>
-  using needing_least = typename ways::template needing_least<InParts>;
+  using needing_least = typename ways::needing_least;
   static constexpr std::size_t bytes = most_bytes<typename Drawn::typed_source, Policy>();
   static constexpr std::size_t last = ways::steps;
   static constexpr std::uint64_t never = static_cast<std::uint64_t>(-1);
@@ -23140,50 +23062,31 @@ struct way_search {
     else return flops(source<Ways>::value, plan_of<source<Ways>, first, bytes>::schedule.ops());
   }();
 
-  template <class... Ways>
-  static constexpr std::uint64_t cheapest_of(pack<Ways...>) {
-    std::uint64_t least = never;
-    for (const std::uint64_t c : {cost<Ways>...}) least = c < least ? c : least;
-    return least;
-  }
   static constexpr auto assignments() {
-    if constexpr (is_stored<after<last>>) {
-      return pack<as_typed, needing_least<0>, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
-    } else {
-      using moved = pack<as_typed, needing_least<0>, after<last>>;
-      if constexpr (cheapest_of(moved{}) <= ways::recomputed_once) return moved{};
-      else if constexpr (ways::blocks_of_parts == 0) return moved{};
-      else
-        return pack<as_typed, needing_least<0>, after<last>, needing_least<(ways::blocks_of_parts + 1) / 2>,
-                    needing_least<ways::blocks_of_parts>>{};
-    }
+    using moved = typename ways::template after<last>;
+    if constexpr (!is_stored<moved>) return pack<as_typed, needing_least, moved>{};
+    else return pack<as_typed, needing_least, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
   }
   using tried = decltype(assignments());
 
-  template <class... Ways>
-  static constexpr std::size_t cheapest_in(pack<Ways...>) {
-    const std::array<std::uint64_t, sizeof...(Ways)> costs{cost<Ways>...};
+  // The position of the least of these numbers; of the first, if several are equal.
+  template <class Number, std::size_t Count>
+  static constexpr std::size_t position_of_least(const std::array<Number, Count>& numbers) {
     std::size_t best = 0;
-    for (std::size_t k = 1; k < costs.size(); ++k) best = costs[k] < costs[best] ? k : best;
+    for (std::size_t k = 1; k < Count; ++k) best = numbers[k] < numbers[best] ? k : best;
     return best;
   }
-  using taken = pack_element<cheapest_in(tried{}), tried>;
-
-  // Over all assignments: the FLOPs of the cheapest schedule known for so few bytes, and the least bytes of any.
+  // Over all assignments: costs, the FLOPs of the cheapest schedule known for so few bytes, and the least bytes.
+  template <class>
+  struct compared;
   template <class... Ways>
-  static constexpr std::uint64_t least_known(pack<Ways...>) {
-    std::uint64_t least = never;
-    for (const std::uint64_t k : {known<Ways>...}) least = k < least ? k : least;
-    return least;
-  }
-  static constexpr std::uint64_t least_flops() { return least_known(tried{}); }
-  template <class... Ways>
-  static constexpr std::size_t least_bytes_in(pack<Ways...>) {
-    std::size_t least = static_cast<std::size_t>(-1);
-    for (const std::size_t b : {least_bytes_of<source<Ways>, budget>()...}) least = b < least ? b : least;
-    return least;
-  }
-  static constexpr std::size_t least_bytes() { return least_bytes_in(tried{}); }
+  struct compared<pack<Ways...>> {
+    static constexpr std::array costs{cost<Ways>...}, flops{known<Ways>...};
+    static constexpr std::array bytes{least_bytes_of<source<Ways>, budget>()...};
+  };
+  using taken = pack_element<position_of_least(compared<tried>::costs), tried>;
+  static constexpr std::uint64_t least_flops() { return compared<tried>::flops[position_of_least(compared<tried>::flops)]; }
+  static constexpr std::size_t least_bytes() { return compared<tried>::bytes[position_of_least(compared<tried>::bytes)]; }
 };
 
 // Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
@@ -24337,10 +24240,9 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   static constexpr std::array<element, way_count * count> elements_in_ways = [] {
     std::array<element, way_count * count> out{};
     for (std::size_t e = 0; e < count; ++e) out[e] = typed_elements[e];
-    write_way<1>(out.data());
-    write_way<2>(out.data());
-    write_way<3>(out.data());
-    write_way<4>(out.data());
+    [&]<std::size_t... Before>(std::index_sequence<Before...>) {
+      (write_way<Before + 1>(out.data()), ...);
+    }(std::make_index_sequence<way_count - 1>{});
     return out;
   }();
   static constexpr std::array<std::uint32_t, Blueprint::size + 1> order_in_ways = [] {
@@ -26387,16 +26289,19 @@ struct budget_solution : budget_solver<Source, Budget> {
 
 namespace cairn::detail {
 
-// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
+// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one. The last
+// needs the fewest, and is packed as carefully as for the least bytes that a diagnostic states: what is stated is kept.
 template <class Solved, std::size_t Within>
 struct solved_candidate {
   static constexpr std::size_t live = [] {
     route counted{Solved::whole};
     return Solved::write(Within, counted).bytes;
   }();
+  static constexpr bool is_last = Within <= Solved::front.least.bytes;
   static constexpr auto after() {
-    if constexpr (live <= Solved::front.least.bytes) return std::type_identity<void>{};
-    else return std::type_identity<solved_candidate<Solved, live - 1>>{};
+    constexpr std::size_t least = Solved::front.least.bytes;
+    if constexpr (is_last) return std::type_identity<void>{};
+    else return std::type_identity<solved_candidate<Solved, (live > least ? live - 1 : least)>>{};
   }
   using next = typename decltype(after())::type;
   static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
@@ -38517,7 +38422,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>(), in_way<4>()},
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>()},
                                        .made = Chain::values.of.data(),
                                        .arrives = arrives};
 };

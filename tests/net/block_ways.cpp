@@ -41,7 +41,6 @@ TEST_CASE("block_ways: each stores less than the one before it") {
   CHECK(takes<Norm, 0, 1, recompute_cheap>);
   CHECK(takes<Norm, 0, 2, detail::recompute_without_parameters>);
   CHECK(takes<Unit, 1, 3, detail::recompute_whole>);
-  CHECK(takes<Unit, 1, detail::way_in_parts, detail::recompute_in_parts>);
   CHECK(takes<DenseBlock<4, 12>, 1, 1, detail::recompute_bottleneck>); // two of four stay
   CHECK(takes<DenseBlock<4, 12>, 2, 1, store_all>);
   CHECK(takes<DenseBlock<4, 12>, 2, 2, detail::recompute_bottleneck>); // one
@@ -83,16 +82,7 @@ std::size_t forwards_of(std::size_t position) {
 
 } // namespace
 
-TEST_CASE("block_ways: in parts, a chain is cut where the larger part needs the fewest bytes") {
-  constexpr std::size_t narrow = 4 * 8 * sizeof(float), wide = 4 * 64 * sizeof(float);
-  using parts = detail::recompute_in_parts;
-  // The last product reads one wide value and makes a gradient as wide; the GELU reads one too, beside its gradient.
-  CHECK(parts::most_bytes(inside, 0, 4) == narrow + 3 * wide);
-  CHECK(parts::most_bytes(inside, 0, 3) == narrow + 2 * wide);
-  CHECK(parts::most_bytes(inside, 3, 4) == 2 * wide);
-  CHECK(parts::best_cut(inside) == 3);
-  CHECK(forwards_of<parts>(1) == 3); // in the forward pass, and once for each part
-  CHECK(forwards_of<parts>(3) == 2);
+TEST_CASE("block_ways: what is recomputed before the backward pass of a chain") {
   CHECK(forwards_of<detail::recompute_whole>(1) == 2);
   CHECK(forwards_of<detail::recompute_without_parameters>(1) == 1);
   CHECK(forwards_of<detail::recompute_without_parameters>(2) == 2);

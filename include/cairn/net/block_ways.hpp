@@ -17,13 +17,12 @@
 //   1  what is cheap is recomputed
 //   2  all that has no parameters is recomputed: attention, activations, and what is cheap
 //   3  only the block's input is stored
-//   4  the same, and the block is recomputed in two parts, if both together need more bytes while backward runs
 //
 // A block that has other ways says offers_ways, and names them: policies_in_way<Way>, a pack of the policies of its chains in
 // that way. Blocks whose policy was typed keep it.
 namespace cairn::detail {
 
-inline constexpr std::size_t way_count = 5, way_in_parts = 4;
+inline constexpr std::size_t way_count = 4;
 
 // Recomputes the whole chain from its input, once.
 using recompute_whole = every<static_cast<std::size_t>(1) << 20>;
@@ -35,49 +34,6 @@ struct recompute_without_parameters {
     out.forward(0, c.size());
     walk_recomputing(c, out, 0, c.size(),
                      [&](std::size_t position) { return c[position].parameters == 0 || operations_a_byte(c[position]) <= most; });
-  }
-};
-
-// Recomputes the whole chain from its input in two parts: all of it for the backward pass of its last stages, and again its first
-// stages for theirs. It is cut where the larger part needs the fewest bytes. In both, what is cheap is recomputed once more.
-struct recompute_in_parts {
-  static constexpr void plan(const chain& c, route& out) {
-    const std::size_t cut = best_cut(c);
-    const double most = most_of_cheap(c);
-    const auto is_cheap = [&](std::size_t position) { return operations_a_byte(c[position]) <= most; };
-    out.forward(0, c.size());
-    out.forward(0, c.size());
-    walk_recomputing(c, out, cut, c.size(), is_cheap);
-    out.forward(0, cut);
-    walk_recomputing(c, out, 0, cut, is_cheap);
-  }
-
-  // The most bytes while the backward pass of [first, last) runs: tapes and values of these stages that are still to be read,
-  // and gradients. The ends of the chain belong to the block.
-  static constexpr std::size_t most_bytes(const chain& c, std::size_t first, std::size_t last) {
-    std::size_t stored = 0, most = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      const bool reads = c[i].reads_input || (i > first && c[i - 1].reads_output);
-      stored += c.tape_bytes(i) + (reads && i > 0 ? c.value_bytes(i) : 0);
-      if (i + 1 == last && i + 1 < c.size() && c[i].reads_output) stored += c.value_bytes(i + 1);
-      const std::size_t above = i + 1 < c.size() ? c.gradient_bytes(i + 1) : 0, below = i > 0 ? c.gradient_bytes(i) : 0;
-      const std::size_t gradients = c.in_place_backward(i) && above > 0 ? above : above + below;
-      const std::size_t now = stored + gradients + c[i].backward_workspace.at(c.batch);
-      if (now > most) most = now;
-    }
-    return most;
-  }
-  // The first stage of the last part; 0 if two parts need no fewer bytes than one.
-  static constexpr std::size_t best_cut(const chain& c) {
-    std::size_t best = 0, least = most_bytes(c, 0, c.size());
-    for (std::size_t cut = 1; cut < c.size(); ++cut) {
-      const std::size_t low = most_bytes(c, 0, cut), high = most_bytes(c, cut, c.size());
-      const std::size_t most = low > high ? low : high;
-      if (most >= least) continue;
-      best = cut;
-      least = most;
-    }
-    return best;
   }
 };
 
@@ -95,7 +51,7 @@ inline constexpr bool offers_ways = [] {
 // The policy of a chain of a block in one of its ways.
 template <class Block, std::size_t Chain, std::size_t Way>
 struct policy_in_way {
-  using type = pack_element<Way - 1, pack<recompute_cheap, recompute_without_parameters, recompute_whole, recompute_in_parts>>;
+  using type = pack_element<Way - 1, pack<recompute_cheap, recompute_without_parameters, recompute_whole>>;
 };
 template <class Block, std::size_t Chain>
 struct policy_in_way<Block, Chain, 0> : policy_of_chain<Block, Chain> {};

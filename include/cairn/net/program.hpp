@@ -248,10 +248,9 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
   static constexpr std::array<element, way_count * count> elements_in_ways = [] {
     std::array<element, way_count * count> out{};
     for (std::size_t e = 0; e < count; ++e) out[e] = typed_elements[e];
-    write_way<1>(out.data());
-    write_way<2>(out.data());
-    write_way<3>(out.data());
-    write_way<4>(out.data());
+    [&]<std::size_t... Before>(std::index_sequence<Before...>) {
+      (write_way<Before + 1>(out.data()), ...);
+    }(std::make_index_sequence<way_count - 1>{});
     return out;
   }();
   static constexpr std::array<std::uint32_t, Blueprint::size + 1> order_in_ways = [] {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <cairn/core/pack.hpp>
 #include <cairn/net/block_ways.hpp>
@@ -20,11 +21,9 @@
 //   * The blocks as they were typed; and each in the way that needs the fewest bytes in its backward pass.
 //   * Blocks move to ways that store less one after another, those first that save the most bytes for a FLOP, until everything
 //     that the ways store fits, and without moves that turn out not to be needed; or all of them, if it never fits.
-//   * Where few bytes are left, what one block needs in its backward pass decides: then the last blocks, in whose backward passes
-//     the most is stored, are recomputed in parts besides: half of the blocks, or all.
 //
-// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block where more bytes are left than that, as the
-// solver may recompute a whole block besides.)
+// (Measured, one way for all equal blocks is within 0.3 % of a choice block by block, as the solver may recompute a whole block
+// besides.)
 namespace cairn::detail {
 
 // The blocks that are one element of a chain move on to this way, in the order of their positions.
@@ -46,17 +45,14 @@ template <class Drawn>
 struct ways_of {
   static constexpr std::size_t elements = Drawn::elements::size;
   static constexpr std::size_t size = Drawn::size;
-  static constexpr std::size_t moved_to = way_in_parts; // the ways before it are those of moves
   static constexpr std::span<const bool> offered =
       blocks_with_ways<typename Drawn::elements>::value; // nvcc 13 takes no reference
   using assignment = std::array<std::uint8_t, size>;     // the way of each stage
 
-  static constexpr const stage& stage_of(std::size_t element, std::size_t way) {
-    const std::array<const stage*, moved_to> in{
-        Drawn::template element_stages_in<0>.data(), Drawn::template element_stages_in<1>.data(),
-        Drawn::template element_stages_in<2>.data(), Drawn::template element_stages_in<3>.data()};
-    return in[way][element];
-  }
+  static constexpr auto stages_in_way = []<std::size_t... Way>(std::index_sequence<Way...>) {
+    return std::array<const stage*, way_count>{Drawn::template element_stages_in<Way>.data()...};
+  }(std::make_index_sequence<way_count>{});
+  static constexpr const stage& stage_of(std::size_t element, std::size_t way) { return stages_in_way[way][element]; }
   static constexpr std::uint64_t tape_of(std::size_t element, std::size_t way) {
     return stage_of(element, way).tape.at(Drawn::batch);
   }
@@ -84,9 +80,9 @@ struct ways_of {
     move_list out;
     for (std::uint32_t e = 0; e < elements; ++e) {
       if (!offered[e]) continue;
-      for (std::size_t from = 0; from + 1 < moved_to;) {
+      for (std::size_t from = 0; from + 1 < way_count;) {
         std::size_t to = from + 1;
-        for (std::size_t other = to + 1; other < moved_to; ++other)
+        for (std::size_t other = to + 1; other < way_count; ++other)
           if (worth(e, from, other) > worth(e, from, to)) to = other;
         if (worth(e, from, to) <= 0) break;
         out.insert({e, static_cast<std::uint8_t>(to), worth(e, from, to)});
@@ -137,48 +133,17 @@ struct ways_of {
   static constexpr std::array<std::uint8_t, elements> least_need = [] {
     std::array<std::uint8_t, elements> out{};
     for (std::size_t e = 0; e < elements; ++e)
-      for (std::uint8_t way = 1; way < moved_to && offered[e]; ++way)
+      for (std::uint8_t way = 1; way < way_count && offered[e]; ++way)
         if (need_of(stage_of(e, way)) < need_of(stage_of(e, out[e]))) out[e] = way;
     return out;
   }();
-  // The blocks that need less by an eighth in two parts.
-  static constexpr std::array<bool, elements> has_parts = [] {
-    std::array<bool, elements> out{};
-    for (std::size_t e = 0; e < elements; ++e)
-      out[e] =
-          offered[e] && need_of(Drawn::template element_stages_in<way_in_parts>[e]) < need_of(stage_of(e, least_need[e])) / 8 * 7;
-    return out;
-  }();
-  static constexpr std::size_t blocks_of_parts = [] {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < size; ++i) count += has_parts[Drawn::order[i]] ? 1 : 0;
-    return count;
-  }();
-  // All blocks need the fewest bytes, and the last `InParts` that may be recomputed in parts are.
-  template <std::size_t InParts>
   struct needing_least {
     static constexpr assignment way = [] {
       assignment out{};
-      std::size_t left = InParts;
-      for (std::size_t i = size; i-- > 0;) {
-        const std::size_t e = Drawn::order[i];
-        const bool in_parts = left > 0 && has_parts[e];
-        out[i] = in_parts ? static_cast<std::uint8_t>(way_in_parts) : least_need[e];
-        left -= in_parts ? 1 : 0;
-      }
+      for (std::size_t i = 0; i < size; ++i) out[i] = least_need[Drawn::order[i]];
       return out;
     }();
   };
-
-  // The FLOPs of a step in which every block is recomputed once.
-  static constexpr std::uint64_t recomputed_once = [] {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const stage& s = stage_of(Drawn::order[i], offered[Drawn::order[i]] ? moved_to - 1 : 0);
-      sum += s.forward_flops + s.backward_flops;
-    }
-    return sum;
-  }();
 
   // The chain in these ways.
   template <class Ways>
@@ -188,8 +153,7 @@ struct ways_of {
       for (std::size_t i = 0; i < size; ++i) {
         if (Ways::way[i] == 0) continue;
         const stage typed = out[i];
-        if (Ways::way[i] < moved_to) out[i] = stage_of(Drawn::order[i], Ways::way[i]);
-        else out[i] = Drawn::template element_stages_in<way_in_parts>[Drawn::order[i]];
+        out[i] = stage_of(Drawn::order[i], Ways::way[i]);
         out[i].without_gradient = typed.without_gradient;
         out[i].in_place_backward = out[i].in_place_backward && typed.in_place_backward;
       }
@@ -214,8 +178,7 @@ struct way_search {
   using source = typename ways::template source<Ways>;
   template <std::size_t Step>
   using after = typename ways::template after<Step>;
-  template <std::size_t InParts>
-  using needing_least = typename ways::template needing_least<InParts>;
+  using needing_least = typename ways::needing_least;
   static constexpr std::size_t bytes = most_bytes<typename Drawn::typed_source, Policy>();
   static constexpr std::size_t last = ways::steps;
   static constexpr std::uint64_t never = static_cast<std::uint64_t>(-1);
@@ -281,50 +244,31 @@ struct way_search {
     else return flops(source<Ways>::value, plan_of<source<Ways>, first, bytes>::schedule.ops());
   }();
 
-  template <class... Ways>
-  static constexpr std::uint64_t cheapest_of(pack<Ways...>) {
-    std::uint64_t least = never;
-    for (const std::uint64_t c : {cost<Ways>...}) least = c < least ? c : least;
-    return least;
-  }
   static constexpr auto assignments() {
-    if constexpr (is_stored<after<last>>) {
-      return pack<as_typed, needing_least<0>, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
-    } else {
-      using moved = pack<as_typed, needing_least<0>, after<last>>;
-      if constexpr (cheapest_of(moved{}) <= ways::recomputed_once) return moved{};
-      else if constexpr (ways::blocks_of_parts == 0) return moved{};
-      else
-        return pack<as_typed, needing_least<0>, after<last>, needing_least<(ways::blocks_of_parts + 1) / 2>,
-                    needing_least<ways::blocks_of_parts>>{};
-    }
+    using moved = typename ways::template after<last>;
+    if constexpr (!is_stored<moved>) return pack<as_typed, needing_least, moved>{};
+    else return pack<as_typed, needing_least, typename decltype(without_needless<after<first_stored<0, last>()>>())::type>{};
   }
   using tried = decltype(assignments());
 
-  template <class... Ways>
-  static constexpr std::size_t cheapest_in(pack<Ways...>) {
-    const std::array<std::uint64_t, sizeof...(Ways)> costs{cost<Ways>...};
+  // The position of the least of these numbers; of the first, if several are equal.
+  template <class Number, std::size_t Count>
+  static constexpr std::size_t position_of_least(const std::array<Number, Count>& numbers) {
     std::size_t best = 0;
-    for (std::size_t k = 1; k < costs.size(); ++k) best = costs[k] < costs[best] ? k : best;
+    for (std::size_t k = 1; k < Count; ++k) best = numbers[k] < numbers[best] ? k : best;
     return best;
   }
-  using taken = pack_element<cheapest_in(tried{}), tried>;
-
-  // Over all assignments: the FLOPs of the cheapest schedule known for so few bytes, and the least bytes of any.
+  // Over all assignments: costs, the FLOPs of the cheapest schedule known for so few bytes, and the least bytes.
+  template <class>
+  struct compared;
   template <class... Ways>
-  static constexpr std::uint64_t least_known(pack<Ways...>) {
-    std::uint64_t least = never;
-    for (const std::uint64_t k : {known<Ways>...}) least = k < least ? k : least;
-    return least;
-  }
-  static constexpr std::uint64_t least_flops() { return least_known(tried{}); }
-  template <class... Ways>
-  static constexpr std::size_t least_bytes_in(pack<Ways...>) {
-    std::size_t least = static_cast<std::size_t>(-1);
-    for (const std::size_t b : {least_bytes_of<source<Ways>, budget>()...}) least = b < least ? b : least;
-    return least;
-  }
-  static constexpr std::size_t least_bytes() { return least_bytes_in(tried{}); }
+  struct compared<pack<Ways...>> {
+    static constexpr std::array costs{cost<Ways>...}, flops{known<Ways>...};
+    static constexpr std::array bytes{least_bytes_of<source<Ways>, budget>()...};
+  };
+  using taken = pack_element<position_of_least(compared<tried>::costs), tried>;
+  static constexpr std::uint64_t least_flops() { return compared<tried>::flops[position_of_least(compared<tried>::flops)]; }
+  static constexpr std::size_t least_bytes() { return compared<tried>::bytes[position_of_least(compared<tried>::bytes)]; }
 };
 
 // Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.

@@ -34,9 +34,9 @@ constexpr std::size_t goal() {
   return Which == part::whole && bound < Plan::enough ? Plan::enough : bound;
 }
 
-// The rounds of attempts may take that many looks at a buffer in all.
+// The rounds of attempts may take that many looks at a buffer in all: fewer where another candidate follows.
 template <class Plan>
-inline constexpr std::size_t effort = Plan::enough != 0 ? 20'000 : 200'000;
+inline constexpr std::size_t effort = Plan::enough != 0 && Plan::is_followed ? 20'000 : 200'000;
 
 template <class Plan, part Which, attempt How>
 inline constexpr auto arranged = [] {
@@ -135,6 +135,10 @@ struct route_of {
 template <class Source, checkpoint_policy Policy, std::size_t Enough = 0>
 struct plan_of {
   static constexpr std::size_t enough = Enough;
+  static constexpr bool is_followed = [] { // by a candidate for the same budget
+    if constexpr (requires { Policy::is_last; }) return !Policy::is_last;
+    else return false;
+  }();
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr std::size_t move_count = route_of<Source, Policy>::move_count;

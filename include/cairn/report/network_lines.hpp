@@ -275,7 +275,7 @@ struct planned_chain_of<Chain, std::index_sequence<I...>> {
                                        .is_frozen = Chain::is_frozen,
                                        .over_best = over_best_of<typename Chain::trained>(),
                                        .constants = &Chain::constants,
-                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>(), in_way<4>()},
+                                       .in_way = {in_way<0>(), in_way<1>(), in_way<2>(), in_way<3>()},
                                        .made = Chain::values.of.data(),
                                        .arrives = arrives};
 };

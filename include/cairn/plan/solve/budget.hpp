@@ -14,16 +14,19 @@
 
 namespace cairn::detail {
 
-// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one.
+// The cheapest known schedule of a chain within `Within` bytes. The next candidate needs fewer bytes than this one. The last
+// needs the fewest, and is packed as carefully as for the least bytes that a diagnostic states: what is stated is kept.
 template <class Solved, std::size_t Within>
 struct solved_candidate {
   static constexpr std::size_t live = [] {
     route counted{Solved::whole};
     return Solved::write(Within, counted).bytes;
   }();
+  static constexpr bool is_last = Within <= Solved::front.least.bytes;
   static constexpr auto after() {
-    if constexpr (live <= Solved::front.least.bytes) return std::type_identity<void>{};
-    else return std::type_identity<solved_candidate<Solved, live - 1>>{};
+    constexpr std::size_t least = Solved::front.least.bytes;
+    if constexpr (is_last) return std::type_identity<void>{};
+    else return std::type_identity<solved_candidate<Solved, (live > least ? live - 1 : least)>>{};
   }
   using next = typename decltype(after())::type;
   static constexpr void plan(const chain&, route& out) { Solved::write(Within, out); }
