@@ -63,6 +63,10 @@ cairn::ops::channel_norm<T> at(cairn::ops::channel_norm<T> n) {
   return n;
 }
 template <class T>
+cairn::ops::running_statistics<T> at(cairn::ops::running_statistics<T> r) {
+  return {r.momentum, at(r.mean), at(r.variance)};
+}
+template <class T>
 cairn::ops::normalized_product_memory<T> at(cairn::ops::normalized_product_memory<T> m) {
   return {at(m.weight), at(m.scales), at(m.partial)};
 }
