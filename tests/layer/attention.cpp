@@ -26,7 +26,8 @@ static_assert(core<4, attention::causal, key_heads<2>>::key_heads == 2);
 static_assert(core<4, key_heads<2>, attention::window<3>>::options::band.before == 2);
 static_assert(core<4, attention::full>::options::band.after == ops::most_keys);
 static_assert(!core<4, key_heads<3>>::options_are_right && !core<4, int>::options_are_right && !core<0>::options_are_right);
-static_assert(!core<4, attention::causal, attention::full>::options_are_right && !core<4, attention::window<0>>::options_are_right);
+static_assert(!core<4, attention::causal, attention::full>::options_are_right &&
+              !core<4, attention::window<0>>::options_are_right);
 
 // A mask of a program's own.
 struct nearby {

@@ -50,8 +50,8 @@ std::vector<std::string> names_of() {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("MultiheadAttention: every policy has the bits of the plain layers", Policy, store_all, recompute_all, every<2>,
-                   sqrt_n, revolve<2>, recompute_cheap) {
+TEST_CASE_TEMPLATE("MultiheadAttention: every policy has the bits of the plain layers", Policy, store_all, recompute_all,
+                   every<2>, sqrt_n, revolve<2>, recompute_cheap) {
   testing::check_step<Model<Policy>, 3, float>();
   if constexpr (testing::long_tests || std::is_same_v<Policy, sqrt_n>) testing::check_step<Model<Policy>, 2, double>();
 }
@@ -76,8 +76,8 @@ TEST_CASE("MultiheadAttention: its stages are stages of the chain around it") {
 
 TEST_CASE("MultiheadAttention: it takes one place in names, with torch's names of its parameters") {
   CHECK(names_of<Sequential<Input<6, 8>, Linear<8, 8>, MultiheadAttention<8, 2>, LayerNorm<8>>>() ==
-        std::vector<std::string>{"0.weight", "0.bias", "1.in_proj_weight", "1.in_proj_bias", "1.out_proj.weight", "1.out_proj.bias",
-                                 "2.weight", "2.bias"});
+        std::vector<std::string>{"0.weight", "0.bias", "1.in_proj_weight", "1.in_proj_bias", "1.out_proj.weight",
+                                 "1.out_proj.bias", "2.weight", "2.bias"});
   CHECK(names_of<Sequential<Input<6, 8>, Residual<LayerNorm<8>, Sequential<MultiheadAttention<8, 2>>>>>() ==
         std::vector<std::string>{"0.0.weight", "0.0.bias", "0.1.0.in_proj_weight", "0.1.0.in_proj_bias", "0.1.0.out_proj.weight",
                                  "0.1.0.out_proj.bias"});

@@ -57,7 +57,7 @@ struct attention_options {
   static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
   static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
   static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
-  static constexpr bool are_right = Heads > 0 && are_known && Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
+  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
 
   static constexpr ops::key_band band = [] {
     constexpr bool is_mask[] = {false, attention_mask<Options>...};
@@ -72,9 +72,10 @@ struct attention_options {
 struct attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(is_right<Wrong>,
-                  "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-                  "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+    static_assert(
+        is_right<Wrong>,
+        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
     return false;
   }
 };

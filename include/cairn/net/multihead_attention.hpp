@@ -80,10 +80,11 @@ namespace cairn::detail {
 struct multihead_attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(is_right<Wrong>,
-                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-                  "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-                  "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    static_assert(
+        is_right<Wrong>,
+        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
+        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
     return false;
   }
 };
@@ -100,7 +101,7 @@ struct made_of<MultiheadAttention<C, Heads, Options...>> {
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "MultiheadAttention";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = C > 0 && options::are_right && C % (Heads == 0 ? 1 : Heads) == 0;
+  static constexpr bool is_right = C > 0 && options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0;
   using wrong = wrong_multihead_attention<layer_type>;
   static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
   using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;

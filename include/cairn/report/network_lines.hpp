@@ -355,7 +355,8 @@ private:
     places all;
     for (const std::size_t at : starts)
       for (std::size_t k = 0; k < part.times; ++k) all.push_back(at + k * stages);
-    if (!part.takes_one_place && (part.times == 1 || part.elements == 1)) return write_parts(out, chain, first, part, copies, all, level);
+    if (!part.takes_one_place && (part.times == 1 || part.elements == 1))
+      return write_parts(out, chain, first, part, copies, all, level);
     network_line group{.name = std::string(part.kind), .level = level, .group = true, .times = copies.size() * all.size()};
     for (const std::size_t at : all)
       for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);

@@ -94,8 +94,8 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
 }
 template <class T>
 double difference(const one_call<T>& a, const one_call<T>& b) {
-  return std::max({difference(a.output, b.output), difference(a.log_sums, b.log_sums), difference(a.dq, b.dq),
-                   difference(a.dk, b.dk)});
+  return std::max(
+      {difference(a.output, b.output), difference(a.log_sums, b.log_sums), difference(a.dq, b.dq), difference(a.dk, b.dk)});
 }
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
@@ -133,8 +133,8 @@ TEST_CASE("attention: windows that begin after whole chains, and more keys than 
 }
 
 TEST_CASE("attention: so many keys that a strip has fewer queries") {
-  const attention_extents of{.samples = 1, .queries = 21, .keys = 40'000, .width = 2, .band = {.before = 39'990, .after = 7},
-                             .first_place = 39'980};
+  const attention_extents of{
+      .samples = 1, .queries = 21, .keys = 40'000, .width = 2, .band = {.before = 39'990, .after = 7}, .first_place = 39'980};
   REQUIRE(detail::attention_in_strips<double>::queries_of_strip(of) == 2);
   REQUIRE(detail::attention_in_strips<float>::queries_of_strip(of) == 4);
   CHECK(difference(one_call<double>(of).run(), one_call<double>(of).run_plain()) < 1e-12);
@@ -230,6 +230,22 @@ TEST_CASE_TEMPLATE("attention: large scores are no infinity, and NaN stays where
   for (std::size_t i = 0; i < 40; ++i) CHECK(std::isnan(with_nan.output_at(i, 0)) == (i == 35));
 }
 
+TEST_CASE("attention: exponentials end in zero, and logarithms of sums are right to a few last places") {
+  CHECK(detail::exponential_or_zero(0.0F) == 1);
+  CHECK(detail::exponential_or_zero(-86.9F) > 0x1p-126F);
+  for (const float x : {-87.1F, -1e30F, -std::numeric_limits<float>::infinity()}) CHECK(detail::exponential_or_zero(x) == 0);
+  for (const double x : {-708.1, -1e300}) CHECK(detail::exponential_or_zero(x) == 0);
+  CHECK(std::isnan(detail::exponential_or_zero(std::numeric_limits<float>::quiet_NaN())));
+  for (float x = 1; x < 200'000; x *= 1.001F) {
+    const double exact = std::log(static_cast<double>(x));
+    const double off = std::fabs(static_cast<double>(detail::logarithm_of_sum(x)) - exact);
+    CHECK(off < 3e-7 * std::max(1.0, exact));
+  }
+  CHECK(detail::logarithm_of_sum(1.0F) == 0);
+  CHECK((std::isinf(detail::logarithm_of_sum(0.0F)) && std::isinf(detail::logarithm_of_sum(0.0))));
+  CHECK(std::isnan(detail::logarithm_of_sum(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST_CASE("attention: extents that do not fit are an error that names them") {
   cpu device;
   const auto text = [&](const attention_extents& of) -> std::string {
@@ -241,7 +257,8 @@ TEST_CASE("attention: extents that do not fit are an error that names them") {
     return {};
   };
   CHECK(text({.samples = 0, .queries = 1, .keys = ops::most_keys, .width = 1}) == "");
-  CHECK(text({.samples = 0, .keys = 131073, .width = 1}) == "attention: expected at most 131072 keys, found 131073; cut the sequence");
+  CHECK(text({.samples = 0, .keys = 131073, .width = 1}) ==
+        "attention: expected at most 131072 keys, found 131073; cut the sequence");
   CHECK(text({.samples = 0, .heads = 6, .key_heads = 4, .width = 1}) ==
         "attention: expected a number of heads that is a multiple of the number of key heads, found 6 and 4");
   CHECK(text({.samples = 0}) == "attention: expected heads of 1 to 65536 columns, found 0");

@@ -75,11 +75,11 @@ namespace cairn::detail {
 
 // A device whose queue is Queue has these ops of elements of type T.
 template <class Queue, class T>
-concept attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum,
-                                     const accumulated<T>* sums, const attention_operands<const T>& in,
-                                     const attention_operands<T>& gradients) {
-  attention_forward(queue, of, y, sum, in);
-  attention_backward(queue, of, gradients, x, x, sums, in);
-};
+concept attention_runs_on =
+    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
+             const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+      attention_forward(queue, of, y, sum, in);
+      attention_backward(queue, of, gradients, x, x, sums, in);
+    };
 
 } // namespace cairn::detail

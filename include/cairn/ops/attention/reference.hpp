@@ -23,14 +23,15 @@ struct attention_head {
   const attention_extents& of;
   const T *query, *key, *value;
   std::size_t query_stride, key_stride;
-  std::size_t output_at;   // element of the first row of the output
+  std::size_t output_at;        // element of the first row of the output
   std::size_t query_at, key_at; // ... of the operands
-  std::size_t sums_at;     // the first log sum
+  std::size_t sums_at;          // the first log sum
   double scale;
 
   attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head)
       : of(extents), query_stride(in.query_stride), key_stride(in.key_stride),
-        output_at((sample * of.queries * of.heads + head) * of.width), query_at(sample * of.queries * in.query_stride + head * of.width),
+        output_at((sample * of.queries * of.heads + head) * of.width),
+        query_at(sample * of.queries * in.query_stride + head * of.width),
         key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
         sums_at((sample * of.heads + head) * of.queries), scale(1 / std::sqrt(static_cast<double>(of.width))) {
     query = in.query + query_at;

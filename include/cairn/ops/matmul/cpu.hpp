@@ -90,8 +90,7 @@ inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
 // error if it is smaller.
 template <class T>
 void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                    std::type_identity_t<matrix<const T>> b, transpose form,
-                    const std::type_identity_t<epilogue<T>>& then = {}) {
+                    std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
   if (scratch.size() < matmul_scratch_bytes) [[unlikely]]
     throw error("matmul_in_part: expected scratch memory of " + std::to_string(matmul_scratch_bytes) + " bytes, found " +
                 std::to_string(scratch.size()) + "; leave the products more of the part's scratch");
