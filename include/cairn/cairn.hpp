@@ -167,6 +167,7 @@
 #include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot access
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp>    // AdaptiveAvgPool2d<Height, Width>
+#include <cairn/layer/attention.hpp>              // attention without projections, and its options
 #include <cairn/layer/avg_pool2d.hpp>             // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>             // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>          // a layer that cannot be called, as a diagnostic
@@ -218,6 +219,7 @@
 #include <cairn/net/largest_batch_within.hpp> // the same at run time, and with measured costs
 #include <cairn/net/made_of.hpp>              // the structure of a network's types
 #include <cairn/net/memory_curve.hpp>         // the cost of a step for every number of bytes
+#include <cairn/net/multihead_attention.hpp>  // MultiheadAttention<C, Heads>
 #include <cairn/net/nesting.hpp>              // the nesting of Sequentials, for names
 #include <cairn/net/one_chain.hpp>            // a block that is one chain
 #include <cairn/net/pass_on.hpp>              // passes on tensors that a layer does not take

@@ -132,6 +132,7 @@ TEST_CASE("cuda: examples/gpus.md tells which layers, losses and optimizers trai
   all.add<layer_on<Concat<Linear<4, 4>, Linear<4, 4>>>>("blocks", "Concat");
   all.add<layer_on<Gated<Linear<4, 4>, Linear<4, 4>>>>("blocks", "Gated");
   all.add<layer_on<DenseBlock<2, 4>>>("blocks", "DenseBlock");
+  all.add<layer_on<MultiheadAttention<4, 2>>>("blocks", "MultiheadAttention");
   all.add<loss_on<CrossEntropyLoss>>("losses", "CrossEntropyLoss");
   all.add<loss_on<SoftCrossEntropyLoss>>("losses", "SoftCrossEntropyLoss");
   all.add<loss_on<MSELoss>>("losses", "MSELoss");

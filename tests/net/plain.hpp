@@ -88,11 +88,17 @@ struct maker {
     now[0] = whole;
     return out;
   }
-  // A layer, or a block that a test defines, which says itself how the oracle runs it.
+  template <class... Parts>
+  piece make_parts(cairn::detail::pack<Parts...>) {
+    return make<cairn::Sequential<Parts...>>();
+  }
+  // A layer, a sequence of several, or a block that a test defines, which says itself how the oracle runs it.
   template <class L>
   piece make(L*) {
     if constexpr (requires { L::plain_piece(*this); }) {
       return L::plain_piece(*this);
+    } else if constexpr (cairn::detail::made_of<L>::as == cairn::detail::part_kind::sequence) {
+      return make_parts(typename cairn::detail::made_of<L>::parts{});
     } else {
       auto layer = std::make_unique<one_layer<L, T>>(now, described, constants);
       std::vector<cairn::tensor> after(layer->made.begin(), layer->made.end());

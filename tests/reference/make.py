@@ -572,6 +572,44 @@ def flattened():
     state("after")
 
 
+class SelfAttention(nn.Module):
+    def __init__(self, width, heads, seen=None):
+        super().__init__()
+        self.all, self.seen = nn.MultiheadAttention(width, heads, batch_first=True), seen
+
+    def forward(self, tokens):
+        hidden = None if self.seen is None else ~self.seen(tokens.shape[1])
+        return self.all(tokens, tokens, tokens, attn_mask=hidden, need_weights=False)[0]
+
+
+class Core(nn.Module):
+    """Attention of rows of queries, keys and values, with fewer key heads than heads."""
+    def __init__(self, heads, key_heads, seen):
+        super().__init__()
+        self.heads, self.key_heads, self.seen = heads, key_heads, seen
+
+    def forward(self, rows):
+        width = rows.shape[2] // (self.heads + 2 * self.key_heads)
+        query, key, value = (part.unflatten(2, (-1, width)).transpose(1, 2) for part in rows.split(
+            [self.heads * width, self.key_heads * width, self.key_heads * width], 2))
+        made = nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=self.seen(rows.shape[1]), enable_gqa=True)
+        return made.transpose(1, 2).flatten(2)
+
+
+def attention():
+    def band(before):
+        """Whether a token (row) looks at another (column)."""
+        return lambda tokens: torch.ones(tokens, tokens, dtype=torch.bool).tril().triu(-before)
+
+    layer("attention", SelfAttention(12, 3), 2, 5, 12)
+    layer("attention_one_token", SelfAttention(6, 2), 3, 1, 6)
+    layer("attention_causal", SelfAttention(8, 2, band(99)), 1, 37, 8)
+    layer("attention_window", SelfAttention(8, 4, band(3)), 1, 35, 8)
+    layer("attention_core", Core(4, 2, band(99)), 2, 9, 24)
+    layer("attention_core_window", Core(3, 1, band(4)), 1, 33, 10)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -579,7 +617,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages):
+                 averages, attention):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

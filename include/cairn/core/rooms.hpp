@@ -15,6 +15,9 @@ struct queue {};
 // for a policy of its own, and to look at a step.
 namespace cairn::plan {}
 
+// cairn::attention: masks and other options of MultiheadAttention, and its three stages.
+namespace cairn::attention {}
+
 // cairn::vision: datasets of images and what is done to images.
 namespace cairn::vision {}
 

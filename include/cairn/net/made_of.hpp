@@ -58,6 +58,10 @@ struct chain_facts {
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
 };
 
+// A sequence has `times`, how often its parts follow one another, and may have
+//
+//   takes_one_place            its stages take one place in the Sequential around it, and have its name; see nesting.hpp
+//
 // A block has, as members of its made_of beside `as` and `parts` (its chains, one after another in the forward pass):
 //
 //   policy                     the policy of each chain

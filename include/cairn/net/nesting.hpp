@@ -10,8 +10,15 @@
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 
-// How the Sequentials of a network are nested. The flat chain that runs has lost this; names need it.
+// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names need it.
 namespace cairn::detail {
+
+// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
+template <class T>
+inline constexpr bool takes_one_place = [] {
+  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
+  else return false;
+}();
 
 // The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers. A Repeat takes
 // those of all its blocks, a type with takes_no_place none, and a block that computes the same as its chain those of the chain.
@@ -30,14 +37,14 @@ struct places_of_parts<pack<Parts...>> {
 template <class T>
 constexpr std::size_t places_of() {
   if constexpr (requires { requires T::takes_no_place; }) return 0;
-  else if constexpr (is_sequential<T>) return 1;
+  else if constexpr (is_sequential<T> || takes_one_place<T>) return 1;
   else if constexpr (made_of<T>::as == part_kind::sequence)
     return made_of<T>::times * places_of_parts<typename made_of<T>::parts>::value;
   else if constexpr (is_transparent<T>) return places_of_parts<typename made_of<T>::parts>::value;
   else return 1;
 }
 
-// A part of a chain as a text: '.' is a stage, and a Sequential is in parentheses.
+// A part of a chain as a text: '.' is a stage, a Sequential is in parentheses, and stages that take one place are in brackets.
 template <class T>
 struct nesting_of {
   static constexpr std::size_t length = 1;
@@ -81,12 +88,13 @@ template <class T>
   requires(made_of<T>::as == part_kind::sequence) //
 struct nesting_of<T> {
   using once = nesting_of_parts<typename made_of<T>::parts>;
-  static constexpr std::size_t length = made_of<T>::times * once::length + (is_sequential<T> ? 2 : 0);
-  static constexpr bool nests = is_sequential<T> || once::nests;
+  static constexpr bool encloses = is_sequential<T> || takes_one_place<T>;
+  static constexpr std::size_t length = made_of<T>::times * once::length + (encloses ? 2 : 0);
+  static constexpr bool nests = encloses || once::nests;
   static constexpr char* write(char* out) {
-    if (is_sequential<T>) *out++ = '(';
+    if (encloses) *out++ = is_sequential<T> ? '(' : '[';
     for (std::size_t i = 0; i < made_of<T>::times; ++i) out = once::write(out);
-    if (is_sequential<T>) *out++ = ')';
+    if (encloses) *out++ = is_sequential<T> ? ')' : ']';
     return out;
   }
 };

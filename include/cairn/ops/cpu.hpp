@@ -6,6 +6,8 @@
 // itself. They are separate because a network that is only planned needs no kernels and should not wait for them to compile.
 #include <cairn/ops/adam/cpu.hpp>
 #include <cairn/ops/add/cpu.hpp>
+#include <cairn/ops/attention/cpu.hpp>
+#include <cairn/ops/attention/narrow.hpp>
 #include <cairn/ops/avg_pool2d/cpu.hpp>
 #include <cairn/ops/avg_pool2d/narrow.hpp>
 #include <cairn/ops/batch_norm/cpu.hpp>

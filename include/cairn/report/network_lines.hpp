@@ -183,6 +183,7 @@ struct type_part {
   std::size_t times = 1;                                 // repetitions of a sequence
   std::size_t stages = 1;                                // of all repetitions
   std::size_t elements = 1;                              // of one repetition, equal ones counted once
+  bool takes_one_place = false;                          // a sequence with a line of its own
   tensor_list (*parameters)(const arguments&) = nullptr; // of a layer that has some
   std::span<const type_part* const> parts{};
 };
@@ -193,7 +194,8 @@ template <class Body, class... Parts>
 struct type_part_of<Body, pack<Parts...>> {
   static constexpr std::array<const type_part*, sizeof...(Parts)> parts{&type_part_of<Parts>::value...};
   static constexpr type_part value = [] {
-    type_part out{.as = made_of<Body>::as, .part_name = part_name<Body>, .parts = parts};
+    type_part out{
+        .as = made_of<Body>::as, .part_name = part_name<Body>, .takes_one_place = takes_one_place<Body>, .parts = parts};
     if constexpr (made_of<Body>::as == part_kind::layer) {
       out.type = type_name<Body>();
       if constexpr (requires(const arguments& in) { Body::parameters(in); })
@@ -202,11 +204,8 @@ struct type_part_of<Body, pack<Parts...>> {
       out.kind = made_of<Body>::name; // a Sequential has none, as it has no line
     }
     if constexpr (adds_a_schedule<Body>) out.policy = type_name<typename made_of<Body>::policy>();
-    if constexpr (made_of<Body>::as == part_kind::sequence) {
-      out.times = made_of<Body>::times;
-      out.stages = flattened<Body>::stages;
-      out.elements = flattened<Body>::elements::size;
-    }
+    if constexpr (made_of<Body>::as == part_kind::sequence)
+      out.times = made_of<Body>::times, out.stages = flattened<Body>::stages, out.elements = flattened<Body>::elements::size;
     return out;
   }();
 };
@@ -356,7 +355,8 @@ private:
     places all;
     for (const std::size_t at : starts)
       for (std::size_t k = 0; k < part.times; ++k) all.push_back(at + k * stages);
-    if (part.times == 1 || part.elements == 1) return write_parts(out, chain, first, part, copies, all, level);
+    if (!part.takes_one_place && (part.times == 1 || part.elements == 1))
+      return write_parts(out, chain, first, part, copies, all, level);
     network_line group{.name = std::string(part.kind), .level = level, .group = true, .times = copies.size() * all.size()};
     for (const std::size_t at : all)
       for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);

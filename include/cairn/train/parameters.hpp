@@ -78,8 +78,8 @@ public:
     if (at_.is_part) return at_.prefix;
     if (at_.how == naming::as_before) return text(at_.prefix, i);
     for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
-      if (code_.nesting[next_] == '(') {
-        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0});
+      if (const char mark = code_.nesting[next_]; mark == '(' || mark == '[') {
+        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0, mark == '['});
       } else {
         levels_.pop_back();
         ++levels_.back().place;
@@ -88,7 +88,7 @@ public:
     ++next_;
     here_ = levels_.back();
     levels_.back().place += code_.at(i).places;
-    return text(here_.prefix, here_.place);
+    return here_.is_one_place ? here_.prefix : text(here_.prefix, here_.place);
   }
   // The beginning of the names in chain c of a block, whose own name next() has just returned.
   chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
@@ -103,12 +103,13 @@ private:
   struct level {
     std::string prefix;
     std::size_t place = 0;
+    bool is_one_place = false; // its stages have its name
   };
   static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
 
   const code_type& code_;
   const chain_names& at_;
-  std::vector<level> levels_; // the Sequentials around the next stage
+  std::vector<level> levels_; // what is around the next stage
   std::size_t next_ = 0;      // index of the next mark in code_.nesting
   level here_;
 };

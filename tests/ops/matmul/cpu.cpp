@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <cairn/ops/matmul/cpu.hpp>
@@ -193,6 +195,32 @@ TEST_CASE_TEMPLATE("matmul: the call that layers make", T, float, double) {
   matmul(device.compute(), o.c.view(), o.a.view(), o.b.view(), ops::transpose::second, {.bias = o.bias.numbers.data()});
   expected.multiply_plainly(with_bias);
   CHECK(nearly(o.c.numbers, expected.c.numbers, o.k));
+}
+
+TEST_CASE_TEMPLATE("matmul_in_part: a product within a part has the bits of matmul, in the scratch that it is given", T, float,
+                   double) {
+  cpu device({.threads = 2});
+  constexpr std::size_t behind = 4096;
+  cpu::memory memory(ops::matmul_scratch_bytes + behind);
+  const std::span<std::byte> scratch(memory.data(), ops::matmul_scratch_bytes);
+  for (const ops::transpose form : forms)
+    for (const auto& [m, n, k] :
+         {detail::product_size{5, 7, 0}, {32, 70, 16}, {33, 20, 1300}, {700, 130, 32}, {90, 700, 1100}, {9000, 130, 40}})
+      for (const unsigned which : {0U, with_bias | addend_is_c}) {
+        one_product<T> whole(m, n, k, form), part(m, n, k, form);
+        const auto isa = detail::widest_instruction_set();
+        whole.multiply(device.compute(), isa, which);
+        ops::matmul_in_part(scratch, part.c.view(), part.a.view(), part.b.view(), form, part.then(which));
+        CHECK_MESSAGE(same_bits(part.c.numbers, whole.c.numbers), name(whole, isa, which));
+      }
+  const auto* const end = memory.data() + ops::matmul_scratch_bytes;
+  CHECK(std::all_of(end, end + behind, [](std::byte b) { return b == std::byte{0}; }));
+
+  one_product<T> o(2, 2, 2, ops::transpose::none);
+  CHECK_THROWS_WITH_AS(ops::matmul_in_part(scratch.first(1000), o.c.view(), o.a.view(), o.b.view(), ops::transpose::none),
+                       "matmul_in_part: expected scratch memory of 2097152 bytes, found 1000; leave the products more of the "
+                       "part's scratch",
+                       error);
 }
 
 } // namespace matmul_cpu_tests

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
+#include <cairn/core/memory.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
@@ -77,6 +80,22 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
     return detail::multiply_with_blas(queue, whole);
 #endif
   detail::multiply_on(queue, isa, whole);
+}
+
+// The scratch memory that matmul_in_part needs.
+inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
+
+// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need products.
+// `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own. Throws an
+// error if it is smaller.
+template <class T>
+void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                    std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  if (scratch.size() < matmul_scratch_bytes) [[unlikely]]
+    throw error("matmul_in_part: expected scratch memory of " + std::to_string(matmul_scratch_bytes) + " bytes, found " +
+                std::to_string(scratch.size()) + "; leave the products more of the part's scratch");
+  const detail::product<T> whole(c, a, b, form, then);
+  detail::multiply_for(detail::widest_instruction_set(), whole, {0, whole.size.m, 0, whole.size.n}, scratch);
 }
 
 } // namespace cairn::ops

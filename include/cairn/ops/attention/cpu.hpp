@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include <cairn/core/accumulated.hpp>
+#include <cairn/core/config.hpp>
+#include <cairn/core/rooms.hpp>
+#include <cairn/core/view.hpp>
+#include <cairn/device/cpu.hpp>
+#include <cairn/ops/attention/attention.hpp>
+#include <cairn/ops/attention/checked_attention.hpp>
+#include <cairn/ops/attention/head_of_keys.hpp>
+#include <cairn/ops/attention/strip.hpp>
+#include <cairn/ops/elementwise/run_tile.hpp>
+#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/matmul/reduction.hpp>
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no sum
+// crosses a sample or a key head, so the bits do not depend on how parts are cut.
+//
+// Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
+// cache of a CPU for thousands of keys.
+template <class T>
+class attention_in_strips {
+public:
+  attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
+                      std::span<std::byte> scratch)
+      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+        derivatives_(scores_ + most_ * row_of_scores(of)),
+        copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
+                                scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
+        products_(scratch.last(matmul_scratch_bytes)), scale_(static_cast<T>(1 / std::sqrt(static_cast<double>(of.width)))) {}
+
+  // The number of queries of a strip: fewer if there are so many keys that two strips would not fit beside the products.
+  static std::size_t queries_of_strip(const attention_extents& of) {
+    std::size_t rows = strip_queries;
+    while (rows > 1 && 2 * rows * row_of_scores(of) * sizeof(T) > cpu::queue::scratch_bytes - matmul_scratch_bytes) rows /= 2;
+    return rows;
+  }
+  static std::size_t strips(const attention_extents& of) {
+    return (of.queries + queries_of_strip(of) - 1) / queries_of_strip(of);
+  }
+
+  // The outputs of the strips [begin, end) of a head.
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
+    keys_ = keys_of(head);
+    if (end - begin > 1) keys_.copy_for_forward(copies_);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+  }
+
+  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the first.
+  void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
+                const T* log_sums) {
+    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
+    keys_ = keys_of(key_head * share);
+    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
+    keys_.key_gradient = key;
+    keys_.value_gradient = value;
+    if (share * count > 1) keys_.copy_for_backward(copies_);
+    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      for (std::size_t k = count; k-- > 0;) {
+        const strip_of_queries s(of_, k * most_, most_);
+        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
+        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
+        written = std::min(written, first_key(s));
+      }
+      keys_.clear_gradients(0, written);
+      written = 0;
+    }
+    keys_.write_gradients(key, value);
+  }
+
+private:
+  // Elements from one row of scores to the next, at most: a few more than there are keys, as rows a power of two apart would
+  // share the sets of a cache.
+  static std::size_t row_of_scores(const attention_extents& of) {
+    return (of.keys + element_block - 1) / element_block * element_block + element_block;
+  }
+
+  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+
+  template <class U>
+  matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
+    const std::size_t stride = of_.heads * of_.width;
+    return {all + (sample_ * of_.queries + s.first) * stride + head * of_.width, s.rows, of_.width, stride};
+  }
+  template <class U>
+  matrix<U> queries(U* all, std::size_t head, const strip_of_queries& s) const {
+    return {all + (sample_ * of_.queries + s.first) * in_.query_stride + head * of_.width, s.rows, of_.width, in_.query_stride};
+  }
+  template <class U>
+  matrix<U> rows_of_keys(U* all, std::size_t head) const {
+    return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
+            in_.key_stride};
+  }
+  head_of_keys<T> keys_of(std::size_t head) const {
+    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
+  }
+  template <class U>
+  U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
+    return all + (sample_ * of_.heads + head) * of_.queries + s.first;
+  }
+
+  // c = rows x keys^T, over the keys of a strip.
+  void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
+    const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
+    if (turned.data != nullptr)
+      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
+    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
+  }
+
+  // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
+  // output of a query must not depend on the number of keys after its own.
+  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, matrix<const T> rows) {
+    std::size_t at = s.begin;
+    epilogue<T> then{};
+    do {
+      const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
+                     transpose::none, then);
+      then.addend = c;
+      at = next;
+    } while (at < s.end);
+  }
+
+  // Adds of_strip^T x rows to the gradients of the strip's keys; those before `written` are overwritten.
+  void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
+    const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
+      if (begin >= end) return;
+      const matrix<T> c = rows_between(gradient, begin, end);
+      epilogue<T> then{};
+      if (adds) then.addend = c;
+      matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
+    };
+    product(first_key(s), written, false);
+    product(std::max(first_key(s), written), s.end, true);
+  }
+
+  void make_scores(std::size_t head, const strip_of_queries& s) {
+    times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
+    mask_scores(of_, s, scores_);
+  }
+
+  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+    const matrix<T> out = outputs(output, head, s);
+    make_scores(head, s);
+    per_query<T> sums{}, shifts{}, factors{};
+    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
+    over_keys(out, scores_, s, keys_.value);
+    run_tile(inverses_of_sums<T>{&factors, &sums});
+    run_tile(scaled_rows<T>{out, &factors});
+    if (log_sums == nullptr) return;
+    run_tile(logarithms_of_sums<T>{&sums, &shifts});
+    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+  }
+
+  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
+                const T* output, const T* log_sums) {
+    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
+    per_query<T> dots{};
+    run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
+    make_scores(head, s);
+    times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
+    for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
+      std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
+    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
+    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
+    over_queries(keys_.value_gradient, s, written, scores_, dy);
+    over_queries(keys_.key_gradient, s, written, derivatives_, query);
+  }
+
+  const attention_extents& of_;
+  const attention_operands<const T>& in_;
+  std::size_t sample_, most_;
+  T *scores_, *derivatives_;
+  std::span<std::byte> copies_, products_;
+  T scale_;
+  head_of_keys<T> keys_{};
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
+  const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
+  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
+    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+  });
+}
+
+// A part is a key head of a sample, with all heads that share it.
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
+        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
