@@ -932,6 +932,9 @@ struct queue {};
 // for a policy of its own, and to look at a step.
 namespace cairn::plan {}
 
+// cairn::attention: masks and other options of MultiheadAttention, and its three stages.
+namespace cairn::attention {}
+
 // cairn::vision: datasets of images and what is done to images.
 namespace cairn::vision {}
 
@@ -12112,6 +12115,23 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
   detail::multiply_on(queue, isa, whole);
 }
 
+// The scratch memory that matmul_in_part needs.
+inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
+
+// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need products.
+// `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own. Throws an
+// error if it is smaller.
+template <class T>
+void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                    std::type_identity_t<matrix<const T>> b, transpose form,
+                    const std::type_identity_t<epilogue<T>>& then = {}) {
+  if (scratch.size() < matmul_scratch_bytes) [[unlikely]]
+    throw error("matmul_in_part: expected scratch memory of " + std::to_string(matmul_scratch_bytes) + " bytes, found " +
+                std::to_string(scratch.size()) + "; leave the products more of the part's scratch");
+  const detail::product<T> whole(c, a, b, form, then);
+  detail::multiply_for(detail::widest_instruction_set(), whole, {0, whole.size.m, 0, whole.size.n}, scratch);
+}
+
 } // namespace cairn::ops
 
 CAIRN_KERNELS_END
@@ -12949,6 +12969,603 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/attention.hpp
+
+namespace cairn::ops {
+
+// The most keys of a sample.
+inline constexpr std::size_t most_keys = 131072;
+
+// The keys that a query may look at: the query at place i looks at the places i - before to i + after, as far as there are keys.
+struct key_band {
+  std::size_t before = most_keys, after = most_keys;
+
+  // The first key for the query at this place, and the one after the last. Without any key, begin == end.
+  CAIRN_HOST_DEVICE constexpr std::size_t begin(std::size_t place, std::size_t keys) const {
+    const std::size_t first = place > before ? place - before : 0;
+    return first < keys ? first : keys;
+  }
+  CAIRN_HOST_DEVICE constexpr std::size_t end(std::size_t place, std::size_t keys) const {
+    return keys - place > after && place < keys ? place + after + 1 : keys;
+  }
+};
+
+// The extents of an attention. Query i stands at place first_place + i among the keys: at 0 where a whole text looks at itself; at
+// the end where the keys of earlier tokens were kept and only new tokens ask.
+struct attention_extents {
+  std::size_t samples = 0, queries = 0, keys = 0;
+  std::size_t heads = 1, key_heads = 1; // heads is a multiple: heads / key_heads heads share keys and values
+  std::size_t width = 0;                // of a head
+  key_band band{};
+  std::size_t first_place = 0;
+};
+
+// Where queries, keys and values lie: head h of a row is the columns [h width, (h + 1) width), and rows are a stride apart. So the
+// three may be columns of one matrix, as a projection writes them. A gradient lies as its operand does.
+template <class T>
+struct attention_operands {
+  T* query = nullptr; // (samples, queries, heads * width)
+  T* key = nullptr;   // (samples, keys, key_heads * width)
+  T* value = nullptr; // like the keys
+  std::size_t query_stride = 0, key_stride = 0;
+};
+
+// y = softmax(q k^T / sqrt(width)) v for each sample and head, over the keys that a query may look at (Vaswani et al.: Attention is
+// all you need. arXiv:1706.03762). The output is (samples, queries, heads * width). A query that may look at no key has an output
+// of zero; torch has NaN there.
+//
+// `log_sums` is (samples, heads, queries): the logarithm of the sum of the exponentials of a query's scores, or infinity if it has
+// none. It is what backward needs to make the probabilities again, which are never in memory as a whole (Dao et al.:
+// FlashAttention. arXiv:2205.14135). Null if not wanted.
+//
+// The output of a query depends on its own keys only, bit for bit: not on the number of other keys or queries. A sum over keys has
+// one order, which begins at the first key.
+template <class T>
+void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) = delete;
+
+// With p the probabilities, s the scores q k^T, and dp = dy v^T:
+//   dv = p^T dy,  ds = p (dp - dot(dy, y)) / sqrt(width),  dq = ds k,  dk = ds^T q
+// The gradients of keys and values are summed over the heads that share them. No gradient may overlap an operand.
+template <class T>
+void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum,
+                                     const accumulated<T>* sums, const attention_operands<const T>& in,
+                                     const attention_operands<T>& gradients) {
+  attention_forward(queue, of, y, sum, in);
+  attention_backward(queue, of, gradients, x, x, sums, in);
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/checked_attention.hpp
+
+namespace cairn::detail {
+
+// The widest head: the gradients of a key and a value in double are part of a thread's scratch memory.
+inline constexpr std::size_t widest_head = 65536;
+
+// Throws an error that names the extents which do not fit.
+inline void check_attention(const attention_extents& of) {
+  if (of.keys > most_keys)
+    throw error("attention: expected at most " + std::to_string(most_keys) + " keys, found " + std::to_string(of.keys) +
+                "; cut the sequence");
+  if (of.key_heads == 0 || of.heads == 0 || of.heads % of.key_heads != 0)
+    throw error("attention: expected a number of heads that is a multiple of the number of key heads, found " +
+                std::to_string(of.heads) + " and " + std::to_string(of.key_heads));
+  if (of.width == 0 || of.width > widest_head)
+    throw error("attention: expected heads of 1 to " + std::to_string(widest_head) + " columns, found " +
+                std::to_string(of.width));
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at.
+namespace cairn::detail {
+
+// The most queries of a strip. Strips of 16 or 64 are up to a tenth slower; a strip of 32 rows over 1024 keys takes 128 KiB.
+inline constexpr std::size_t strip_queries = 32;
+
+// A number for each query of a strip.
+template <class T>
+using per_query = std::array<T, strip_queries>;
+
+// The scores of a strip over its keys [begin, end), of which begin is a multiple of a chain's length: the chains of a sum over keys
+// begin at the same keys wherever the strip begins. The columns are filled up to whole blocks.
+struct strip_of_queries {
+  std::size_t first = 0, rows = 0; // queries
+  std::size_t begin = 0, end = 0;  // keys
+
+  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
+      : first(query), rows(std::min(most, of.queries - query)),
+        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
+        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
+
+  constexpr std::size_t keys() const { return end - begin; }
+  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
+};
+
+// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
+template <class T>
+void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  const std::size_t columns = s.columns();
+  for (std::size_t i = 0; i < s.rows; ++i) {
+    T* const row = scores + i * columns;
+    const std::size_t place = of.first_place + s.first + i;
+    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
+    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + columns, none);
+  }
+}
+
+// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's sum
+// and shift. A row that is masked as a whole has a sum of 0.
+template <class T>
+struct exponentials_of_scores {
+  T* scores;
+  std::size_t rows, columns;
+  T scale;
+  per_query<double>* sums;
+  per_query<T>* shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    for (std::size_t i = 0; i < rows; ++i) {
+      T* const row = scores + i * columns;
+      T most[element_block];
+      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
+      for (std::size_t j = 0; j < columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
+      for (std::size_t half = element_block / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; ++k) most[k] = most[k + half] > most[k] ? most[k + half] : most[k];
+      const T shift = most[0] > none ? most[0] * scale : T{0};
+      double sum[element_block] = {};
+      for (std::size_t j = 0; j < columns; j += element_block) {
+        T v[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential(row[j + k] * scale - shift);
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+      }
+      for (std::size_t half = element_block / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; ++k) sum[k] += sum[k + half];
+      (*sums)[i] = sum[0];
+      (*shifts)[i] = shift;
+    }
+  }
+};
+
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
+template <class T>
+struct derivatives_of_scores {
+  T *scores, *derivatives;
+  std::size_t rows, columns;
+  T scale;
+  const T* log_sums;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < rows; ++i) {
+      T *const row = scores + i * columns, *const d = derivatives + i * columns;
+      const T log_sum = log_sums[i], dot = (*dots)[i];
+      for (std::size_t j = 0; j < columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential(row[j + k] * scale - log_sum);
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+    }
+  }
+};
+
+// The dot product of each row of x with the same row of y.
+template <class T>
+struct dots_of_rows {
+  matrix<const T> x, y;
+  per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
+      double sum[element_block] = {};
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      for (std::size_t half = element_block / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; ++k) sum[k] += sum[k + half];
+      (*dots)[i] = static_cast<T>(sum[0]);
+    }
+  }
+};
+
+// Multiplies each row by its factor.
+template <class T>
+struct scaled_rows {
+  matrix<T> x;
+  const per_query<T>* factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      T* const row = x.data + i * x.stride;
+      const T factor = (*factors)[i];
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
+      for (; j < x.columns; ++j) row[j] *= factor;
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no sum
+// crosses a sample or a key head, so the bits do not depend on how parts are cut.
+//
+// Rejected: blocks of keys with a running maximum, as kernels for GPUs have it. A strip over all keys fits the second-level cache
+// of a CPU for thousands of keys, and its exact maximum costs a twentieth of the exponentials.
+template <class T>
+class attention_in_strips {
+public:
+  attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
+                      std::span<std::byte> scratch)
+      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+        derivatives_(scores_ + room_of_strip(of)), products_(scratch.subspan(2 * room_of_strip(of) * sizeof(T))),
+        scale_(static_cast<T>(1 / std::sqrt(static_cast<double>(of.width)))) {}
+
+  // The number of queries of a strip: fewer if there are so many keys that two strips would not fit beside the products.
+  static std::size_t queries_of_strip(const attention_extents& of) {
+    std::size_t rows = strip_queries;
+    while (rows > 1 && 2 * rows * padded_keys(of) * sizeof(T) > cpu::queue::scratch_bytes - matmul_scratch_bytes) rows /= 2;
+    return rows;
+  }
+
+  // The outputs of the strip that begins at query `first`.
+  void forward(std::size_t head, std::size_t first, T* output, T* log_sums) {
+    const strip_of_queries s(of_, first, most_);
+    const matrix<T> out = outputs(output, head, s);
+    make_scores(head, s);
+    per_query<double> sums;
+    per_query<T> shifts, factors;
+    run_tile(exponentials_of_scores<T>{scores_, s.rows, s.columns(), scale_, &sums, &shifts});
+    over_keys(out, scores_, s, values(head, s));
+    for (std::size_t i = 0; i < s.rows; ++i) factors[i] = sums[i] == 0 ? T{0} : static_cast<T>(1 / sums[i]);
+    run_tile(scaled_rows<T>{out, &factors});
+    if (log_sums == nullptr) return;
+    T* const to = log_sums + (sample_ * of_.heads + head) * of_.queries + first;
+    for (std::size_t i = 0; i < s.rows; ++i)
+      to[i] = sums[i] == 0 ? std::numeric_limits<T>::infinity()
+                           : static_cast<T>(static_cast<double>(shifts[i]) + std::log(sums[i]));
+  }
+
+  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the first.
+  void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
+                const T* log_sums) {
+    const std::size_t share = of_.heads / of_.key_heads;
+    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t h = 0; h < share; ++h) {
+      const std::size_t head = key_head * share + h;
+      for (std::size_t k = (of_.queries + most_ - 1) / most_; k-- > 0;) {
+        const strip_of_queries s(of_, k * most_, most_);
+        if (written == of_.keys) clear(gradients, head, s.end, of_.keys);
+        backward(head, s, std::min(written, s.end), gradients, output_gradient, output, log_sums);
+        written = std::min(written, first_key(s));
+      }
+      clear(gradients, head, 0, written);
+      written = 0;
+    }
+  }
+
+private:
+  static std::size_t padded_keys(const attention_extents& of) {
+    return (of.keys + element_block - 1) / element_block * element_block;
+  }
+  static std::size_t room_of_strip(const attention_extents& of) { return queries_of_strip(of) * padded_keys(of); }
+
+  std::size_t key_column(std::size_t head) const { return head / (of_.heads / of_.key_heads) * of_.width; }
+  std::size_t query_row(std::size_t i) const { return sample_ * of_.queries + i; }
+  std::size_t key_row(std::size_t j) const { return sample_ * of_.keys + j; }
+  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+
+  template <class U>
+  matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
+    const std::size_t stride = of_.heads * of_.width;
+    return {all + query_row(s.first) * stride + head * of_.width, s.rows, of_.width, stride};
+  }
+  template <class U>
+  matrix<U> queries(U* all, std::size_t head, const strip_of_queries& s) const {
+    return {all + query_row(s.first) * in_.query_stride + head * of_.width, s.rows, of_.width, in_.query_stride};
+  }
+  template <class U>
+  matrix<U> rows_of_keys(U* all, std::size_t head, std::size_t begin, std::size_t end) const {
+    return {all + key_row(begin) * in_.key_stride + key_column(head), end - begin, of_.width, in_.key_stride};
+  }
+  matrix<const T> keys(std::size_t head, const strip_of_queries& s) const { return rows_of_keys(in_.key, head, s.begin, s.end); }
+  matrix<const T> values(std::size_t head, const strip_of_queries& s) const {
+    return rows_of_keys(in_.value, head, s.begin, s.end);
+  }
+  matrix<T> scores_of(T* at, const strip_of_queries& s) const { return {at, s.rows, s.keys(), s.columns()}; }
+
+  void make_scores(std::size_t head, const strip_of_queries& s) {
+    matmul_in_part(products_, scores_of(scores_, s), queries(in_.query, head, s), keys(head, s), transpose::second);
+    mask_scores(of_, s, scores_);
+  }
+
+  // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the output
+  // of a query must not depend on the number of keys after its own.
+  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, matrix<const T> rows) {
+    std::size_t at = s.begin;
+    epilogue<T> then{};
+    do {
+      const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.columns()},
+                     {rows.data + (at - s.begin) * rows.stride, next - at, rows.columns, rows.stride}, transpose::none, then);
+      then.addend = c;
+      at = next;
+    } while (at < s.end);
+  }
+
+  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, const attention_operands<T>& gradients,
+                const T* output_gradient, const T* output, const T* log_sums) {
+    const matrix<const T> dy = outputs(output_gradient, head, s);
+    per_query<T> dots;
+    run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
+    make_scores(head, s);
+    matmul_in_part(products_, scores_of(derivatives_, s), dy, values(head, s), transpose::second);
+    for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
+      std::fill(derivatives_ + i * s.columns() + s.keys(), derivatives_ + (i + 1) * s.columns(), T{0});
+    const T* const sums = log_sums + (sample_ * of_.heads + head) * of_.queries + s.first;
+    run_tile(derivatives_of_scores<T>{scores_, derivatives_, s.rows, s.columns(), scale_, sums, &dots});
+    over_keys(queries(gradients.query, head, s), derivatives_, s, keys(head, s));
+    over_queries(gradients.value, head, s, written, scores_, dy);
+    over_queries(gradients.key, head, s, written, derivatives_, queries(in_.query, head, s));
+  }
+
+  // Adds of_strip^T x rows to the gradients of the strip's keys; those before `written` are overwritten.
+  void over_queries(T* gradient, std::size_t head, const strip_of_queries& s, std::size_t written, const T* of_strip,
+                    matrix<const T> rows) {
+    const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
+      if (begin >= end) return;
+      const matrix<T> c = rows_of_keys(gradient, head, begin, end);
+      epilogue<T> then{};
+      if (adds) then.addend = c;
+      matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.columns()}, rows, transpose::first, then);
+    };
+    const std::size_t begin = first_key(s);
+    product(begin, written, false);
+    product(std::max(begin, written), s.end, true);
+  }
+
+  // No query looks at these keys.
+  void clear(const attention_operands<T>& gradients, std::size_t head, std::size_t begin, std::size_t end) {
+    for (T* const all : {gradients.key, gradients.value})
+      for (std::size_t j = begin; j < end; ++j) std::fill_n(rows_of_keys(all, head, j, j + 1).data, of_.width, T{0});
+  }
+
+  const attention_extents& of_;
+  const attention_operands<const T>& in_;
+  std::size_t sample_, most_;
+  T *scores_, *derivatives_;
+  std::span<std::byte> products_;
+  T scale_;
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  const std::size_t rows = detail::attention_in_strips<T>::queries_of_strip(of), strips = (of.queries + rows - 1) / rows;
+  const std::size_t heads = of.samples * of.heads, cuts = heads < queue.threads() ? strips : 1;
+  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
+    detail::attention_in_strips<T> work(of, in, sample, scratch);
+    for (std::size_t k = cuts == 1 ? 0 : cut; k < (cuts == 1 ? strips : cut + 1); ++k)
+      work.forward(head, k * rows, output, log_sums);
+  });
+}
+
+// A part is a key head of a sample, with all heads that share it.
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    detail::attention_in_strips<T> work(of, in, part / of.key_heads, scratch);
+    work.backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/reference.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of attention.hpp as they stand there: one query or one key after another, in double, rounded when a result is
+// written. The oracle for every kernel, and the kernel for 16-bit elements.
+namespace cairn::detail {
+
+// One sample and one head: rows of its queries, keys, values and outputs.
+template <class T>
+struct attention_head {
+  const attention_extents& of;
+  const T *query, *key, *value;
+  std::size_t query_stride, key_stride;
+  std::size_t output_at;   // element of the first row of the output
+  std::size_t query_at, key_at; // ... of the operands
+  std::size_t sums_at;     // the first log sum
+  double scale;
+
+  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head)
+      : of(extents), query_stride(in.query_stride), key_stride(in.key_stride),
+        output_at((sample * of.queries * of.heads + head) * of.width), query_at(sample * of.queries * in.query_stride + head * of.width),
+        key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
+        sums_at((sample * of.heads + head) * of.queries), scale(1 / std::sqrt(static_cast<double>(of.width))) {
+    query = in.query + query_at;
+    key = in.key + key_at;
+    value = in.value + key_at;
+  }
+
+  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, of.keys); }
+  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, of.keys); }
+  std::size_t output_row(std::size_t i) const { return output_at + i * of.heads * of.width; }
+
+  double dot(const T* x, const T* y) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < of.width; ++c) sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
+    return sum;
+  }
+  double score(std::size_t i, std::size_t j) const { return scale * dot(query + i * query_stride, key + j * key_stride); }
+
+  // The output of query i. `row` has room for a number for each key.
+  void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
+    for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
+    for (std::size_t c = 0; c < of.width; ++c) {
+      double y = 0;
+      for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
+      output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
+    }
+    if (log_sums != nullptr)
+      log_sums[sums_at + i] =
+          static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+  }
+
+  // A probability, and the derivative by its score before it is scaled.
+  struct derivative {
+    double p, ds;
+  };
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
+    const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
+    const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+    return {p, p * (dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
+  }
+
+  // Adds the gradient of query i to `sums`, (width).
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output,
+                      const accumulated<T>* log_sums) const {
+    for (std::size_t j = begin(i); j < end(i); ++j) {
+      const double ds = at(i, j, output_gradient, output, log_sums).ds;
+      for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
+    }
+  }
+  // Adds the gradients of key and value j to `sums`, (2, width).
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output,
+                     const accumulated<T>* log_sums) const {
+    for (std::size_t i = 0; i < of.queries; ++i) {
+      if (j < begin(i) || j >= end(i)) continue;
+      const auto [p, ds] = at(i, j, output_gradient, output, log_sums);
+      for (std::size_t c = 0; c < of.width; ++c) {
+        sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
+        sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
+      }
+    }
+  }
+};
+
+// All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
+template <class T>
+void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
+                             accumulated<T>* log_sums, const attention_operands<const T>& in) {
+  const std::size_t share = of.heads / of.key_heads;
+  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+    const attention_head<T> own(of, in, sample, head);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
+  }
+}
+template <class T>
+void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output,
+                              const accumulated<T>* log_sums, const attention_operands<const T>& in) {
+  const std::size_t share = of.heads / of.key_heads;
+  const auto write = [&](T* to, const double* sums) {
+    for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
+  };
+  for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+    const attention_head<T> own(of, in, sample, head);
+    for (std::size_t i = 0; i < of.queries; ++i) {
+      std::fill_n(room, of.width, 0.0);
+      own.query_gradient(i, room, output_gradient, output, log_sums);
+      write(gradients.query + own.query_at + i * in.query_stride, room);
+    }
+  }
+  for (std::size_t j = 0; j < of.keys; ++j) {
+    std::fill_n(room, 2 * of.width, 0.0);
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
+      attention_head<T>(of, in, sample, head).key_gradients(j, room, output_gradient, output, log_sums);
+    const std::size_t at = attention_head<T>(of, in, sample, key_head * share).key_at + j * in.key_stride;
+    write(gradients.key + at, room);
+    write(gradients.value + at, room + of.width);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/narrow.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// 16-bit elements: computed one at a time, with sums in double. Each result is rounded once, when it is written.
+namespace cairn::ops {
+
+template <detail::narrow_element T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
+                                    output, log_sums, in);
+  });
+}
+
+template <detail::narrow_element T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
+                                     gradients, output_gradient, output, log_sums, in);
+  });
 }
 
 } // namespace cairn::ops
@@ -15495,6 +16112,10 @@ CAIRN_KERNELS_END
 #define CAIRN_COMPILED_OPS(EXTERN, T)                                                                                            \
   EXTERN template void add<T>(cpu::queue&, std::size_t, T*, const T*, const T*);                                                 \
   EXTERN template void add_matrix<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>);                                  \
+  EXTERN template void attention_forward<T>(cpu::queue&, const attention_extents&, T*, accumulated<T>*,                          \
+                                            const attention_operands<const T>&);                                                 \
+  EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
+                                             const T*, const accumulated<T>*, const attention_operands<const T>&);               \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
@@ -18548,6 +19169,150 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/attention.hpp
+
+// Options of attention, and attention without its projections. MultiheadAttention (net/multihead_attention.hpp) has both.
+namespace cairn::attention {
+
+// Masks: the tokens that each token may look at. A mask of one's own is a type with such a member: the band of keys around the
+// token's own place.
+struct full { // all of them
+  static constexpr ops::key_band keys{};
+};
+struct causal { // itself and those before it
+  static constexpr ops::key_band keys{.after = 0};
+};
+// Itself and the N - 1 before it.
+template <std::size_t N>
+struct window {
+  static constexpr ops::key_band keys{.before = N == 0 ? ops::most_keys : N - 1, .after = 0};
+};
+
+// The number of heads of keys and values, each of which several heads of queries share (Ainslie et al.: GQA. arXiv:2305.13245).
+template <std::size_t Count>
+struct key_heads {};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+template <class Option>
+concept attention_mask = std::is_same_v<decltype(Option::keys), const ops::key_band>;
+
+template <class Option>
+inline constexpr ops::key_band band_of{};
+template <attention_mask Option>
+inline constexpr ops::key_band band_of<Option> = Option::keys;
+
+template <class Option>
+inline constexpr std::size_t key_heads_of = 0; // for a type that is no such option
+template <std::size_t Count>
+inline constexpr std::size_t key_heads_of<attention::key_heads<Count>> = Count;
+template <class Option>
+inline constexpr bool is_empty_window = false;
+template <>
+inline constexpr bool is_empty_window<attention::window<0>> = true;
+
+// The options of an attention of so many heads.
+template <std::size_t Heads, class... Options>
+struct attention_options {
+  static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
+  static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
+  static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
+  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
+  static constexpr bool are_right = Heads > 0 && are_known && Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
+
+  static constexpr ops::key_band band = [] {
+    constexpr bool is_mask[] = {false, attention_mask<Options>...};
+    constexpr ops::key_band bands[] = {{}, band_of<Options>...};
+    ops::key_band found{};
+    for (std::size_t k = 0; k <= sizeof...(Options); ++k)
+      if (is_mask[k]) found = bands[k];
+    return found;
+  }();
+};
+
+struct attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+                  "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+    return false;
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns of
+// a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from the
+// input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
+//
+// Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
+// memory, neither here nor in the plan.
+template <std::size_t Heads, class... Options>
+struct core : detail::attention_message {
+  using options = detail::attention_options<Heads, Options...>;
+  static constexpr bool options_are_right = options::are_right;
+  static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
+  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+
+  static constexpr reads backward_reads = reads::both;
+
+  static constexpr bool accepts(const arguments& in) {
+    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys;
+  }
+  static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+
+  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
+                       call.tape.sums(0), columns(call, call.inputs[0]));
+  }
+
+private:
+  // The number of pairs of tokens of which one looks at the other.
+  static constexpr std::size_t scores_of(std::size_t tokens) {
+    const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
+    const std::size_t after = options::band.after < tokens ? options::band.after : tokens - 1;
+    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
+    return tokens * tokens - outside(before) - outside(after);
+  }
+  template <class Call>
+  static ops::attention_extents extents(const Call& call) {
+    const std::size_t tokens = call.in(0)[0];
+    return {.samples = call.rows,
+            .queries = tokens,
+            .keys = tokens,
+            .heads = Heads,
+            .key_heads = key_heads,
+            .width = call.in(0).last() / parts,
+            .band = options::band};
+  }
+  template <class Call, class T>
+  static ops::attention_operands<T> columns(const Call& call, T* rows) {
+    const std::size_t stride = call.in(0).last(), width = stride / parts;
+    return {rows, rows + Heads * width, rows + (Heads + key_heads) * width, stride, stride};
+  }
+};
+
+} // namespace cairn::attention
+
 // cairn/layer/window_options.hpp
 
 // The options of layers whose window goes over images, by torch's names, in any order:
@@ -21085,6 +21850,10 @@ struct chain_facts {
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
 };
 
+// A sequence has `times`, how often its parts follow one another, and may have
+//
+//   takes_one_place            its stages take one place in the Sequential around it, and have its name; see nesting.hpp
+//
 // A block has, as members of its made_of beside `as` and `parts` (its chains, one after another in the forward pass):
 //
 //   policy                     the policy of each chain
@@ -23897,8 +24666,15 @@ private:
 
 // cairn/net/nesting.hpp
 
-// How the Sequentials of a network are nested. The flat chain that runs has lost this; names need it.
+// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names need it.
 namespace cairn::detail {
+
+// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
+template <class T>
+inline constexpr bool takes_one_place = [] {
+  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
+  else return false;
+}();
 
 // The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers. A Repeat takes
 // those of all its blocks, a type with takes_no_place none, and a block that computes the same as its chain those of the chain.
@@ -23917,14 +24693,14 @@ struct places_of_parts<pack<Parts...>> {
 template <class T>
 constexpr std::size_t places_of() {
   if constexpr (requires { requires T::takes_no_place; }) return 0;
-  else if constexpr (is_sequential<T>) return 1;
+  else if constexpr (is_sequential<T> || takes_one_place<T>) return 1;
   else if constexpr (made_of<T>::as == part_kind::sequence)
     return made_of<T>::times * places_of_parts<typename made_of<T>::parts>::value;
   else if constexpr (is_transparent<T>) return places_of_parts<typename made_of<T>::parts>::value;
   else return 1;
 }
 
-// A part of a chain as a text: '.' is a stage, and a Sequential is in parentheses.
+// A part of a chain as a text: '.' is a stage, a Sequential is in parentheses, and stages that take one place are in brackets.
 template <class T>
 struct nesting_of {
   static constexpr std::size_t length = 1;
@@ -23968,12 +24744,13 @@ template <class T>
   requires(made_of<T>::as == part_kind::sequence) //
 struct nesting_of<T> {
   using once = nesting_of_parts<typename made_of<T>::parts>;
-  static constexpr std::size_t length = made_of<T>::times * once::length + (is_sequential<T> ? 2 : 0);
-  static constexpr bool nests = is_sequential<T> || once::nests;
+  static constexpr bool encloses = is_sequential<T> || takes_one_place<T>;
+  static constexpr std::size_t length = made_of<T>::times * once::length + (encloses ? 2 : 0);
+  static constexpr bool nests = encloses || once::nests;
   static constexpr char* write(char* out) {
-    if (is_sequential<T>) *out++ = '(';
+    if (encloses) *out++ = is_sequential<T> ? '(' : '[';
     for (std::size_t i = 0; i < made_of<T>::times; ++i) out = once::write(out);
-    if (is_sequential<T>) *out++ = ')';
+    if (encloses) *out++ = is_sequential<T> ? ')' : ']';
     return out;
   }
 };
@@ -23994,6 +24771,27 @@ struct nesting {
   }();
   static constexpr std::string_view value{text.data(), marks::nests ? marks::length : 0};
 };
+
+} // namespace cairn::detail
+
+// cairn/net/named_part.hpp
+
+// Parts of a composite that have names of their own, as the submodules of a module of PyTorch.
+namespace cairn::detail {
+
+// A layer that is a part of a composite. Its parameters are named after Name::text in place of the number of a place: with the text
+// "norm1", in a composite at place 3, "3.norm1.weight".
+template <class Name, class Layer>
+struct named_part : Layer {
+  static constexpr std::string_view own_name = Name::text;
+};
+
+// The own name of a layer, empty for one that has a place.
+template <class Layer>
+inline constexpr std::string_view own_name = [] {
+  if constexpr (requires { Layer::own_name; }) return std::string_view(Layer::own_name);
+  else return std::string_view{};
+}();
 
 } // namespace cairn::detail
 
@@ -24049,6 +24847,7 @@ struct program {
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
     std::string_view part_name{}; // of the chains, where they have names instead of their stages
+    std::string_view own_name{};  // in place of the number of a place (net/named_part.hpp)
     std::size_t places = 1;       // in the Sequential around it, in names
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
     bool is_elementwise = false;  // see made_of.hpp
@@ -24184,6 +24983,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     e.takes = made.takes;
     e.gives = made.gives;
     e.places = places_of<E>();
+    e.own_name = detail::own_name<E>;
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I, Way>::type>::value;
@@ -27051,6 +27851,106 @@ types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std:
 
 } // namespace cairn::plan
 
+// cairn/net/multihead_attention.hpp
+
+namespace cairn {
+
+// Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
+// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
+// attention::key_heads<N>, in any order.
+//
+// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a Linear
+// back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They take one
+// place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a Linear's, biases
+// start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
+//
+// A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
+template <std::size_t C, std::size_t Heads, class... Options>
+struct MultiheadAttention {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// A Linear for the rows of a sequence. It does not say which input a network has that begins with it: the number of tokens is not
+// known.
+template <std::size_t In, std::size_t Out>
+struct linear_of_tokens {
+  using linear = Linear<In, Out>;
+  static constexpr reads backward_reads = linear::backward_reads;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
+  static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
+  static constexpr work flops(const arguments& in) { return linear::flops(in); }
+
+  template <class T, matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    linear::forward(queue, call);
+  }
+  template <class T, matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    linear::backward(queue, call);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// The two Linears of a MultiheadAttention, as tables and diagnostics show them.
+template <std::size_t C, std::size_t Rows>
+struct in_proj : detail::linear_of_tokens<C, Rows> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
+    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
+  }
+};
+template <std::size_t C>
+struct out_proj : detail::linear_of_tokens<C, C> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(C)));
+    return {{"out_proj.weight", {C, C}, start}, {"out_proj.bias", {C}, initial::constant(0)}};
+  }
+};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+struct multihead_attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+                  "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
+                  "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    return false;
+  }
+};
+
+// A MultiheadAttention with invalid template arguments.
+template <class Layer>
+struct wrong_multihead_attention : multihead_attention_message {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+struct made_of<MultiheadAttention<C, Heads, Options...>> {
+  using layer_type = MultiheadAttention<C, Heads, Options...>;
+  using options = attention_options<Heads, Options...>;
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "MultiheadAttention";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && options::are_right && C % (Heads == 0 ? 1 : Heads) == 0;
+  using wrong = wrong_multihead_attention<layer_type>;
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
+  using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
 // cairn/net/summed_layers.hpp
 
 namespace cairn::detail {
@@ -27248,6 +28148,167 @@ std::string place_of_layer(const program<T, Queue>& p, std::uint32_t leaf) {
              place_of_layer(*e.chains[c].code, leaf - e.chains[c].leaf_begin);
   return name + ", " + short_name(p.stages[i].type);
 }
+
+} // namespace cairn::detail
+
+// cairn/net/transformer_encoder_layer.hpp
+
+namespace cairn {
+
+// A layer of a transformer, as torch.nn.TransformerEncoderLayer(C, Heads, Feedforward, batch_first=True): self-attention, then two
+// Linears, each inside a residual sum with a norm. (T, C) becomes (T, C). The options, in any order:
+//
+//   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
+//                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
+//   GELU, ...                   an activation layer between the Linears in place of ReLU
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has 0.1
+//                               by default, and drops attention probabilities too
+//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
+//
+// It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
+// inside. It takes one place in names, and its parameters have torch's names: self_attn.in_proj_weight, self_attn.out_proj.bias,
+// linear1.weight, linear2.weight, norm1.weight, norm2.weight and so on.
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct TransformerEncoderLayer {};
+
+} // namespace cairn
+
+namespace cairn::attention {
+
+// Option of TransformerEncoderLayer: norms before the attention and the Linears.
+struct norm_first {};
+
+// Option of TransformerEncoderLayer: the layer that normalizes.
+template <class Layer>
+struct norm {};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+// The names of its parts, as torch has them.
+struct self_attn {
+  static constexpr std::string_view text = "self_attn";
+};
+struct linear1 {
+  static constexpr std::string_view text = "linear1";
+};
+struct linear2 {
+  static constexpr std::string_view text = "linear2";
+};
+struct norm1 {
+  static constexpr std::string_view text = "norm1";
+};
+struct norm2 {
+  static constexpr std::string_view text = "norm2";
+};
+
+// The kinds of options: each is given once at most.
+enum class encoder_option : unsigned char { order, norm, dropout, attention, activation };
+
+template <class Option>
+struct read_encoder_option {
+  static constexpr encoder_option kind =
+      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  using layer = Option;
+};
+template <>
+struct read_encoder_option<attention::norm_first> {
+  static constexpr encoder_option kind = encoder_option::order;
+};
+template <class Layer>
+struct read_encoder_option<attention::norm<Layer>> {
+  static constexpr encoder_option kind = encoder_option::norm;
+  using layer = Layer;
+};
+template <auto Probability>
+struct read_encoder_option<Dropout<Probability>> {
+  static constexpr encoder_option kind = encoder_option::dropout;
+};
+
+// The options of one kind.
+template <encoder_option Kind, class Found, class... Options>
+struct encoder_options_of {
+  using type = Found;
+};
+template <encoder_option Kind, class... Found, class First, class... Rest>
+struct encoder_options_of<Kind, pack<Found...>, First, Rest...>
+    : std::conditional_t<read_encoder_option<First>::kind == Kind, encoder_options_of<Kind, pack<Found..., First>, Rest...>,
+                         encoder_options_of<Kind, pack<Found...>, Rest...>> {};
+
+// The layer of an option, or Default without the option.
+template <class Default, class Found>
+struct encoder_layer_of : type_of<Default> {};
+template <class Default, class First, class... Rest>
+struct encoder_layer_of<Default, pack<First, Rest...>> : type_of<typename read_encoder_option<First>::layer> {};
+
+template <std::size_t Heads, class Found>
+struct encoder_attention;
+template <std::size_t Heads, class... Options>
+struct encoder_attention<Heads, pack<Options...>> {
+  using options = attention_options<Heads, Options...>;
+  using core = attention::core<Heads, Options...>;
+};
+
+struct transformer_encoder_layer_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
+                  "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+                  "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+                  "wrong_transformer_encoder_layer<type>");
+    return false;
+  }
+};
+
+// A TransformerEncoderLayer with invalid template arguments.
+template <class Layer>
+struct wrong_transformer_encoder_layer : transformer_encoder_layer_message {};
+
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>> {
+  using layer_type = TransformerEncoderLayer<C, Heads, Feedforward, Options...>;
+  template <encoder_option Kind>
+  using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
+  using attends = encoder_attention<Heads, given<encoder_option::attention>>;
+
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "TransformerEncoderLayer";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && Feedforward > 0 && attends::options::are_right && C % (Heads == 0 ? 1 : Heads) == 0 &&
+                                   given<encoder_option::order>::size < 2 && given<encoder_option::norm>::size < 2 &&
+                                   given<encoder_option::dropout>::size < 2 && given<encoder_option::activation>::size < 2;
+  using wrong = wrong_transformer_encoder_layer<layer_type>;
+
+private:
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * attends::options::key_heads : 1;
+  using normalizes = typename encoder_layer_of<LayerNorm<C>, given<encoder_option::norm>>::type;
+  using first_norm = named_part<norm1, normalizes>;
+  using second_norm = named_part<norm2, normalizes>;
+  using activation = typename encoder_layer_of<ReLU, given<encoder_option::activation>>::type;
+  using in = named_part<self_attn, attention::in_proj<C, rows>>;
+  using core = typename attends::core;
+  using out = named_part<self_attn, attention::out_proj<C>>;
+  using up = named_part<linear1, Linear<C, Feedforward>>;
+  using down = named_part<linear2, Linear<Feedforward, C>>;
+
+  template <class Drops>
+  struct blocks;
+  template <class... Drops>
+  struct blocks<pack<Drops...>> {
+    using norm_first = pack<Residual<first_norm, in, core, out, Drops...>, Residual<second_norm, up, activation, Drops..., down, Drops...>>;
+    using norm_last = pack<Residual<in, core, out, Drops...>, first_norm, Residual<up, activation, Drops..., down, Drops...>, second_norm>;
+  };
+  using both = blocks<given<encoder_option::dropout>>;
+
+public:
+  using parts = std::conditional_t<given<encoder_option::order>::size != 0, typename both::norm_first, typename both::norm_last>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
 
 } // namespace cairn::detail
 
@@ -29358,8 +30419,8 @@ public:
     if (at_.is_part) return at_.prefix;
     if (at_.how == naming::as_before) return text(at_.prefix, i);
     for (; next_ < code_.nesting.size() && code_.nesting[next_] != '.'; ++next_) {
-      if (code_.nesting[next_] == '(') {
-        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0});
+      if (const char mark = code_.nesting[next_]; mark == '(' || mark == '[') {
+        levels_.push_back({text(levels_.back().prefix, levels_.back().place), 0, mark == '['});
       } else {
         levels_.pop_back();
         ++levels_.back().place;
@@ -29368,7 +30429,8 @@ public:
     ++next_;
     here_ = levels_.back();
     levels_.back().place += code_.at(i).places;
-    return text(here_.prefix, here_.place);
+    if (const std::string_view own = code_.at(i).own_name; !own.empty()) return here_.prefix + std::string(own) + ".";
+    return here_.is_one_place ? here_.prefix : text(here_.prefix, here_.place);
   }
   // The beginning of the names in chain c of a block, whose own name next() has just returned.
   chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
@@ -29383,12 +30445,13 @@ private:
   struct level {
     std::string prefix;
     std::size_t place = 0;
+    bool is_one_place = false; // its stages have its name
   };
   static std::string text(const std::string& prefix, std::size_t place) { return prefix + std::to_string(place) + "."; }
 
   const code_type& code_;
   const chain_names& at_;
-  std::vector<level> levels_; // the Sequentials around the next stage
+  std::vector<level> levels_; // what is around the next stage
   std::size_t next_ = 0;      // index of the next mark in code_.nesting
   level here_;
 };
@@ -37385,6 +38448,9 @@ inline std::string typed_name(std::string_view name) {
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);
+  constexpr std::string_view part = "detail::named_part<detail::"; // "norm1: LayerNorm<8>"
+  if (const std::size_t comma = out.find(", "); out.starts_with(part) && comma != std::string::npos)
+    out = out.substr(part.size(), comma - part.size()) + ": " + out.substr(comma + 2, out.size() - comma - 3);
   return out;
 }
 
@@ -38318,6 +39384,7 @@ struct type_part {
   std::size_t times = 1;                                 // repetitions of a sequence
   std::size_t stages = 1;                                // of all repetitions
   std::size_t elements = 1;                              // of one repetition, equal ones counted once
+  bool takes_one_place = false;                          // a sequence with a line of its own
   tensor_list (*parameters)(const arguments&) = nullptr; // of a layer that has some
   std::span<const type_part* const> parts{};
 };
@@ -38328,7 +39395,8 @@ template <class Body, class... Parts>
 struct type_part_of<Body, pack<Parts...>> {
   static constexpr std::array<const type_part*, sizeof...(Parts)> parts{&type_part_of<Parts>::value...};
   static constexpr type_part value = [] {
-    type_part out{.as = made_of<Body>::as, .part_name = part_name<Body>, .parts = parts};
+    type_part out{
+        .as = made_of<Body>::as, .part_name = part_name<Body>, .takes_one_place = takes_one_place<Body>, .parts = parts};
     if constexpr (made_of<Body>::as == part_kind::layer) {
       out.type = type_name<Body>();
       if constexpr (requires(const arguments& in) { Body::parameters(in); })
@@ -38337,11 +39405,8 @@ struct type_part_of<Body, pack<Parts...>> {
       out.kind = made_of<Body>::name; // a Sequential has none, as it has no line
     }
     if constexpr (adds_a_schedule<Body>) out.policy = type_name<typename made_of<Body>::policy>();
-    if constexpr (made_of<Body>::as == part_kind::sequence) {
-      out.times = made_of<Body>::times;
-      out.stages = flattened<Body>::stages;
-      out.elements = flattened<Body>::elements::size;
-    }
+    if constexpr (made_of<Body>::as == part_kind::sequence)
+      out.times = made_of<Body>::times, out.stages = flattened<Body>::stages, out.elements = flattened<Body>::elements::size;
     return out;
   }();
 };
@@ -38491,7 +39556,7 @@ private:
     places all;
     for (const std::size_t at : starts)
       for (std::size_t k = 0; k < part.times; ++k) all.push_back(at + k * stages);
-    if (part.times == 1 || part.elements == 1) return write_parts(out, chain, first, part, copies, all, level);
+    if (!part.takes_one_place && (part.times == 1 || part.elements == 1)) return write_parts(out, chain, first, part, copies, all, level);
     network_line group{.name = std::string(part.kind), .level = level, .group = true, .times = copies.size() * all.size()};
     for (const std::size_t at : all)
       for (std::size_t i = 0; i < stages; ++i) group.positions.push_back(at + i);
