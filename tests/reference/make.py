@@ -610,6 +610,24 @@ def attention():
     layer("attention_core_window", Core(3, 1, band(4)), 1, 33, 10)
 
 
+class Causal(nn.Module):
+    def __init__(self, inside):
+        super().__init__()
+        self.inside = inside
+
+    def forward(self, tokens):
+        hidden = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1], dtype=tokens.dtype)
+        return self.inside(tokens, src_mask=hidden, is_causal=True)
+
+
+def transformer():
+    def encoder(**options):
+        return nn.TransformerEncoderLayer(8, 2, 12, dropout=0, batch_first=True, **options)
+
+    layer("encoder", encoder(), 2, 5, 8)
+    layer("encoder_norm_first", Causal(encoder(norm_first=True, activation="gelu")), 2, 6, 8)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -617,7 +635,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention):
+                 averages, attention, transformer):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -11,6 +11,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/named_part.hpp>
 #include <cairn/net/nesting.hpp>
 #include <cairn/plan/run_time_plan.hpp>
 
@@ -64,6 +65,7 @@ struct program {
     void (*backward)(Queue&, const backward_call<T>&) = nullptr;
     chains_type chains{};
     std::string_view part_name{}; // of the chains, where they have names instead of their stages
+    std::string_view own_name{};  // in place of the number of a place (net/named_part.hpp)
     std::size_t places = 1;       // in the Sequential around it, in names
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
     bool is_elementwise = false;  // see made_of.hpp
@@ -199,6 +201,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     e.takes = made.takes;
     e.gives = made.gives;
     e.places = places_of<E>();
+    e.own_name = detail::own_name<E>;
     for (std::size_t set = 0; set < e.uses.size(); ++set) e.uses[set] = made.uses(static_cast<tensor_set>(set));
     if constexpr (is_block<E>) {
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I, Way>::type>::value;

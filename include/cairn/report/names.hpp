@@ -68,6 +68,9 @@ inline std::string typed_name(std::string_view name) {
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);
+  constexpr std::string_view part = "detail::named_part<detail::"; // "norm1: LayerNorm<8>"
+  if (const std::size_t comma = out.find(", "); out.starts_with(part) && comma != std::string::npos)
+    out = out.substr(part.size(), comma - part.size()) + ": " + out.substr(comma + 2, out.size() - comma - 3);
   return out;
 }
 

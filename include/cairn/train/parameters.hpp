@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
@@ -88,6 +89,7 @@ public:
     ++next_;
     here_ = levels_.back();
     levels_.back().place += code_.at(i).places;
+    if (const std::string_view own = code_.at(i).own_name; !own.empty()) return here_.prefix + std::string(own) + ".";
     return here_.is_one_place ? here_.prefix : text(here_.prefix, here_.place);
   }
   // The beginning of the names in chain c of a block, whose own name next() has just returned.
