@@ -6260,6 +6260,24 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 template <class F, class T>
 concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
 
+template <class F, class Inputs, class Target>
+constexpr bool transforms_targets = false;
+template <class F, class T, class Target>
+constexpr bool transforms_targets<F, pack<T>, Target> = requires(const F& f, const shape& sample_shape, const random_key& key) {
+  f(std::declval<std::span<T>&>(), std::declval<std::span<Target>&>(), sample_shape, key);
+};
+template <class F, class... T, class Target>
+constexpr bool transforms_targets<F, pack<T...>, Target> =
+    requires(const F& f, const std::array<shape, sizeof...(T)>& shapes, const random_key& key) {
+      f(std::declval<std::span<T>&>()..., std::declval<std::span<Target>&>(), shapes, key);
+    };
+
+// A transform of samples and their targets together, such as one that replaces some tokens and makes those that were there the
+// targets: f(sample, targets, sample_shape, key), and of several inputs f(image, mask, targets, shapes, key). A type that can be
+// called both ways is a transform of samples.
+template <class F, class T, class Target>
+concept sample_and_target_transform = !sample_transform<F, T> && transforms_targets<F, typename inputs_of<T>::elements, Target>;
+
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
   // A key's position has 32 bits; samples beyond them move on to another seed.
@@ -6308,9 +6326,11 @@ class loader {
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
-  static_assert(detail::sample_transform<Transform, input_type>,
+  static constexpr bool changes_targets = detail::sample_and_target_transform<Transform, input_type, target_type>;
+  static_assert(detail::sample_transform<Transform, input_type> || changes_targets,
                 "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
-                "several inputs with a span for each, and an array of their shapes");
+                "several inputs with a span for each, and an array of their shapes; one that also changes the targets "
+                "has a span for them after the inputs");
 
 public:
   using value_type = types::minibatch<input_type, target_type>;
@@ -6553,8 +6573,12 @@ private:
     auto targets = into.targets(row);
     dataset_->read(sample, std::get<K>(inputs)..., targets);
     const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
-    if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
-    else transform_(std::get<0>(inputs), shapes_[0], key);
+    const auto& shapes = [this]() -> const auto& {
+      if constexpr (detail::are_several<input_type>) return shapes_;
+      else return shapes_[0];
+    }();
+    if constexpr (changes_targets) transform_(std::get<K>(inputs)..., targets, shapes, key);
+    else transform_(std::get<K>(inputs)..., shapes, key);
   }
 
   static constexpr std::size_t most_ahead = 1U << 20;

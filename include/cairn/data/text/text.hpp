@@ -5,6 +5,7 @@
 #include <cairn/data/text/bytes.hpp>
 #include <cairn/data/text/characters.hpp>
 #include <cairn/data/text/check_tokens.hpp>
+#include <cairn/data/text/mask_tokens.hpp>
 #include <cairn/data/text/read_text.hpp>
 #include <cairn/data/text/token_windows.hpp>
 #include <cairn/data/text/utf8.hpp>

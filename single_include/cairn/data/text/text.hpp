@@ -8,5 +8,6 @@
 #include <cairn/data/text/bytes.hpp>
 #include <cairn/data/text/characters.hpp>
 #include <cairn/data/text/check_tokens.hpp>
+#include <cairn/data/text/mask_tokens.hpp>
 #include <cairn/data/text/read_text.hpp>
 #include <cairn/data/text/token_windows.hpp>
