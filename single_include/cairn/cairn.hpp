@@ -948,6 +948,9 @@ namespace cairn::vision {}
 // cairn::files: readers and writers of IDX, .npy and safetensors files.
 namespace cairn::files {}
 
+// cairn::text: texts as tokens, and datasets of tokens.
+namespace cairn::text {}
+
 // cairn::metrics: what a validation measures.
 namespace cairn::metrics {}
 
@@ -965,6 +968,7 @@ using namespace plan;
 using namespace report;
 using namespace vision;
 using namespace files;
+using namespace text;
 using namespace metrics;
 using namespace types;
 
@@ -6287,6 +6291,24 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 template <class F, class T>
 concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
 
+template <class F, class Inputs, class Target>
+constexpr bool transforms_targets = false;
+template <class F, class T, class Target>
+constexpr bool transforms_targets<F, pack<T>, Target> = requires(const F& f, const shape& sample_shape, const random_key& key) {
+  f(std::declval<std::span<T>&>(), std::declval<std::span<Target>&>(), sample_shape, key);
+};
+template <class F, class... T, class Target>
+constexpr bool transforms_targets<F, pack<T...>, Target> =
+    requires(const F& f, const std::array<shape, sizeof...(T)>& shapes, const random_key& key) {
+      f(std::declval<std::span<T>&>()..., std::declval<std::span<Target>&>(), shapes, key);
+    };
+
+// A transform of samples and their targets together, such as one that replaces some tokens and makes those that were there the
+// targets: f(sample, targets, sample_shape, key), and of several inputs f(image, mask, targets, shapes, key). A type that can be
+// called both ways is a transform of samples.
+template <class F, class T, class Target>
+concept sample_and_target_transform = !sample_transform<F, T> && transforms_targets<F, typename inputs_of<T>::elements, Target>;
+
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
   // A key's position has 32 bits; samples beyond them move on to another seed.
@@ -6335,9 +6357,11 @@ class loader {
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
-  static_assert(detail::sample_transform<Transform, input_type>,
+  static constexpr bool changes_targets = detail::sample_and_target_transform<Transform, input_type, target_type>;
+  static_assert(detail::sample_transform<Transform, input_type> || changes_targets,
                 "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
-                "several inputs with a span for each, and an array of their shapes");
+                "several inputs with a span for each, and an array of their shapes; one that also changes the targets "
+                "has a span for them after the inputs");
 
 public:
   using value_type = types::minibatch<input_type, target_type>;
@@ -6580,8 +6604,12 @@ private:
     auto targets = into.targets(row);
     dataset_->read(sample, std::get<K>(inputs)..., targets);
     const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
-    if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
-    else transform_(std::get<0>(inputs), shapes_[0], key);
+    const auto& shapes = [this]() -> const auto& {
+      if constexpr (detail::are_several<input_type>) return shapes_;
+      else return shapes_[0];
+    }();
+    if constexpr (changes_targets) transform_(std::get<K>(inputs)..., targets, shapes, key);
+    else transform_(std::get<K>(inputs)..., shapes, key);
   }
 
   static constexpr std::size_t most_ahead = 1U << 20;
@@ -7017,6 +7045,100 @@ void random_split(const Dataset&&, const std::size_t (&)[N], seed = {}) = delete
 
 } // namespace cairn
 
+// cairn/data/text/utf8.hpp
+
+namespace cairn::detail {
+
+// A character of a text: its code point, and how many bytes it takes; 0 bytes if there is no UTF-8.
+struct utf8_character {
+  char32_t code = 0;
+  std::size_t bytes = 0;
+};
+
+// The character that begins at a byte of the text, which has at least one there (RFC 3629: shortest forms only, no surrogates).
+constexpr utf8_character utf8_at(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(at), second = byte(at + 1);
+  if (first < 0x80) return {static_cast<char32_t>(first), 1};
+  const std::size_t bytes = first >= 0xC2 && first <= 0xDF   ? 2U
+                            : (first & 0xF0U) == 0xE0U       ? 3U
+                            : first >= 0xF0 && first <= 0xF4 ? 4U
+                                                             : 0U;
+  const unsigned least = first == 0xE0 ? 0xA0U : first == 0xF0 ? 0x90U : 0x80U;
+  const unsigned most = first == 0xED ? 0x9FU : first == 0xF4 ? 0x8FU : 0xBFU;
+  if (bytes == 0 || second < least || second > most) return {};
+  std::uint32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xC0U) != 0x80U) return {};
+    code = code << 6U | (byte(at + i) & 0x3FU);
+  }
+  return {static_cast<char32_t>(code), bytes};
+}
+
+// The index of the first byte that is not UTF-8; the size if there is none.
+constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t bytes = utf8_at(text, at).bytes;
+    if (bytes == 0) return at;
+    at += bytes;
+  }
+  return at;
+}
+
+// Appends a character, which is a code point of Unicode.
+inline void append_utf8(std::string& out, char32_t character) {
+  const auto code = static_cast<std::uint32_t>(character);
+  const auto more = [&](unsigned shift) { out += static_cast<char>(0x80U | (code >> shift & 0x3FU)); };
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0U | code >> 6U);
+    more(0);
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0U | code >> 12U);
+    more(6), more(0);
+  } else {
+    out += static_cast<char>(0xF0U | code >> 18U);
+    more(12), more(6), more(0);
+  }
+}
+
+// The beginning of a text from a file, as an error shows it: at most 100 bytes.
+inline std::string beginning_of(std::string_view text) {
+  std::size_t size = std::min<std::size_t>(text.size(), 100);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
+}
+
+// A number in hexadecimal, of at least so many digits, in upper case.
+inline std::string hexadecimal(std::uint32_t number, std::size_t digits) {
+  std::string out;
+  for (; number != 0 || out.size() < digits; number >>= 4U) out.insert(out.begin(), "0123456789ABCDEF"[number & 15U]);
+  return out;
+}
+
+// What stands at a byte of the text, as an error shows it: 'A' (U+0041), U+000A, or the byte 0xFF, which is no UTF-8.
+inline std::string shown_character(std::string_view text, std::size_t at) {
+  const utf8_character found = utf8_at(text, at);
+  if (found.bytes == 0) return "the byte 0x" + hexadecimal(static_cast<unsigned char>(text[at]), 2) + ", which is no UTF-8";
+  const std::string code = "U+" + hexadecimal(static_cast<std::uint32_t>(found.code), 4);
+  const bool is_visible = found.code > U' ' && (found.code < 0x7F || found.code > 0xA0);
+  return is_visible ? "'" + std::string(text.substr(at, found.bytes)) + "' (" + code + ")" : code;
+}
+
+// A place in a text: "byte 17 (line 2, column 3)". Bytes count from 0, lines and columns from 1; a column is a character.
+inline std::string place_in(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::string_view own = before.substr(line == 0 ? 0 : before.rfind('\n') + 1);
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  const auto column = std::count_if(own.begin(), own.end(), begins);
+  return "byte " + std::to_string(at) + " (line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) + ")";
+}
+
+} // namespace cairn::detail
+
 // cairn/data/safetensors_header.hpp
 
 namespace cairn::files {
@@ -7061,33 +7183,6 @@ inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>    
                                                                                      : nullptr;
 
 inline constexpr std::size_t safetensors_most_extents = 64; // of a tensor, as many as numpy and PyTorch have
-
-// The beginning of a text from a file, as an error shows it: at most 100 bytes.
-inline std::string beginning_of(std::string_view text) {
-  std::size_t size = std::min<std::size_t>(text.size(), 100);
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
-  return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
-}
-
-// The index of the first byte that is not UTF-8 (RFC 3629: shortest forms only, no surrogates); the size if there is none.
-constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const unsigned first = byte(at), second = byte(at + 1);
-    std::size_t bytes = 1;
-    if (first >= 0x80) {
-      bytes = first >= 0xC2 && first <= 0xDF ? 2U : (first & 0xF0U) == 0xE0U ? 3U : first >= 0xF0 && first <= 0xF4 ? 4U : 0U;
-      const unsigned least = first == 0xE0 ? 0xA0U : first == 0xF0 ? 0x90U : 0x80U;
-      const unsigned most = first == 0xED ? 0x9FU : first == 0xF4 ? 0x8FU : 0xBFU;
-      if (bytes == 0 || second < least || second > most) return at;
-      for (std::size_t i = 2; i < bytes; ++i)
-        if ((byte(at + i) & 0xC0U) != 0x80U) return at;
-    }
-    at += bytes;
-  }
-  return at;
-}
 
 // Appends a text in JSON. Throws input_error, which names `whose`, if it is not UTF-8.
 inline void append_json(std::string& out, std::string_view text, const char* whose) {

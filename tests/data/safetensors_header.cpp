@@ -15,7 +15,6 @@ namespace safetensors_header_tests {
 
 using namespace cairn;
 using detail::append_json;
-using detail::first_that_is_no_utf8;
 using detail::safetensors_header;
 
 TEST_CASE("safetensors_header: its bytes follow from names, types, shapes and metadata alone") {
@@ -45,24 +44,6 @@ TEST_CASE("safetensors_header: texts are escaped as the format's own library doe
                        input_error);
 }
 
-TEST_CASE("safetensors_header: UTF-8 is what RFC 3629 says, for every character and every two bytes") {
-  std::size_t wrong = 0;
-  for (unsigned c = 0; c <= 0x110FFF; ++c) { // every code point encoded by its definition, surrogates and too large ones too
-    std::string text;
-    const auto more = [&](unsigned shift) { return static_cast<char>(0x80U | (c >> shift & 0x3FU)); };
-    if (c < 0x80) text = {static_cast<char>(c)};
-    else if (c < 0x800) text = {static_cast<char>(0xC0U | c >> 6U), more(0)};
-    else if (c < 0x10000) text = {static_cast<char>(0xE0U | c >> 12U), more(6), more(0)};
-    else text = {static_cast<char>(0xF0U | c >> 18U), more(12), more(6), more(0)};
-    const bool is_right = c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
-    wrong += (first_that_is_no_utf8(text) == text.size()) != is_right;
-    if (text.size() > 1) wrong += first_that_is_no_utf8(std::string_view(text).substr(0, text.size() - 1)) != 0;
-  }
-  CHECK(wrong == 0);
-  for (const char* longer : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xF5\x80\x80\x80", "\xFF", "\x80"})
-    CHECK(first_that_is_no_utf8("ab" + std::string(longer)) == 2);
-}
-
 TEST_CASE("safetensors_header: what is no tensor is refused") {
   const std::array<std::byte, 4> bytes{};
   const auto refused = [&](const files::safetensors_source& t, const std::string& text) {
@@ -80,12 +61,6 @@ TEST_CASE("safetensors_header: what is no tensor is refused") {
   CHECK_THROWS_WITH_AS(safetensors_header({}, {{"\xC3", "x"}}), doctest::Contains("expected UTF-8 as a name of metadata"),
                        input_error);
   CHECK_THROWS_WITH_AS(safetensors_header({}, {{"x", "\xC3"}}), doctest::Contains("expected UTF-8 as metadata"), input_error);
-}
-
-TEST_CASE("safetensors_header: an error shows the beginning of a long text, and whole characters of it") {
-  CHECK(detail::beginning_of(std::string(100, 'x')) == std::string(100, 'x'));
-  CHECK(detail::beginning_of(std::string(101, 'x')) == std::string(100, 'x') + "...");
-  CHECK(detail::beginning_of(std::string(99, 'x') + "\xC3\xA9 and more") == std::string(99, 'x') + "...");
 }
 
 } // namespace safetensors_header_tests

@@ -24,6 +24,9 @@ namespace cairn::vision {}
 // cairn::files: readers and writers of IDX, .npy and safetensors files.
 namespace cairn::files {}
 
+// cairn::text: texts as tokens, and datasets of tokens.
+namespace cairn::text {}
+
 // cairn::metrics: what a validation measures.
 namespace cairn::metrics {}
 
@@ -41,6 +44,7 @@ using namespace plan;
 using namespace report;
 using namespace vision;
 using namespace files;
+using namespace text;
 using namespace metrics;
 using namespace types;
 

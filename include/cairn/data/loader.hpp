@@ -64,9 +64,11 @@ class loader {
   using target_type = typename Dataset::target_type;
   using buffer = detail::batch_buffer<input_type, target_type>;
   using positions = typename detail::inputs_of<input_type>::positions;
-  static_assert(detail::sample_transform<Transform, input_type>,
+  static constexpr bool changes_targets = detail::sample_and_target_transform<Transform, input_type, target_type>;
+  static_assert(detail::sample_transform<Transform, input_type> || changes_targets,
                 "loader: a transform is called as  f(std::span<T> sample, const shape&, const random_key&);  of "
-                "several inputs with a span for each, and an array of their shapes");
+                "several inputs with a span for each, and an array of their shapes; one that also changes the targets "
+                "has a span for them after the inputs");
 
 public:
   using value_type = types::minibatch<input_type, target_type>;
@@ -309,8 +311,12 @@ private:
     auto targets = into.targets(row);
     dataset_->read(sample, std::get<K>(inputs)..., targets);
     const types::random_key key = detail::sample_key(options_.seed, epoch_, sample);
-    if constexpr (detail::are_several<input_type>) transform_(std::get<K>(inputs)..., shapes_, key);
-    else transform_(std::get<0>(inputs), shapes_[0], key);
+    const auto& shapes = [this]() -> const auto& {
+      if constexpr (detail::are_several<input_type>) return shapes_;
+      else return shapes_[0];
+    }();
+    if constexpr (changes_targets) transform_(std::get<K>(inputs)..., targets, shapes, key);
+    else transform_(std::get<K>(inputs)..., shapes, key);
   }
 
   static constexpr std::size_t most_ahead = 1U << 20;

@@ -15,6 +15,7 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/data/text/utf8.hpp>
 
 namespace cairn::files {
 
@@ -58,33 +59,6 @@ inline constexpr const char* safetensors_type_of = std::is_same_v<T, double>    
                                                                                      : nullptr;
 
 inline constexpr std::size_t safetensors_most_extents = 64; // of a tensor, as many as numpy and PyTorch have
-
-// The beginning of a text from a file, as an error shows it: at most 100 bytes.
-inline std::string beginning_of(std::string_view text) {
-  std::size_t size = std::min<std::size_t>(text.size(), 100);
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
-  return std::string(text.substr(0, size)) + (size < text.size() ? "..." : "");
-}
-
-// The index of the first byte that is not UTF-8 (RFC 3629: shortest forms only, no surrogates); the size if there is none.
-constexpr std::size_t first_that_is_no_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const unsigned first = byte(at), second = byte(at + 1);
-    std::size_t bytes = 1;
-    if (first >= 0x80) {
-      bytes = first >= 0xC2 && first <= 0xDF ? 2U : (first & 0xF0U) == 0xE0U ? 3U : first >= 0xF0 && first <= 0xF4 ? 4U : 0U;
-      const unsigned least = first == 0xE0 ? 0xA0U : first == 0xF0 ? 0x90U : 0x80U;
-      const unsigned most = first == 0xED ? 0x9FU : first == 0xF4 ? 0x8FU : 0xBFU;
-      if (bytes == 0 || second < least || second > most) return at;
-      for (std::size_t i = 2; i < bytes; ++i)
-        if ((byte(at + i) & 0xC0U) != 0x80U) return at;
-    }
-    at += bytes;
-  }
-  return at;
-}
 
 // Appends a text in JSON. Throws input_error, which names `whose`, if it is not UTF-8.
 inline void append_json(std::string& out, std::string_view text, const char* whose) {

@@ -36,6 +36,24 @@ constexpr bool transforms<F, pack<T...>> = requires(const F& f, const std::array
 template <class F, class T>
 concept sample_transform = transforms<F, typename inputs_of<T>::elements>;
 
+template <class F, class Inputs, class Target>
+constexpr bool transforms_targets = false;
+template <class F, class T, class Target>
+constexpr bool transforms_targets<F, pack<T>, Target> = requires(const F& f, const shape& sample_shape, const random_key& key) {
+  f(std::declval<std::span<T>&>(), std::declval<std::span<Target>&>(), sample_shape, key);
+};
+template <class F, class... T, class Target>
+constexpr bool transforms_targets<F, pack<T...>, Target> =
+    requires(const F& f, const std::array<shape, sizeof...(T)>& shapes, const random_key& key) {
+      f(std::declval<std::span<T>&>()..., std::declval<std::span<Target>&>(), shapes, key);
+    };
+
+// A transform of samples and their targets together, such as one that replaces some tokens and makes those that were there the
+// targets: f(sample, targets, sample_shape, key), and of several inputs f(image, mask, targets, shapes, key). A type that can be
+// called both ways is a transform of samples.
+template <class F, class T, class Target>
+concept sample_and_target_transform = !sample_transform<F, T> && transforms_targets<F, typename inputs_of<T>::elements, Target>;
+
 // The key of a sample in an epoch. It depends on neither the rank nor the place in a batch.
 constexpr random_key sample_key(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample) {
   // A key's position has 32 bits; samples beyond them move on to another seed.
