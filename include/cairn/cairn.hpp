@@ -135,7 +135,11 @@
 #include <cairn/ops/normalized_product/cpu.hpp>                      // normalized product on a cpu
 #include <cairn/ops/normalized_product/normalized_product.hpp>       // a norm, a ReLU and a product in one
 #include <cairn/ops/ops.hpp>                                         // the ops that a device must provide
+#include <cairn/ops/positions/cpu.hpp>                               // positions on a cpu
+#include <cairn/ops/positions/positions.hpp>                         // a row for each position of a sequence
 #include <cairn/ops/queue_without_this_op.hpp>                       // an op that a device lacks, as a diagnostic
+#include <cairn/ops/rotation/cpu.hpp>                                // rotation on a cpu
+#include <cairn/ops/rotation/rotation.hpp>                           // pairs of elements turned by their position
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
@@ -191,10 +195,13 @@
 #include <cairn/layer/layer_members.hpp>          // the forms of the members of a layer
 #include <cairn/layer/layer_norm.hpp>             // LayerNorm<Features>
 #include <cairn/layer/layer_sums.hpp>             // the sums of a layer over the ranks
+#include <cairn/layer/learned_positions.hpp>      // LearnedPositions<Positions, Width>
 #include <cairn/layer/linear.hpp>                 // Linear<In, Out>
 #include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
 #include <cairn/layer/relu.hpp>                   // ReLU
+#include <cairn/layer/rotary_embedding.hpp>       // RotaryEmbedding<Heads, KeyHeads>
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
+#include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
 #include <cairn/layer/tanh.hpp>                   // Tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools

@@ -15851,6 +15851,242 @@ void normalized_product_backward(cpu::queue&, const normalized_product_gradients
 
 CAIRN_KERNELS_END
 
+// cairn/ops/positions/positions.hpp
+
+namespace cairn::ops {
+
+// output = input + table for every sample: both are (samples, count), the table is (count). The output may lie on the input.
+template <class T>
+void add_positions(detail::queue_without_this_op, std::size_t samples, std::size_t count, T* output,
+                   const std::type_identity_t<T>* input, const std::type_identity_t<T>* table) = delete;
+
+// The gradient (whole) of a table whose first `count` elements were added is overwritten. These are the sums of the samples of
+// the output gradient (samples, count), added in ascending order, in chains (see sums.hpp); in float for elements of 16 bits.
+// The others are 0.
+template <class T>
+void positions_gradient(detail::queue_without_this_op, std::size_t samples, std::size_t count, std::size_t whole,
+                        accumulated<T>* gradient, const T* output_gradient) = delete;
+
+// output(s, t, j) = input(s, t, j) + sin(t f) for an even j, + cos(t f) for an odd one, where f = 10000^(-2 floor(j / 2) / width)
+// is found in double and each sine is rounded to the type of sums. Both are (samples, length, width). The output may lie on the
+// input.
+template <class T>
+void add_sinusoids(detail::queue_without_this_op, std::size_t samples, std::size_t length, std::size_t width, T* output,
+                   const std::type_identity_t<T>* input) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept positions_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum) {
+  add_positions(queue, n, n, y, x, x);
+  positions_gradient(queue, n, n, n, sum, x);
+};
+template <class Queue, class T>
+concept sinusoids_run_on = requires(Queue& queue, std::size_t n, T* y, const T* x) { add_sinusoids(queue, n, n, n, y, x); };
+
+} // namespace cairn::detail
+
+// cairn/ops/positions/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Positions whose angles are found by one part of the work. Their frequencies are found once.
+inline constexpr std::size_t positions_of_part = 8;
+
+// Frequency i of a sequence's `columns`: base^(-2 i / columns).
+inline double frequency_of(double base, std::size_t i, std::size_t columns) {
+  return std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(columns));
+}
+
+// Writes strip [begin, begin + columns) of the sinusoids of one position.
+template <class T>
+void write_sinusoids(T* to, double position, std::size_t begin, std::size_t columns, const double* frequency) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    const double angle = position * frequency[(begin + j) / 2 - begin / 2];
+    to[j] = static_cast<T>((begin + j) % 2 == 0 ? std::sin(angle) : std::cos(angle));
+  }
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void add_positions(cpu::queue& queue, std::size_t samples, std::size_t count, T* output, const std::type_identity_t<T>* input,
+                   const std::type_identity_t<T>* table) {
+  const detail::instruction_set set = detail::widest_for_elements();
+  const std::size_t pieces = (count + detail::element_part - 1) / detail::element_part;
+  const std::size_t together = std::max<std::size_t>(1, detail::element_part / std::max<std::size_t>(1, count)); // samples
+  const std::size_t groups = (samples + together - 1) / together;
+  queue.parallel_for(groups * pieces, [&](std::size_t part, auto) {
+    const std::size_t first = part / pieces * together, begin = part % pieces * detail::element_part;
+    const std::size_t length = std::min(detail::element_part, count - begin);
+    for (std::size_t s = first; s < std::min(samples, first + together); ++s) {
+      const std::size_t at = s * count + begin;
+      detail::run_elements(set, detail::add_element{}, length, std::array{output + at},
+                           std::array<const T*, 2>{input + at, table + begin});
+    }
+  });
+}
+
+template <class T>
+void positions_gradient(cpu::queue& queue, std::size_t samples, std::size_t count, std::size_t whole, accumulated<T>* gradient,
+                        const T* output_gradient) {
+  using sum = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_elements();
+  detail::for_each_strip(queue, samples, count, [&](std::size_t begin, std::size_t columns) {
+    detail::chained_sums<sum> sums;
+    detail::widened_row<T> row;
+    detail::start_sums(sums, columns);
+    for (std::size_t from = 0; from < samples; from += detail::sum_chain) {
+      detail::start_chain(sums, columns);
+      for (std::size_t s = from; s < std::min(samples, from + detail::sum_chain); ++s)
+        detail::add_row(sums.chain, row.read(output_gradient + s * count + begin, columns), columns);
+      detail::end_chain(set, sums, columns);
+    }
+    for (std::size_t j = 0; j < columns; ++j) gradient[begin + j] = static_cast<sum>(sums.total[j]);
+  });
+  std::fill(gradient + count, gradient + whole, sum{0});
+}
+
+template <class T>
+void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
+                   const std::type_identity_t<T>* input) {
+  using sum = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  const std::size_t strips = (width + detail::strip - 1) / detail::strip; // an even number of columns each, but for the last
+  const std::size_t groups = (length + detail::positions_of_part - 1) / detail::positions_of_part;
+  queue.parallel_for(groups * strips, [&](std::size_t part, auto) {
+    const std::size_t first = part / strips * detail::positions_of_part, begin = part % strips * detail::strip;
+    const std::size_t columns = std::min(detail::strip, width - begin);
+    std::array<double, detail::strip / 2> frequency{};
+    for (std::size_t i = 0; 2 * i < columns; ++i) frequency[i] = detail::frequency_of(10000, begin / 2 + i, width);
+    alignas(64) sum table[detail::strip];
+    detail::widened_row<T> row;
+    for (std::size_t t = first; t < std::min(length, first + detail::positions_of_part); ++t) {
+      detail::write_sinusoids(table, static_cast<double>(t), begin, columns, frequency.data());
+      for (std::size_t s = 0; s < samples; ++s) {
+        const std::size_t at = (s * length + t) * width + begin;
+        sum* const to = row.room(output + at);
+        detail::run_elements(set, detail::add_element{}, columns, std::array{to},
+                             std::array<const sum*, 2>{row.read(input + at, columns), table});
+        row.write(output + at, columns);
+      }
+    }
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/rotation/rotation.hpp
+
+namespace cairn::ops {
+
+// Rows of `columns` elements, one for each position of a sequence of `length`. They begin with `heads` heads of `width` elements,
+// and the first `turned` elements of each head are rotated: i and i + turned / 2 are a pair, turned by position * base^(-2 i /
+// turned) radians.
+struct rotation {
+  std::size_t length = 1, columns = 0, heads = 0, width = 0, turned = 0;
+  double base = 10000;
+};
+
+// Rotates the pairs of every row of the input (samples, length, columns), or rotates them back; all other elements are copied.
+// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input.
+template <class T>
+void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept rotation_runs_on =
+    requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
+
+} // namespace cairn::detail
+
+// cairn/ops/rotation/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct rotate_pair {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& a, T& b, T cosine, T sine) const {
+    const T first = a * cosine - b * sine;
+    b = b * cosine + a * sine;
+    a = first;
+  }
+};
+
+// Rotates `columns` pairs of one head in one row: their first elements, and their second ones.
+template <class T>
+void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
+                const accumulated<T>* cosine, const accumulated<T>* sine) {
+  using wide = accumulated<T>;
+  widened_row<T> a, b;
+  const std::array<wide*, 2> results{a.room(to[0]), b.room(to[1])};
+  const std::array<const wide*, 4> operands{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
+  run_elements(set, rotate_pair{}, columns, results, operands);
+  a.write(to[0], columns);
+  b.write(to[1], columns);
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
+  const std::size_t groups = (how.length + detail::positions_of_part - 1) / detail::positions_of_part;
+  queue.parallel_for(groups, [&](std::size_t part, auto) {
+    const std::size_t first = part * detail::positions_of_part;
+    const std::size_t end = std::min(how.length, first + detail::positions_of_part);
+    if (output != input)
+      for (std::size_t s = 0; s < samples; ++s)
+        std::copy(input + (s * how.length + first) * how.columns, input + (s * how.length + end) * how.columns,
+                  output + (s * how.length + first) * how.columns);
+    for (std::size_t begin = 0; begin < strips * detail::strip; begin += detail::strip) {
+      const std::size_t columns = std::min(detail::strip, half - begin);
+      std::array<double, detail::strip> frequency{};
+      alignas(64) wide cosine[detail::strip], sine[detail::strip];
+      for (std::size_t i = 0; i < columns; ++i) frequency[i] = detail::frequency_of(how.base, begin + i, how.turned);
+      for (std::size_t t = first; t < end; ++t) {
+        for (std::size_t i = 0; i < columns; ++i) {
+          const double angle = static_cast<double>(t) * frequency[i];
+          cosine[i] = static_cast<wide>(std::cos(angle));
+          sine[i] = static_cast<wide>(back ? -std::sin(angle) : std::sin(angle));
+        }
+        for (std::size_t s = 0; s < samples; ++s) {
+          for (std::size_t head = 0; head < how.heads; ++head) {
+            const std::size_t at = (s * how.length + t) * how.columns + head * how.width + begin;
+            detail::rotate_row(set, columns, std::array<T*, 2>{output + at, output + at + half},
+                               std::array<const T*, 2>{output + at, output + at + half}, cosine, sine);
+          }
+        }
+      }
+    }
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/sgd/sgd.hpp
 
 namespace cairn::ops {
@@ -16512,6 +16748,10 @@ CAIRN_KERNELS_END
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
                                                       matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+  EXTERN template void add_positions<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                          \
+  EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
+  EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
+  EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*);                                 \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
@@ -21834,6 +22074,50 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/learned_positions.hpp
+
+namespace cairn {
+
+// y = x + weight, where row t of the weight (Positions, Width) belongs to position t: a learnt vector for each place of a
+// sequence, as torch's `x + position.weight[:x.size(1)]` with nn.Embedding(Positions, Width). The weight starts normal with
+// deviation 1.
+//
+// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that were
+// trained for 1024 positions serve any T up to that.
+template <std::size_t Positions, std::size_t Width>
+struct LearnedPositions {
+  static_assert(Positions > 0 && Width > 0,
+                "LearnedPositions: it needs at least one position and one element for it; write LearnedPositions<1024, 768>");
+
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) {
+    return in[0].is_real() && in[0].rank() == 2 && in[0][0] <= Positions && in[0].last() == Width;
+  }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Positions, Width}, initial::normal(1)}}; }
+
+  // One sum, and one sum for the gradient, of each element. The input gradient is the output gradient.
+  static constexpr work flops(const arguments& in) { return {in[0].size(), in[0].size(), 0}; }
+
+  template <class T, detail::positions_run_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    add_positions(queue, call.rows, call.in(0).size(), call.outputs[0], call.inputs[0], call.parameters[0]);
+  }
+
+  template <class T, detail::positions_run_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const std::size_t count = call.in(0).size();
+    if (call.gradients)
+      positions_gradient(queue, call.rows, count, Positions * Width, call.gradients[0], call.output_gradients[0]);
+    if (call.input_gradients) copy(queue, call.rows * count, call.input_gradients[0], call.output_gradients[0]);
+  }
+};
+
+} // namespace cairn
+
 // cairn/layer/linear.hpp
 
 namespace cairn {
@@ -22022,6 +22306,77 @@ struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, 
 
 } // namespace cairn
 
+// cairn/layer/rotary_embedding.hpp
+
+namespace cairn::detail {
+
+struct rotary_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "RotaryEmbedding: it needs at least one head, as many query heads as key heads or a multiple of that, a base "
+                  "above 1 and an even number of rotated elements; write RotaryEmbedding<Heads> or RotaryEmbedding<Heads, "
+                  "KeyHeads, Base, Rotated>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Rotates the queries and the keys of attention by their positions (Su et al.: RoFormer, 2021. arXiv:2104.09864), between the
+// projection that makes them and the attention. A sequence is (T, (Heads + 2 KeyHeads) D): Heads queries of D elements, KeyHeads
+// keys, KeyHeads values. Values pass unchanged.
+//
+// Element i of a head and element i + R / 2 are a pair, as in GPT-NeoX and Llama of Hugging Face (rotate_half), not neighbours as
+// in the paper and in Meta's files. At position t, from 0 on, it turns by t Base^(-2i / R) radians. R is Rotated, or D for 0;
+// elements of a head from R on pass unchanged (rotary_pct of GPT-NeoX).
+//
+// Nothing is learnt or kept: sines are computed in double at each call, once for all samples and heads. Backward rotates the
+// gradient back.
+template <std::size_t Heads, std::size_t KeyHeads = Heads, std::size_t Base = 10000, std::size_t Rotated = 0>
+struct RotaryEmbedding : detail::rotary_message {
+  static constexpr bool options_are_right = Heads > 0 && KeyHeads > 0 &&
+                                            Heads % (KeyHeads > 0 ? KeyHeads : 1) == 0 && Base > 1 && Rotated % 2 == 0;
+
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!in[0].is_real() || in[0].rank() != 2 || in[0].last() % all_heads != 0) return false;
+    const ops::rotation how = rotation_of(in[0]);
+    return how.turned > 0 && how.turned % 2 == 0 && how.turned <= how.width;
+  }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  // Four products and two sums of each pair.
+  static constexpr work flops(const arguments& in) {
+    const ops::rotation how = rotation_of(in[0]);
+    const std::size_t operations = 3 * how.length * how.heads * how.turned;
+    return {operations, operations, operations};
+  }
+
+  template <class T, detail::rotation_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    rotate(queue, rotation_of(call.in(0)), false, call.rows, call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::rotation_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    rotate(queue, rotation_of(call.in(0)), true, call.rows, call.input_gradients[0], call.output_gradients[0]);
+  }
+
+private:
+  static constexpr std::size_t all_heads = Heads + 2 * KeyHeads;
+  static constexpr ops::rotation rotation_of(const tensor& in) {
+    const std::size_t width = in.last() / (all_heads > 0 ? all_heads : 1);
+    return {in[0], in.last(), Heads + KeyHeads, width, Rotated > 0 ? Rotated : width, static_cast<double>(Base)};
+  }
+};
+
+} // namespace cairn
+
 // cairn/layer/sigmoid.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -22055,6 +22410,35 @@ namespace cairn {
 struct Sigmoid : detail::elementwise_layer<detail::sigmoid_value, detail::sigmoid_slope, reads::output> {
   // An exponential and a division are about 18 operations.
   static constexpr work flops(const arguments& in) { return {18 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/sinusoidal_positions.hpp
+
+namespace cairn {
+
+// y = x + p for a sequence x of (T, Width), where p(t, 2i) = sin(t f), p(t, 2i + 1) = cos(t f) and f = 10000^(-2i / Width)
+// (Vaswani et al.: Attention is all you need, 2017. arXiv:1706.03762, 3.5). Nothing is learnt or kept: sines are computed in
+// double at each call, once for all samples of a batch.
+struct SinusoidalPositions {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 2; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  // One sum of each element; the input gradient is the output gradient.
+  static constexpr work flops(const arguments& in) { return {in[0].size(), 0, 0}; }
+
+  template <class T, detail::sinusoids_run_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    add_sinusoids(queue, call.rows, call.in(0)[0], call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::sinusoids_run_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (call.input_gradients) copy(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
+  }
 };
 
 } // namespace cairn

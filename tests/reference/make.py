@@ -626,6 +626,55 @@ def transformer():
 
     layer("encoder", encoder(), 2, 5, 8)
     layer("encoder_norm_first", Causal(encoder(norm_first=True, activation="gelu")), 2, 6, 8)
+class Positions(nn.Module):
+    """A learnt vector for each position, added; there may be more of them than positions."""
+
+    def __init__(self, positions, width):
+        super().__init__()
+        self.position = nn.Embedding(positions, width)
+
+    def forward(self, taken):
+        return taken + self.position.weight[:taken.size(1)]
+
+
+class Sinusoids(nn.Module):
+    """The sines and cosines of 'Attention is all you need', added."""
+
+    def forward(self, taken):
+        length, width = taken.shape[1:]
+        angles = torch.arange(length).double()[:, None] * 10000 ** (-torch.arange(0, width, 2).double() / width)
+        table = torch.zeros(length, width).double()
+        table[:, 0::2], table[:, 1::2] = torch.sin(angles), torch.cos(angles)[:, :width // 2]
+        return taken + table
+
+
+class Rotary(nn.Module):
+    """Rotates the first elements of each query and key, pairs half of these elements apart."""
+
+    def __init__(self, heads, key_heads, base=10000, rotated=None):
+        super().__init__()
+        self.heads, self.key_heads, self.base, self.rotated = heads, key_heads, base, rotated
+
+    def forward(self, taken):
+        heads = taken.unflatten(2, (self.heads + 2 * self.key_heads, -1))
+        turned, values = heads[:, :, :self.heads + self.key_heads], heads[:, :, self.heads + self.key_heads:]
+        rotated = self.rotated or heads.shape[-1]
+        angles = torch.arange(taken.shape[1]).double()[:, None] * self.base ** (-torch.arange(0, rotated, 2).double() / rotated)
+        cosines, sines = (torch.cat((part, part), dim=-1)[:, None] for part in (angles.cos(), angles.sin()))
+        first, rest = turned[..., :rotated], turned[..., rotated:]
+        a, b = first.chunk(2, dim=-1)
+        first = first * cosines + torch.cat((-b, a), dim=-1) * sines
+        return torch.cat((torch.cat((first, rest), dim=-1), values), dim=2).flatten(2)
+
+
+def positions():
+    layer("learned_positions", Positions(3, 5), 4, 3, 5)
+    layer("learned_positions_of_more", Positions(7, 5), 19, 3, 5)
+    layer("sinusoidal_positions", Sinusoids(), 2, 9, 6)
+    layer("sinusoidal_positions_odd", Sinusoids(), 2, 3, 7)
+    layer("rotary", Rotary(2, 2), 2, 9, 36)
+    layer("rotary_shared_keys", Rotary(4, 2, base=500000), 2, 5, 32)
+    layer("rotary_partly", Rotary(2, 1, rotated=4), 2, 5, 24)
 
 
 def main():
@@ -635,7 +684,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer):
+                 averages, attention, transformer, positions):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")
