@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// A GPT that learns to write like a text, character by character: 4 layers of width 128 that see 64 characters, as in nanoGPT's
+// example for a CPU. Each checkpoint policy is one compiled instantiation, picked from a table; a schedule for a budget of bytes is
+// solved at run time. At the end it writes a sample.
+//
+// uses: ranks_of_program
+// test: --steps 4 --batch 4
+// test: --steps 2 --batch 2 --policy all --ranks 2
+// test: --steps 2 --batch 2 --budget 8MiB --write 20
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+#include <cairn/data/text/text.hpp>
+#include <cairn/report/charts.hpp>
+
+#include "../arena_use.hpp"
+#include "../command_line.hpp"
+#include "../found_text.hpp"
+#include "../ranks_of_program/ranks_of_program.hpp"
+
+namespace mine {
+
+using namespace cairn;
+
+namespace {
+
+constexpr std::size_t vocabulary = 65; // the characters of tiny Shakespeare; a text may have fewer
+constexpr std::size_t tokens = 64, width = 128, heads = 4, layers = 4;
+constexpr std::size_t capacity = 12; // samples of one rank in a step, at most
+
+using Characters = Embedding<vocabulary, width>;
+using Layer = TransformerEncoderLayer<width, heads, 4 * width, GELU, attention::norm_first, attention::causal>;
+using Net = initialized<Sequential<Inputs<integers<tokens>>, Characters, LearnedPositions<tokens, width>, Repeat<layers, Layer>,
+                                   LayerNorm<width>, Tied<Linear<width, vocabulary, false>, Characters>>,
+                        normal_weights<percent<2>>>;
+static_assert(peak_activation_bytes<Net, capacity> < 27_MiB);
+static_assert(peak_activation_bytes<checkpoint<budget<8_MiB>, Net>, capacity> <= 8_MiB);
+
+struct job {
+  std::string policy, budget, data;
+  ranks_of_program::told ranks;
+  std::size_t threads = 0; // of each rank; 0: its share of the cores
+  std::size_t steps = 2000;
+  std::size_t batch = capacity;
+  std::size_t written = 500; // characters of the sample
+  double learning_rate = 1e-3;
+  double temperature = 0.8;
+  std::uint64_t seed = 1;
+  std::string curve = "gpt_curve.svg";
+};
+
+// The text as tokens, of which the last tenth is held out.
+struct material {
+  text::characters letters;
+  text::token_windows<tokens> train, held_out;
+
+  explicit material(const std::string& all)
+      : letters(all), train(text::token_windows<tokens>(letters.encode(all)).split(0.9)[0]),
+        held_out(text::token_windows<tokens>(letters.encode(all), tokens).split(0.9)[1]) {
+    if (letters.size() > vocabulary)
+      throw input_error("expected a text of at most " + std::to_string(vocabulary) + " different characters, found " +
+                        std::to_string(letters.size()) + "; give the network a larger vocabulary in examples/gpt/main.cpp");
+  }
+};
+
+struct result {
+  std::size_t planned = 0, measured = 0; // bytes of the arena, and those that a step wrote
+  double step_seconds = 0;               // median
+  double seconds = 0;                    // of all steps
+  double held_out = 0;                   // loss
+  std::uint64_t weights = 0;
+  std::string sample;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <class Policy>
+using model = ddp<checkpoint<Policy, Net>, any_rank, bucket_bytes<1_MiB>>;
+using solved_curve = memory_curve<Net, capacity>;
+using solved_step = solved_curve::step;
+
+template <class Trainer>
+double held_out_loss(Trainer& train, const text::token_windows<tokens>& windows) {
+  double sum = 0, count = 0;
+  for (const auto& [inputs, targets] : loader{windows, sequential_sampler{}, batch<capacity>{}}) {
+    sum += train.evaluate_loss(inputs, targets) * static_cast<double>(inputs.rows());
+    count += static_cast<double>(inputs.rows());
+  }
+  return sum / count;
+}
+
+// Draws one character after another from the softmax of the scores over `temperature`. The network sees the last characters; those
+// after them, which are not there yet, do not change the scores that it gives at the last one.
+template <class Trainer>
+std::string written_by(Trainer& train, const text::characters& letters, const job& j) {
+  std::vector<std::int32_t> all{0}; // a line break, or the first character of the vocabulary
+  const types::random_key key{.seed = j.seed, .position = 1};
+  while (all.size() <= j.written) {
+    const std::size_t seen = std::min(all.size(), tokens);
+    std::vector<std::int32_t> window(tokens);
+    std::copy(all.end() - static_cast<std::ptrdiff_t>(seen), all.end(), window.begin());
+    const auto scores = train.evaluate(window);
+    const std::span<const float> last(scores.data() + (seen - 1) * vocabulary, letters.size());
+    const float most = std::ranges::max(last);
+    std::vector<double> weights;
+    double sum = 0;
+    for (const float score : last) {
+      weights.push_back(std::exp(static_cast<double>(score - most) / j.temperature));
+      sum += weights.back();
+    }
+    double left = sum * ops::random_uniform<double>(key, all.size());
+    std::size_t next = 0;
+    while (next + 1 < weights.size() && (left -= weights[next]) >= 0) ++next;
+    all.push_back(static_cast<std::int32_t>(next));
+  }
+  return letters.decode(std::span(all).subspan(1));
+}
+
+// If a solved step is given, the compiled schedule of Policy is not used. Only rank 0 knows the result.
+template <class Policy>
+result run(ranks_of_program& ranks, const job& j, const material& m, const solved_step& solved, report::recorded_metrics& curve) {
+  result out;
+  ranks.run([&](any_rank& rank) {
+    const bool first = rank.rank() == 0;
+    trainer<model<Policy>, CrossEntropyLoss, AdamW, batch<capacity>> train{
+        rank,
+        AdamW{.learning_rate = j.learning_rate, .betas = {0.9, 0.99}, .weight_decay = 0.1},
+        {.seed = j.seed,
+         .threads = j.threads,
+         .learning_rate = cosine_rate{.learning_rate = j.learning_rate,
+                                      .total_steps = j.steps,
+                                      .warm_up = j.steps / 20,
+                                      .start_factor = 0.01,
+                                      .min_rate = j.learning_rate / 10},
+         .clip = {.max_norm = 1},
+         .schedule = solved}};
+    if (first) std::printf("%s, threads in each: %zu\n", ranks.text().c_str(), train.threads());
+    if (first) std::fflush(stdout);
+    mark_untouched_arena(train);
+    // An epoch is all windows of the text, in a random order; a training sees a small part of one.
+    loader batches{m.train, sampler{rank, 0, {.seed = j.seed}}, batch<capacity>{}, {.rows = j.batch, .drop_last = true}};
+    progress bar(j.steps, {.label = "training", .unit = "steps", .out = first ? stderr : nullptr});
+    std::vector<double> seconds;
+    seconds.reserve(j.steps);
+    while (seconds.size() < j.steps)
+      for (const auto& [inputs, targets] : batches) {
+        const auto start = std::chrono::steady_clock::now();
+        const double loss = train.step(inputs, targets);
+        seconds.push_back(seconds_since(start));
+        bar.advance(1, {{"loss", loss}});
+        if (first) curve.add(train.steps(), "train_loss", loss);
+        if (first && seconds.size() == 1) out.measured = used_bytes_of_arena(train);
+        const bool last = seconds.size() == j.steps;
+        if (first && (last || seconds.size() % 250 == 0)) {
+          out.held_out = held_out_loss(train, m.held_out);
+          curve.add(train.steps(), "held_out_loss", out.held_out, true);
+        }
+        if (last) break;
+      }
+    bar.finish();
+    if (!first) return;
+    out.planned = train.arena_bytes();
+    out.weights = train.checksum();
+    for (const double s : seconds) out.seconds += s;
+    std::ranges::sort(seconds);
+    out.step_seconds = seconds[seconds.size() / 2];
+    out.sample = written_by(train, m.letters, j);
+  });
+  return out;
+}
+
+// One row of the table: a name on the command line, and its instantiation.
+struct entry {
+  const char* name;
+  result (*run)(ranks_of_program&, const job&, const material&, const solved_step&, report::recorded_metrics&);
+};
+constexpr std::array<entry, 4> policies{{{"store_all", &run<store_all>},
+                                         {"sqrt_n", &run<sqrt_n>},
+                                         {"recompute_all", &run<recompute_all>},
+                                         {"budget<8_MiB>", &run<budget<8_MiB>>}}};
+
+std::vector<entry> chosen_by(const job& j, const command_line& given) {
+  std::vector<entry> chosen;
+  if (j.policy.empty() && !j.budget.empty()) return chosen;
+  std::string names;
+  for (const entry& e : policies) {
+    if (j.policy == "all" || (j.policy.empty() ? "store_all" : j.policy) == e.name) chosen.push_back(e);
+    names += std::string(names.empty() ? "" : ", ") + e.name;
+  }
+  if (chosen.empty()) given.fail("--policy cannot be " + j.policy + ": it is one of " + names + ", or all");
+  return chosen;
+}
+
+int train_chosen(const job& j, const command_line& given, int count, char** words) {
+  const std::vector<entry> chosen = chosen_by(j, given);
+  if (j.steps < 1 || j.batch < 1 || j.batch > capacity)
+    given.fail("--steps is at least 1, --batch is 1 to " + std::to_string(capacity));
+  if (!(j.temperature > 0)) given.fail("--temperature is above 0");
+  // Work that may fail in one process alone is done before the processes are joined, so that none of the others waits.
+  const bool first = launch::of_process(count, words).rank == 0;
+  const material m(found_text(j.data, first ? stdout : nullptr));
+  std::optional<solved_curve> curve;
+  solved_step solved;
+  if (!j.budget.empty()) solved = curve.emplace().within(report::parse_bytes(j.budget));
+  ranks_of_program ranks(count, words, j.ranks);
+
+  using plan = blueprint_of<Net, capacity>;
+  if (ranks.first())
+    std::printf("network: %zu layers of width %zu, %s parameters; %zu characters to train with, %zu held out; %d ranks x %zu samples\n",
+                layers, width, report::format_count(plan::parameters).c_str(), m.train.tokens().size(),
+                m.held_out.tokens().size(), ranks.size(), j.batch);
+  report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "all steps", "held-out loss", "weights"});
+  report::recorded_metrics metrics;
+  std::string sample;
+  const auto train = [&](const std::string& name, auto* how, const solved_step& step) {
+    if (ranks.first()) std::printf("policy %s, ", name.c_str());
+    metrics = {};
+    const result r = how(ranks, j, m, step, metrics);
+    sample = r.sample;
+    results.row({name, std::to_string(ranks.size()), report::format_bytes(r.planned), report::format_bytes(r.measured),
+                 report::format_duration(r.step_seconds), report::format_duration(r.seconds),
+                 report::format_fixed(r.held_out, 3), report::format_checksum(r.weights)});
+  };
+  for (const entry& e : chosen) train(e.name, e.run, {});
+  if (curve) train("budget " + j.budget, &run<store_all>, solved);
+  if (!ranks.first()) return 0;
+  std::printf("\n%s\n%s\n\n", results.text().c_str(), sample.c_str());
+  report::write_svg(j.curve, report::draw_metrics(metrics, {.title = "Learning, examples/gpt"}));
+  std::printf("losses are drawn in %s\n", j.curve.c_str());
+  return 0;
+}
+
+} // namespace
+
+int program(int count, char** words) {
+  job j;
+  j.ranks.otherwise = 1;
+  command_line given("gpt", "trains a small GPT on the characters of a text, and lets it write");
+  j.ranks.add_to(given);
+  given.add("policy", j.policy, "checkpoint policy, or all: each trains anew [store_all, without --budget]")
+      .add("budget", j.budget, "most bytes of a step, such as 7MiB: its schedule is solved now")
+      .add("threads", j.threads, "threads inside one operation of a rank, 0 for its share of the cores")
+      .add("steps", j.steps, "training steps")
+      .add("batch", j.batch, "samples of one rank in a step")
+      .add("rate", j.learning_rate, "learning rate after the warm-up")
+      .add("seed", j.seed, "of weights, order and the sample")
+      .add("data", j.data, "a text file (else $CAIRN_DATA/tinyshakespeare/input.txt, else generated sentences)")
+      .add("write", j.written, "characters of the sample")
+      .add("temperature", j.temperature, "below 1 the sample is more likely, above 1 less")
+      .add("curve", j.curve, "file for the picture of losses")
+      .parse(count, words);
+  try {
+    return train_chosen(j, given, count, words);
+  } catch (const std::exception& fault) {
+    return given.failed(fault);
+  }
+}
+
+} // namespace mine
+
+int main(int count, char** words) { return mine::program(count, words); }
