@@ -201,6 +201,7 @@
 #include <cairn/layer/rotary_embedding.hpp>       // RotaryEmbedding<Heads, KeyHeads>
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
 #include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
+#include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
 #include <cairn/layer/tanh.hpp>                   // Tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
@@ -219,6 +220,7 @@
 #include <cairn/net/function_of.hpp>          // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>         // the same training, updating inside backward
 #include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
+#include <cairn/net/initialized.hpp>          // initialized<Part, Start>
 #include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                // two layers that do not fit, and why
 #include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant

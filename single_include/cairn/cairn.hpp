@@ -15074,9 +15074,9 @@ void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2
                 const accumulated<T>* cosine, const accumulated<T>* sine) {
   using wide = accumulated<T>;
   widened_row<T> a, b;
-  const std::array<wide*, 2> results{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> operands{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, results, operands);
+  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
+  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
+  run_elements(set, rotate_pair{}, columns, written, taken);
   a.write(to[0], columns);
   b.write(to[1], columns);
 }
@@ -20955,8 +20955,8 @@ namespace cairn {
 // sequence, as torch's `x + position.weight[:x.size(1)]` with nn.Embedding(Positions, Width). The weight starts normal with
 // deviation 1.
 //
-// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that were
-// trained for 1024 positions serve any T up to that.
+// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that
+// were trained for 1024 positions serve any T up to that.
 template <std::size_t Positions, std::size_t Width>
 struct LearnedPositions {
   static_assert(Positions > 0 && Width > 0,
@@ -21314,6 +21314,53 @@ struct SinusoidalPositions {
 };
 
 } // namespace cairn
+
+// cairn/layer/started.hpp
+
+namespace cairn {
+
+// A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
+// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
+// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
+//
+// A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
+// one.
+template <auto Deviation, std::size_t Sums = 1>
+struct normal_weights {
+  static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "
+                                           "normal_weights<percent<2>>");
+  static constexpr initial weight =
+      initial::normal(static_cast<double>(Deviation) / detail::constant_sqrt(static_cast<double>(Sums)));
+  static constexpr initial bias = initial::constant(0);
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// Layer, whose parameters start as Start says: those that start at random in the layer itself. Constants stay, such as the ones
+// of a norm, and so do the zeros of an Embedding's padding.
+template <class Layer, class Start>
+struct started : Layer {
+  static_assert(
+      requires {
+        { Start::weight } -> std::convertible_to<initial>;
+        { Start::bias } -> std::convertible_to<initial>;
+      }, "initialized: its second argument says how weights and biases start; write normal_weights<percent<2>>, or a type with "
+         "static constexpr initial weight and bias");
+
+  static constexpr tensor_list parameters(const arguments& in) {
+    tensor_list list(Layer::parameters(in));
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const initial own = list[k].start;
+      if (own.how == initial::law::constant) continue;
+      list[k].start = initial(list[k].rank() > 1 ? Start::weight : Start::bias).with_zeros(own.zeros_begin, own.zeros_end);
+    }
+    return list;
+  }
+};
+
+} // namespace cairn::detail
 
 // cairn/layer/tanh.hpp
 
@@ -25221,6 +25268,82 @@ inline constexpr bool freezes<frozen<Block>> = true;
 
 } // namespace cairn::detail
 
+// cairn/net/initialized.hpp
+
+// Networks whose parameters have other initial values than their layers give them.
+namespace cairn::detail {
+
+template <class Parts, class Start>
+struct started_parts;
+
+// A part of a network with its layers replaced by started ones. A layer without parameters stays as it is.
+template <class Part, class Start>
+struct with_start {
+  template <class... Parts>
+  static auto rebuilt(pack<Parts...>) {
+    using rebuilt_type = typename made_of<Part>::template with<Parts...>;
+    if constexpr (std::is_same_v<typename made_of<rebuilt_type>::parts, pack<Parts...>>) return type_of<rebuilt_type>{};
+    else return type_of<started<Part, Start>>{}; // its parts follow from its arguments
+  }
+  static auto find() {
+    if constexpr (made_of<Part>::as != part_kind::layer)
+      return rebuilt(typename started_parts<typename made_of<Part>::parts, Start>::type{});
+    else if constexpr (requires(const arguments& in) { Part::parameters(in); }) return type_of<started<Part, Start>>{};
+    else return type_of<Part>{};
+  }
+  using type = typename decltype(find())::type;
+};
+// The innermost start is that of a layer.
+template <class Part, class Inner, class Start>
+struct with_start<started<Part, Inner>, Start> : type_of<started<Part, Inner>> {};
+// A tied layer finds its owner by its type.
+template <class Layer, class Owner, class Start>
+struct with_start<Tied<Layer, Owner>, Start>
+    : type_of<Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, Start>::type>> {};
+
+template <class... Parts, class Start>
+struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};
+
+// A block whose parts follow from its arguments, with started ones.
+template <class Block, class Start>
+  requires(made_of<Block>::as != part_kind::layer)
+struct started<Block, Start> {};
+template <class Block, class Start>
+  requires(made_of<Block>::as != part_kind::layer)
+struct made_of<started<Block, Start>> : made_of<Block> {
+  using parts = typename started_parts<typename made_of<Block>::parts, Start>::type;
+  template <class...>
+  using with = started<Block, Start>;
+};
+
+// The same part with the initial values of its layers.
+template <class Part>
+struct without_start : type_of<Part> {};
+template <class Part, class Start>
+struct without_start<started<Part, Start>> : type_of<Part> {};
+template <class Layer, class Owner>
+struct without_start<Tied<Layer, Owner>>
+    : type_of<Tied<typename without_start<Layer>::type, typename without_start<Owner>::type>> {};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Part with other initial values: a layer, a block or a whole network, whose function and names of parameters stay. Start says
+// how weights and biases begin in every layer inside, but for those that begin as constants (the ones and zeros of a norm), and
+// for layers with an initialized<> of their own. GPT-2 begins so:
+//
+//   template <std::size_t In, std::size_t Out>
+//   using Last = initialized<Linear<In, Out>, normal_weights<percent<2>, 24>>; // of each of 12 times two residual sums
+//   using Net = initialized<Sequential<Inputs<integers<64>>, Embedding<96, 128>, ...>, normal_weights<percent<2>>>;
+//
+// It stands inside checkpoint<> and ddp<>. Ranks with different starts refuse each other; states and copies of parameters do not
+// depend on the start.
+template <class Part, class Start>
+using initialized = typename detail::with_start<Part, Start>::type;
+
+} // namespace cairn
+
 // cairn/net/function_of.hpp
 
 namespace cairn::detail {
@@ -25228,13 +25351,15 @@ namespace cairn::detail {
 template <class Net>
 struct function_made_of;
 
-// The function of a part of a network as a list of parts, without schedules and with nested Sequentials flattened.
+// The function of a part of a network as a list of parts, without schedules and starts and with nested Sequentials flattened.
 template <class Part, class Parts = typename made_of<Part>::parts>
 struct function_parts;
 template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
-    if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
+    using plain = typename without_start<Part>::type;
+    if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
+    else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
     else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
@@ -25249,10 +25374,10 @@ struct function_made_of {
   using type = decltype(put_together(typename function_parts<Net>::type{}));
 };
 
-// The function that a network computes, as a network without a schedule. Two networks with the same one have the same
-// parameters in the same order, whatever their policies; unless a part is frozen, also in the same places of the flat buffer,
-// where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L> and Sequential<L, L>
-// count as different.
+// The function that a network computes, as a network without a schedule, whose layers start as they say. Two networks with the
+// same one have the same parameters in the same order, whatever their policies; unless a part is frozen, also in the same places
+// of the flat buffer, where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L>
+// and Sequential<L, L> count as different.
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
 
@@ -37739,6 +37864,21 @@ inline void shorten_squares(std::string& name) {
     }
 }
 
+// A layer with a start is typed initialized<layer, start>, and normal_weights<deviation, 1> without the 1.
+inline void shorten_starts(std::string& name) {
+  constexpr std::string_view inside = "detail::", started = "started<", start = "normal_weights<", one = ", 1>";
+  for (std::size_t at = 0; (at = name.find(inside, at)) != std::string::npos;)
+    if (name.compare(at + inside.size(), started.size(), started) == 0) name.erase(at, inside.size());
+    else at += inside.size();
+  for (std::size_t at = 0; (at = name.find(started, at)) != std::string::npos; at += started.size())
+    if (at == 0 || name[at - 1] == ' ' || name[at - 1] == '<') name.replace(at, started.size(), "initialized<");
+  for (std::size_t at = 0; (at = name.find(start, at)) != std::string::npos; at += start.size()) {
+    std::size_t end = at + start.size();
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    if (name.compare(end - one.size(), one.size(), one) == 0) name.erase(end - one.size(), one.size() - 1);
+  }
+}
+
 // The type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
@@ -37769,6 +37909,7 @@ inline std::string typed_name(std::string_view name) {
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);
+  shorten_starts(out);
   return out;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <type_traits>
+
 #include <cairn/core/pack.hpp>
 #include <cairn/net/elements.hpp>
+#include <cairn/net/initialized.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 
@@ -11,13 +14,15 @@ namespace cairn::detail {
 template <class Net>
 struct function_made_of;
 
-// The function of a part of a network as a list of parts, without schedules and with nested Sequentials flattened.
+// The function of a part of a network as a list of parts, without schedules and starts and with nested Sequentials flattened.
 template <class Part, class Parts = typename made_of<Part>::parts>
 struct function_parts;
 template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
-    if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
+    using plain = typename without_start<Part>::type;
+    if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
+    else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
     else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
@@ -32,10 +37,10 @@ struct function_made_of {
   using type = decltype(put_together(typename function_parts<Net>::type{}));
 };
 
-// The function that a network computes, as a network without a schedule. Two networks with the same one have the same
-// parameters in the same order, whatever their policies; unless a part is frozen, also in the same places of the flat buffer,
-// where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L> and Sequential<L, L>
-// count as different.
+// The function that a network computes, as a network without a schedule, whose layers start as they say. Two networks with the
+// same one have the same parameters in the same order, whatever their policies; unless a part is frozen, also in the same places
+// of the flat buffer, where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L>
+// and Sequential<L, L> count as different.
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
 
