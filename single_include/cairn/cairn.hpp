@@ -25381,6 +25381,33 @@ struct function_made_of {
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
 
+// Layers that differ between a network and the same one for sequences of another length: Inputs, and positions.
+template <std::size_t Tensors, std::size_t Constants>
+struct inputs_of_any_length {};
+template <std::size_t Width>
+struct positions_of_any_length {};
+
+template <class Part, class Parts = typename made_of<Part>::parts>
+struct at_any_length;
+template <class Part, class... Parts>
+struct at_any_length<Part, pack<Parts...>> {
+  static auto find() {
+    if constexpr (made_of<Part>::as != part_kind::layer)
+      return type_of<typename made_of<Part>::template with<typename at_any_length<Parts>::type...>>{};
+    else if constexpr (requires { requires Part::takes_no_place; })
+      return type_of<inputs_of_any_length<Part::inputs.size(), Part::constants.size()>>{};
+    else return type_of<Part>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <std::size_t Positions, std::size_t Width>
+struct at_any_length<LearnedPositions<Positions, Width>, pack<>> : type_of<positions_of_any_length<Width>> {};
+
+// Do two networks have the same layers, and so the same parameters, but perhaps for sequences of different lengths?
+template <class Net, class Other>
+inline constexpr bool same_layers =
+    std::is_same_v<typename at_any_length<function_of<Net>>::type, typename at_any_length<function_of<Other>>::type>;
+
 } // namespace cairn::detail
 
 // cairn/net/gated.hpp
@@ -29998,6 +30025,25 @@ void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters
   for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
 }
 
+// Throws input_error unless a parameter or buffer `own` can be taken from that of the same layer in a network for sequences of
+// another length: its extents are equal, or it has a row for each position and is the first rows of the other.
+template <class T>
+void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& other) {
+  const shape &to = own.facts->extents, &from = other.facts->extents;
+  if (to == from) return;
+  shape first = from;
+  if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
+  if (first == to && to[0] <= from[0]) return;
+  const auto text = [](const shape& s) {
+    std::string out;
+    for (std::size_t axis = 0; axis < s.rank; ++axis) out += (axis == 0 ? "(" : ", ") + std::to_string(s[axis]);
+    return out + ")";
+  };
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + text(to) +
+                    ", or with more rows, found the shape " + text(from) +
+                    "; take parameters from a network with at least as many positions");
+}
+
 // A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a
 // multiple of the alignment, as that of every buffer of parameters.
 inline std::uint64_t checksum(std::span<const std::byte> bits) {
@@ -30460,18 +30506,23 @@ public:
   void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
     using own = function_of<Net>;
     using others = function_of<Net2>;
-    if constexpr (!std::is_same_v<own, others>) {
+    if constexpr (!same_layers<Net, Net2>) {
       refuse<other_function<own, others>>();
     } else {
       // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
       [[maybe_unused]] const auto turn = other.turn();
       finish_on_host(other.device().compute());
-      std::vector<std::span<sum>> from;
-      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
+      std::vector<named_parameter<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q); };
       other.for_each(collect);
       std::size_t next = 0;
+      if constexpr (!std::is_same_v<own, others>) {
+        const auto compare = [&](const named_parameter<sum>& q) { expect_rows_of(q, from[next++]); };
+        for_each(compare); // before any is copied
+        next = 0;
+      }
       const auto take = [&](const named_parameter<sum>& q) {
-        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].numbers.data());
       };
       for_each(take);
       finish_on_host(device_->compute());
@@ -35592,6 +35643,9 @@ public:
   // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
   // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
   // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
+  //
+  // The extents of Inputs may differ, as of the same layers for sequences of another length, if all parameters have equal
+  // shapes; else input_error is thrown and nothing is copied. LearnedPositions takes the first rows of a longer one.
   template <class Other>
   void copy_parameters(const Other& other) {
     weights().changed();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include <cairn/core/pack.hpp>
+#include <cairn/layer/learned_positions.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/initialized.hpp>
 #include <cairn/net/made_of.hpp>
@@ -43,5 +45,32 @@ struct function_made_of {
 // and Sequential<L, L> count as different.
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
+
+// Layers that differ between a network and the same one for sequences of another length: Inputs, and positions.
+template <std::size_t Tensors, std::size_t Constants>
+struct inputs_of_any_length {};
+template <std::size_t Width>
+struct positions_of_any_length {};
+
+template <class Part, class Parts = typename made_of<Part>::parts>
+struct at_any_length;
+template <class Part, class... Parts>
+struct at_any_length<Part, pack<Parts...>> {
+  static auto find() {
+    if constexpr (made_of<Part>::as != part_kind::layer)
+      return type_of<typename made_of<Part>::template with<typename at_any_length<Parts>::type...>>{};
+    else if constexpr (requires { requires Part::takes_no_place; })
+      return type_of<inputs_of_any_length<Part::inputs.size(), Part::constants.size()>>{};
+    else return type_of<Part>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <std::size_t Positions, std::size_t Width>
+struct at_any_length<LearnedPositions<Positions, Width>, pack<>> : type_of<positions_of_any_length<Width>> {};
+
+// Do two networks have the same layers, and so the same parameters, but perhaps for sequences of different lengths?
+template <class Net, class Other>
+inline constexpr bool same_layers =
+    std::is_same_v<typename at_any_length<function_of<Net>>::type, typename at_any_length<function_of<Other>>::type>;
 
 } // namespace cairn::detail
