@@ -202,6 +202,7 @@
 #include <cairn/layer/rotary_embedding.hpp>       // RotaryEmbedding<Heads, KeyHeads>
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
 #include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
+#include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
 #include <cairn/layer/tanh.hpp>                   // Tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
@@ -245,6 +246,43 @@
 #include <cairn/net/with_all_outputs.hpp>          // several heads on one body
 #include <cairn/net/with_input_gradient.hpp>       // the gradient with respect to the inputs
 #include <cairn/net/wrong_network.hpp>             // the ways in which a network can be wrong
+#include <cairn/net/block_ways.hpp>           // the ways of a block: what it stores
+#include <cairn/net/blueprint.hpp>            // all that is known of a step at compile time
+#include <cairn/net/checked_network.hpp>      // finds the first error of a network
+#include <cairn/net/checkpoint.hpp>           // checkpoint<Policy, Net>: the same function, another schedule
+#include <cairn/net/concat.hpp>               // several branches, with their results side by side
+#include <cairn/net/dense/dense_block.hpp>    // DenseBlock<Layers, Growth>
+#include <cairn/net/dense/dense_policies.hpp> // which bottlenecks of a DenseBlock are stored
+#include <cairn/net/elements.hpp>             // joins packs of elements
+#include <cairn/net/execute.hpp>              // runs a program
+#include <cairn/net/frame.hpp>                // the operands of one walk of a chain
+#include <cairn/net/frozen.hpp>               // parts with parameters that are not trained
+#include <cairn/net/function_of.hpp>          // the function of a network, without its schedule
+#include <cairn/net/fused_update.hpp>         // the same training, updating inside backward
+#include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
+#include <cairn/net/initialized.hpp>          // initialized<Part, Start>
+#include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
+#include <cairn/net/joint.hpp>                // two layers that do not fit, and why
+#include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant
+#include <cairn/net/largest_batch_within.hpp> // the same at run time, and with measured costs
+#include <cairn/net/made_of.hpp>              // the structure of a network's types
+#include <cairn/net/memory_curve.hpp>         // the cost of a step for every number of bytes
+#include <cairn/net/nesting.hpp>              // the nesting of Sequentials, for names
+#include <cairn/net/one_chain.hpp>            // a block that is one chain
+#include <cairn/net/pass_on.hpp>              // passes on tensors that a layer does not take
+#include <cairn/net/program.hpp>              // a blueprint with code
+#include <cairn/net/repeat.hpp>               // Repeat<N, Block>
+#include <cairn/net/residual.hpp>             // Residual<Layers...>
+#include <cairn/net/sequential.hpp>           // Sequential<Layers...>
+#include <cairn/net/several_chains.hpp>       // the common part of blocks of several chains
+#include <cairn/net/solved_step.hpp>          // a schedule solved at run time, for a trainer
+#include <cairn/net/summed_layers.hpp>        // the layers that sum over the ranks
+#include <cairn/net/ties.hpp>                 // stages that take a parameter from another stage
+#include <cairn/net/walk.hpp>                 // the values along a chain
+#include <cairn/net/ways.hpp>                 // the ways that blocks take under a budget
+#include <cairn/net/with_all_outputs.hpp>     // several heads on one body
+#include <cairn/net/with_input_gradient.hpp>  // the gradient with respect to the inputs
+#include <cairn/net/wrong_network.hpp>        // the ways in which a network can be wrong
 
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
 #include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls

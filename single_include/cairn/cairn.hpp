@@ -16035,9 +16035,9 @@ void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2
                 const accumulated<T>* cosine, const accumulated<T>* sine) {
   using wide = accumulated<T>;
   widened_row<T> a, b;
-  const std::array<wide*, 2> results{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> operands{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, results, operands);
+  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
+  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
+  run_elements(set, rotate_pair{}, columns, written, taken);
   a.write(to[0], columns);
   b.write(to[1], columns);
 }
@@ -22082,8 +22082,8 @@ namespace cairn {
 // sequence, as torch's `x + position.weight[:x.size(1)]` with nn.Embedding(Positions, Width). The weight starts normal with
 // deviation 1.
 //
-// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that were
-// trained for 1024 positions serve any T up to that.
+// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that
+// were trained for 1024 positions serve any T up to that.
 template <std::size_t Positions, std::size_t Width>
 struct LearnedPositions {
   static_assert(Positions > 0 && Width > 0,
@@ -22442,6 +22442,53 @@ struct SinusoidalPositions {
 };
 
 } // namespace cairn
+
+// cairn/layer/started.hpp
+
+namespace cairn {
+
+// A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
+// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
+// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
+//
+// A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
+// one.
+template <auto Deviation, std::size_t Sums = 1>
+struct normal_weights {
+  static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "
+                                           "normal_weights<percent<2>>");
+  static constexpr initial weight =
+      initial::normal(static_cast<double>(Deviation) / detail::constant_sqrt(static_cast<double>(Sums)));
+  static constexpr initial bias = initial::constant(0);
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// Layer, whose parameters start as Start says: those that start at random in the layer itself. Constants stay, such as the ones
+// of a norm, and so do the zeros of an Embedding's padding.
+template <class Layer, class Start>
+struct started : Layer {
+  static_assert(
+      requires {
+        { Start::weight } -> std::convertible_to<initial>;
+        { Start::bias } -> std::convertible_to<initial>;
+      }, "initialized: its second argument says how weights and biases start; write normal_weights<percent<2>>, or a type with "
+         "static constexpr initial weight and bias");
+
+  static constexpr tensor_list parameters(const arguments& in) {
+    tensor_list list(Layer::parameters(in));
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const initial own = list[k].start;
+      if (own.how == initial::law::constant) continue;
+      list[k].start = initial(list[k].rank() > 1 ? Start::weight : Start::bias).with_zeros(own.zeros_begin, own.zeros_end);
+    }
+    return list;
+  }
+};
+
+} // namespace cairn::detail
 
 // cairn/layer/tanh.hpp
 
@@ -26282,6 +26329,82 @@ inline constexpr bool freezes<frozen<Block>> = true;
 
 } // namespace cairn::detail
 
+// cairn/net/initialized.hpp
+
+// Networks whose parameters have other initial values than their layers give them.
+namespace cairn::detail {
+
+template <class Parts, class Start>
+struct started_parts;
+
+// A part of a network with its layers replaced by started ones. A layer without parameters stays as it is.
+template <class Part, class Start>
+struct with_start {
+  template <class... Parts>
+  static auto rebuilt(pack<Parts...>) {
+    using rebuilt_type = typename made_of<Part>::template with<Parts...>;
+    if constexpr (std::is_same_v<typename made_of<rebuilt_type>::parts, pack<Parts...>>) return type_of<rebuilt_type>{};
+    else return type_of<started<Part, Start>>{}; // its parts follow from its arguments
+  }
+  static auto find() {
+    if constexpr (made_of<Part>::as != part_kind::layer)
+      return rebuilt(typename started_parts<typename made_of<Part>::parts, Start>::type{});
+    else if constexpr (requires(const arguments& in) { Part::parameters(in); }) return type_of<started<Part, Start>>{};
+    else return type_of<Part>{};
+  }
+  using type = typename decltype(find())::type;
+};
+// The innermost start is that of a layer.
+template <class Part, class Inner, class Start>
+struct with_start<started<Part, Inner>, Start> : type_of<started<Part, Inner>> {};
+// A tied layer finds its owner by its type.
+template <class Layer, class Owner, class Start>
+struct with_start<Tied<Layer, Owner>, Start>
+    : type_of<Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, Start>::type>> {};
+
+template <class... Parts, class Start>
+struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};
+
+// A block whose parts follow from its arguments, with started ones.
+template <class Block, class Start>
+  requires(made_of<Block>::as != part_kind::layer)
+struct started<Block, Start> {};
+template <class Block, class Start>
+  requires(made_of<Block>::as != part_kind::layer)
+struct made_of<started<Block, Start>> : made_of<Block> {
+  using parts = typename started_parts<typename made_of<Block>::parts, Start>::type;
+  template <class...>
+  using with = started<Block, Start>;
+};
+
+// The same part with the initial values of its layers.
+template <class Part>
+struct without_start : type_of<Part> {};
+template <class Part, class Start>
+struct without_start<started<Part, Start>> : type_of<Part> {};
+template <class Layer, class Owner>
+struct without_start<Tied<Layer, Owner>>
+    : type_of<Tied<typename without_start<Layer>::type, typename without_start<Owner>::type>> {};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Part with other initial values: a layer, a block or a whole network, whose function and names of parameters stay. Start says
+// how weights and biases begin in every layer inside, but for those that begin as constants (the ones and zeros of a norm), and
+// for layers with an initialized<> of their own. GPT-2 begins so:
+//
+//   template <std::size_t In, std::size_t Out>
+//   using Last = initialized<Linear<In, Out>, normal_weights<percent<2>, 24>>; // of each of 12 times two residual sums
+//   using Net = initialized<Sequential<Inputs<integers<64>>, Embedding<96, 128>, ...>, normal_weights<percent<2>>>;
+//
+// It stands inside checkpoint<> and ddp<>. Ranks with different starts refuse each other; states and copies of parameters do not
+// depend on the start.
+template <class Part, class Start>
+using initialized = typename detail::with_start<Part, Start>::type;
+
+} // namespace cairn
+
 // cairn/net/function_of.hpp
 
 namespace cairn::detail {
@@ -26289,13 +26412,15 @@ namespace cairn::detail {
 template <class Net>
 struct function_made_of;
 
-// The function of a part of a network as a list of parts, without schedules and with nested Sequentials flattened.
+// The function of a part of a network as a list of parts, without schedules and starts and with nested Sequentials flattened.
 template <class Part, class Parts = typename made_of<Part>::parts>
 struct function_parts;
 template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
-    if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
+    using plain = typename without_start<Part>::type;
+    if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
+    else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
     else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};
@@ -26310,12 +26435,39 @@ struct function_made_of {
   using type = decltype(put_together(typename function_parts<Net>::type{}));
 };
 
-// The function that a network computes, as a network without a schedule. Two networks with the same one have the same
-// parameters in the same order, whatever their policies; unless a part is frozen, also in the same places of the flat buffer,
-// where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L> and Sequential<L, L>
-// count as different.
+// The function that a network computes, as a network without a schedule, whose layers start as they say. Two networks with the
+// same one have the same parameters in the same order, whatever their policies; unless a part is frozen, also in the same places
+// of the flat buffer, where a nested checkpoint lies as its layers would. Types are compared as they are written: Repeat<2, L>
+// and Sequential<L, L> count as different.
 template <class Net>
 using function_of = typename function_made_of<Net>::type;
+
+// Layers that differ between a network and the same one for sequences of another length: Inputs, and positions.
+template <std::size_t Tensors, std::size_t Constants>
+struct inputs_of_any_length {};
+template <std::size_t Width>
+struct positions_of_any_length {};
+
+template <class Part, class Parts = typename made_of<Part>::parts>
+struct at_any_length;
+template <class Part, class... Parts>
+struct at_any_length<Part, pack<Parts...>> {
+  static auto find() {
+    if constexpr (made_of<Part>::as != part_kind::layer)
+      return type_of<typename made_of<Part>::template with<typename at_any_length<Parts>::type...>>{};
+    else if constexpr (requires { requires Part::takes_no_place; })
+      return type_of<inputs_of_any_length<Part::inputs.size(), Part::constants.size()>>{};
+    else return type_of<Part>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <std::size_t Positions, std::size_t Width>
+struct at_any_length<LearnedPositions<Positions, Width>, pack<>> : type_of<positions_of_any_length<Width>> {};
+
+// Do two networks have the same layers, and so the same parameters, but perhaps for sequences of different lengths?
+template <class Net, class Other>
+inline constexpr bool same_layers =
+    std::is_same_v<typename at_any_length<function_of<Net>>::type, typename at_any_length<function_of<Other>>::type>;
 
 } // namespace cairn::detail
 
@@ -31207,6 +31359,25 @@ void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters
   for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
 }
 
+// Throws input_error unless a parameter or buffer `own` can be taken from that of the same layer in a network for sequences of
+// another length: its extents are equal, or it has a row for each position and is the first rows of the other.
+template <class T>
+void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& other) {
+  const shape &to = own.facts->extents, &from = other.facts->extents;
+  if (to == from) return;
+  shape first = from;
+  if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
+  if (first == to && to[0] <= from[0]) return;
+  const auto text = [](const shape& s) {
+    std::string out;
+    for (std::size_t axis = 0; axis < s.rank; ++axis) out += (axis == 0 ? "(" : ", ") + std::to_string(s[axis]);
+    return out + ")";
+  };
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + text(to) +
+                    ", or with more rows, found the shape " + text(from) +
+                    "; take parameters from a network with at least as many positions");
+}
+
 // A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a
 // multiple of the alignment, as that of every buffer of parameters.
 inline std::uint64_t checksum(std::span<const std::byte> bits) {
@@ -31669,18 +31840,23 @@ public:
   void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
     using own = function_of<Net>;
     using others = function_of<Net2>;
-    if constexpr (!std::is_same_v<own, others>) {
+    if constexpr (!same_layers<Net, Net2>) {
       refuse<other_function<own, others>>();
     } else {
       // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
       [[maybe_unused]] const auto turn = other.turn();
       finish_on_host(other.device().compute());
-      std::vector<std::span<sum>> from;
-      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
+      std::vector<named_parameter<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q); };
       other.for_each(collect);
       std::size_t next = 0;
+      if constexpr (!std::is_same_v<own, others>) {
+        const auto compare = [&](const named_parameter<sum>& q) { expect_rows_of(q, from[next++]); };
+        for_each(compare); // before any is copied
+        next = 0;
+      }
       const auto take = [&](const named_parameter<sum>& q) {
-        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].numbers.data());
       };
       for_each(take);
       finish_on_host(device_->compute());
@@ -36801,6 +36977,9 @@ public:
   // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
   // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
   // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
+  //
+  // The extents of Inputs may differ, as of the same layers for sequences of another length, if all parameters have equal
+  // shapes; else input_error is thrown and nothing is copied. LearnedPositions takes the first rows of a longer one.
   template <class Other>
   void copy_parameters(const Other& other) {
     weights().changed();
@@ -39073,6 +39252,35 @@ inline void shorten_squares(std::string& name) {
     }
 }
 
+// A layer with a start is typed initialized<layer, start>, and normal_weights<deviation, 1> without the 1.
+inline void shorten_starts(std::string& name) {
+  constexpr std::string_view inside = "detail::", started = "started<", start = "normal_weights<", one = ", 1>";
+  for (std::size_t at = 0; (at = name.find(inside, at)) != std::string::npos;)
+    if (name.compare(at + inside.size(), started.size(), started) == 0) name.erase(at, inside.size());
+    else at += inside.size();
+  for (std::size_t at = 0; (at = name.find(started, at)) != std::string::npos; at += started.size())
+    if (at == 0 || name[at - 1] == ' ' || name[at - 1] == '<') name.replace(at, started.size(), "initialized<");
+  for (std::size_t at = 0; (at = name.find(start, at)) != std::string::npos; at += start.size()) {
+    std::size_t end = at + start.size();
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    if (name.compare(end - one.size(), one.size(), one) == 0) name.erase(end - one.size(), one.size() - 1);
+  }
+}
+
+// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>".
+inline void show_parts(std::string& name) {
+  constexpr std::string_view part = "detail::named_part<detail::";
+  for (std::size_t at = 0; (at = name.find(part, at)) != std::string::npos;) {
+    name.erase(at, part.size());
+    const std::size_t comma = std::min(name.find(", ", at), name.size());
+    if (comma == name.size()) return;
+    name.replace(comma, 1, ":");
+    std::size_t end = comma;
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    name.erase(end - 1, 1);
+  }
+}
+
 // The type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
@@ -39103,9 +39311,8 @@ inline std::string typed_name(std::string_view name) {
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);
-  constexpr std::string_view part = "detail::named_part<detail::"; // "norm1: LayerNorm<8>"
-  if (const std::size_t comma = out.find(", "); out.starts_with(part) && comma != std::string::npos)
-    out = out.substr(part.size(), comma - part.size()) + ": " + out.substr(comma + 2, out.size() - comma - 3);
+  show_parts(out);
+  shorten_starts(out);
   return out;
 }
 

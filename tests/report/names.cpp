@@ -9,6 +9,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/initialized.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/names.hpp>
@@ -55,6 +56,16 @@ TEST_CASE("names: one number for height and width, as it was typed") {
   CHECK(detail::typed_name("Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>") ==
         "Pool<stride<2, 22>, stride<22, 2>, my_stride<2, 2>>");
   CHECK(report::name_of<Conv2d<3, 8, 3, stride<2>, padding<1, 0>>>() == "Conv2d<3, 8, 3, stride<2>, padding<1, 0>>");
+}
+
+TEST_CASE("names: a layer with a start, as it was typed") {
+  using Small = normal_weights<percent<2>>;
+  CHECK(report::name_of<initialized<Linear<4, 4>, Small>>() == "initialized<Linear<4, 4>, normal_weights<percent<2>>>");
+  CHECK(report::name_of<initialized<Linear<4, 4>, normal_weights<percent<2>, 24>>>() ==
+        "initialized<Linear<4, 4>, normal_weights<percent<2>, 24>>");
+  CHECK(detail::typed_name("cairn::Sequential<cairn::detail::started<A, B>, my_started<C>, started<A, B> >") ==
+        "Sequential<initialized<A, B>, my_started<C>, initialized<A, B>>");
+  CHECK(detail::typed_name("cairn::Own<cairn::normal_weights<{2, 100}, 1ul>, 1>") == "Own<normal_weights<percent<2>>, 1>");
 }
 
 TEST_CASE("names: those of this compiler's own types") {

@@ -13,8 +13,8 @@ namespace cairn {
 // sequence, as torch's `x + position.weight[:x.size(1)]` with nn.Embedding(Positions, Width). The weight starts normal with
 // deviation 1.
 //
-// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that were
-// trained for 1024 positions serve any T up to that.
+// It takes (T, Width) with T of at most Positions. Of a shorter sequence the other rows have a gradient of 0, so weights that
+// were trained for 1024 positions serve any T up to that.
 template <std::size_t Positions, std::size_t Width>
 struct LearnedPositions {
   static_assert(Positions > 0 && Width > 0,

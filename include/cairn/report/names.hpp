@@ -38,6 +38,35 @@ inline void shorten_squares(std::string& name) {
     }
 }
 
+// A layer with a start is typed initialized<layer, start>, and normal_weights<deviation, 1> without the 1.
+inline void shorten_starts(std::string& name) {
+  constexpr std::string_view inside = "detail::", started = "started<", start = "normal_weights<", one = ", 1>";
+  for (std::size_t at = 0; (at = name.find(inside, at)) != std::string::npos;)
+    if (name.compare(at + inside.size(), started.size(), started) == 0) name.erase(at, inside.size());
+    else at += inside.size();
+  for (std::size_t at = 0; (at = name.find(started, at)) != std::string::npos; at += started.size())
+    if (at == 0 || name[at - 1] == ' ' || name[at - 1] == '<') name.replace(at, started.size(), "initialized<");
+  for (std::size_t at = 0; (at = name.find(start, at)) != std::string::npos; at += start.size()) {
+    std::size_t end = at + start.size();
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    if (name.compare(end - one.size(), one.size(), one) == 0) name.erase(end - one.size(), one.size() - 1);
+  }
+}
+
+// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>".
+inline void show_parts(std::string& name) {
+  constexpr std::string_view part = "detail::named_part<detail::";
+  for (std::size_t at = 0; (at = name.find(part, at)) != std::string::npos;) {
+    name.erase(at, part.size());
+    const std::size_t comma = std::min(name.find(", ", at), name.size());
+    if (comma == name.size()) return;
+    name.replace(comma, 1, ":");
+    std::size_t end = comma;
+    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    name.erase(end - 1, 1);
+  }
+}
+
 // The type as its user typed it: without the namespace, and without what compilers add to numbers.
 inline std::string typed_name(std::string_view name) {
   std::string out;
@@ -68,9 +97,8 @@ inline std::string typed_name(std::string_view name) {
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);
-  constexpr std::string_view part = "detail::named_part<detail::"; // "norm1: LayerNorm<8>"
-  if (const std::size_t comma = out.find(", "); out.starts_with(part) && comma != std::string::npos)
-    out = out.substr(part.size(), comma - part.size()) + ": " + out.substr(comma + 2, out.size() - comma - 3);
+  show_parts(out);
+  shorten_starts(out);
   return out;
 }
 

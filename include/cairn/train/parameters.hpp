@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <cairn/core/accumulated.hpp>
+#include <cairn/core/error.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/core/random_normal.hpp>
 #include <cairn/core/rooms.hpp>
@@ -210,6 +211,25 @@ void initialize(const program<T, Queue>& p, std::span<accumulated<T>> parameters
   };
   for_each_parameter(p, parameters, buffers, set_behind(0));
   for_each_buffer(p, parameters, buffers, set_behind(tensor_list::most));
+}
+
+// Throws input_error unless a parameter or buffer `own` can be taken from that of the same layer in a network for sequences of
+// another length: its extents are equal, or it has a row for each position and is the first rows of the other.
+template <class T>
+void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& other) {
+  const shape &to = own.facts->extents, &from = other.facts->extents;
+  if (to == from) return;
+  shape first = from;
+  if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
+  if (first == to && to[0] <= from[0]) return;
+  const auto text = [](const shape& s) {
+    std::string out;
+    for (std::size_t axis = 0; axis < s.rank; ++axis) out += (axis == 0 ? "(" : ", ") + std::to_string(s[axis]);
+    return out + ")";
+  };
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + text(to) +
+                    ", or with more rows, found the shape " + text(from) +
+                    "; take parameters from a network with at least as many positions");
 }
 
 // A 64-bit hash of the bits of a buffer: equal buffers have equal hashes, and in practice different ones do not. The size is a

@@ -104,18 +104,23 @@ public:
   void copy_from(const weights_of<Plan2, Net2, T, Device, Trains2>& other) {
     using own = function_of<Net>;
     using others = function_of<Net2>;
-    if constexpr (!std::is_same_v<own, others>) {
+    if constexpr (!same_layers<Net, Net2>) {
       refuse<other_function<own, others>>();
     } else {
       // Copies name by name, as the parameters of a frozen block lie elsewhere. Waits for both devices.
       [[maybe_unused]] const auto turn = other.turn();
       finish_on_host(other.device().compute());
-      std::vector<std::span<sum>> from;
-      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q.numbers); };
+      std::vector<named_parameter<sum>> from;
+      const auto collect = [&](const named_parameter<sum>& q) { from.push_back(q); };
       other.for_each(collect);
       std::size_t next = 0;
+      if constexpr (!std::is_same_v<own, others>) {
+        const auto compare = [&](const named_parameter<sum>& q) { expect_rows_of(q, from[next++]); };
+        for_each(compare); // before any is copied
+        next = 0;
+      }
       const auto take = [&](const named_parameter<sum>& q) {
-        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].data());
+        copy(device_->compute(), q.numbers.size(), q.numbers.data(), from[next++].numbers.data());
       };
       for_each(take);
       finish_on_host(device_->compute());

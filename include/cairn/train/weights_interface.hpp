@@ -114,6 +114,9 @@ public:
   // Copies the parameters and buffers of a trainer or a model whose network computes the same function. Policy, ddp, batch,
   // loss and optimizer may differ: evaluate with another batch, go on with another policy. A network that computes something
   // else does not compile, whatever its size. The optimizer's state does not change. With ddp every rank must call it.
+  //
+  // The extents of Inputs may differ, as of the same layers for sequences of another length, if all parameters have equal
+  // shapes; else input_error is thrown and nothing is copied. LearnedPositions takes the first rows of a longer one.
   template <class Other>
   void copy_parameters(const Other& other) {
     weights().changed();

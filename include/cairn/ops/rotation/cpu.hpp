@@ -36,9 +36,9 @@ void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2
                 const accumulated<T>* cosine, const accumulated<T>* sine) {
   using wide = accumulated<T>;
   widened_row<T> a, b;
-  const std::array<wide*, 2> results{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> operands{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, results, operands);
+  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
+  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
+  run_elements(set, rotate_pair{}, columns, written, taken);
   a.write(to[0], columns);
   b.write(to[1], columns);
 }
