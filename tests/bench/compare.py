@@ -6,6 +6,7 @@
   compare.py --part products --bench build/tests/bench/bench --peer PYTHON
   compare.py --part convolutions --bench build/tests/bench/bench --peer PYTHON [--onednn build/tests/bench/bench_onednn]
   compare.py --part densenet --bench build/tests/bench/bench --peer "PYTHON torch_peer.py"
+  compare.py --part gpt --bench build/tests/bench/bench --peer PYTHON
 
 The bench is built with -DCAIRN_BUILD_BENCH=ON. --peer is the command of a program with the workloads, options and JSON
 lines of PyTorch's; --program one that prints "small X us medium Y us" for the two ffnets (libtorch's C++ API, dlib). Runs
@@ -29,6 +30,7 @@ import sys
 import time
 
 import densenet
+import gpt
 import kernels
 import ranks
 
@@ -173,7 +175,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--out", default="tests/bench/RESULTS.md")
     p.add_argument("--only", default="", help="regular expression for the workloads' names")
-    p.add_argument("--part", choices=["all", "ranks", "densenet", *kernels.KINDS], default="all", help="what is measured and written")
+    p.add_argument("--part", choices=["all", "ranks", "densenet", "gpt", *kernels.KINDS], default="all", help="what is measured and written")
     p.add_argument("--tries", type=int, default=1, help="most times that a disturbed run is made")
     p.add_argument("--wait", type=float, default=0, help="seconds to wait for a quiet moment before a run")
     p.add_argument("--mpirun", default="mpirun --oversubscribe --bind-to none", help="what starts the ranks of mpi; empty: none")
@@ -207,6 +209,11 @@ def main():
     if a.part == "densenet":
         section = densenet.section(tools, densenet.measure(tools, a.bench, peer, a.rounds, say))
         write(a.out, with_section(open(a.out).read(), densenet.HEADING, section))
+        print("\n" + section)
+        return
+    if a.part == "gpt":
+        section = gpt.section(tools, gpt.measure(tools, a.bench, peer, a.rounds, say))
+        write(a.out, with_section(open(a.out).read(), gpt.HEADING, section))
         print("\n" + section)
         return
     programs = dict(item.split("=", 1) for item in a.program)
