@@ -91,6 +91,8 @@
 #include <cairn/ops/add/add.hpp>                                     // the sum of two tensors
 #include <cairn/ops/add/cpu.hpp>                                     // add on a cpu
 #include <cairn/ops/alike.hpp>                                       // matrices of the same extents
+#include <cairn/ops/attention/attention.hpp>                         // attention of queries over keys, head by head
+#include <cairn/ops/attention/cpu.hpp>                               // attention on a cpu
 #include <cairn/ops/avg_pool2d/avg_pool2d.hpp>                       // the mean of every window of an image
 #include <cairn/ops/avg_pool2d/cpu.hpp>                              // avg pool2d on a cpu
 #include <cairn/ops/batch_norm/batch_norm.hpp>                       // features of mean 0 and variance 1 over a batch
@@ -171,7 +173,8 @@
 #include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot access
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp>    // AdaptiveAvgPool2d<Height, Width>
-#include <cairn/layer/attention.hpp>              // attention without projections, and its options
+#include <cairn/layer/attention.hpp>              // attention::core: attention without projections
+#include <cairn/layer/attention_options.hpp>      // masks and key_heads<N>
 #include <cairn/layer/avg_pool2d.hpp>             // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>             // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>          // a layer that cannot be called, as a diagnostic

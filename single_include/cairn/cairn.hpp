@@ -8122,6 +8122,2291 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
 
 CAIRN_KERNELS_END
 
+// cairn/ops/attention/attention.hpp
+
+namespace cairn::ops {
+
+// The most keys of a sample.
+inline constexpr std::size_t most_keys = 131072;
+
+// The keys that a query may look at: the query at place i looks at the places i - before to i + after, as far as there are keys.
+struct key_band {
+  std::size_t before = most_keys, after = most_keys;
+
+  // The first key for the query at this place, and the one after the last. Without any key, begin == end.
+  CAIRN_HOST_DEVICE constexpr std::size_t begin(std::size_t place, std::size_t keys) const {
+    const std::size_t first = place > before ? place - before : 0;
+    return first < keys ? first : keys;
+  }
+  CAIRN_HOST_DEVICE constexpr std::size_t end(std::size_t place, std::size_t keys) const {
+    return keys - place > after && place < keys ? place + after + 1 : keys;
+  }
+};
+
+// The extents of an attention. Query i stands at place first_place + i among the keys: at 0 where a whole text looks at itself;
+// at the end where the keys of earlier tokens were kept and only new tokens ask.
+struct attention_extents {
+  std::size_t samples = 0, queries = 0, keys = 0;
+  std::size_t heads = 1, key_heads = 1; // heads is a multiple: heads / key_heads heads share keys and values
+  std::size_t width = 0;                // of a head
+  key_band band{};
+  std::size_t first_place = 0;
+};
+
+// Where queries, keys and values lie: head h of a row is the columns [h width, (h + 1) width), and rows are a stride apart. So
+// the three may be columns of one matrix, as a projection writes them. A gradient lies as its operand does.
+template <class T>
+struct attention_operands {
+  T* query = nullptr; // (samples, queries, heads * width)
+  T* key = nullptr;   // (samples, keys, key_heads * width)
+  T* value = nullptr; // like the keys
+  std::size_t query_stride = 0, key_stride = 0;
+};
+
+// y = softmax(q k^T / sqrt(width)) v for each sample and head, over the keys that a query may look at (Vaswani et al.: Attention
+// is all you need. arXiv:1706.03762). The output is (samples, queries, heads * width). A query that may look at no key has an
+// output of zero; torch has NaN there.
+//
+// `log_sums` is (samples, heads, queries): the logarithm of the sum of the exponentials of a query's scores, or infinity if it
+// has none. It is what backward needs to make the probabilities again, which are never in memory as a whole (Dao et al.:
+// FlashAttention. arXiv:2205.14135). Null if not wanted.
+//
+// The output of a query depends on its own keys only, bit for bit: not on the number of other keys or queries. A sum over keys
+// has one order, which begins at the first key.
+template <class T>
+void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) = delete;
+
+// With p the probabilities, s the scores q k^T, and dp = dy v^T:
+//   dv = p^T dy,  ds = p (dp - dot(dy, y)) / sqrt(width),  dq = ds k,  dk = ds^T q
+// The gradients of keys and values are summed over the heads that share them. No gradient may overlap an operand.
+template <class T>
+void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept attention_runs_on =
+    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
+             const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+      attention_forward(queue, of, y, sum, in);
+      attention_backward(queue, of, gradients, x, x, sums, in);
+    };
+
+} // namespace cairn::detail
+
+// cairn/ops/attention/checked_attention.hpp
+
+namespace cairn::detail {
+
+// The widest head: the gradients of a key and a value in double are part of a thread's scratch memory.
+inline constexpr std::size_t widest_head = 65536;
+
+// Throws an error that names the extents which do not fit.
+inline void check_attention(const attention_extents& of) {
+  if (of.keys > most_keys)
+    throw error("attention: expected at most " + std::to_string(most_keys) + " keys, found " + std::to_string(of.keys) +
+                "; cut the sequence");
+  if (of.key_heads == 0 || of.heads == 0 || of.heads % of.key_heads != 0)
+    throw error("attention: expected a number of heads that is a multiple of the number of key heads, found " +
+                std::to_string(of.heads) + " and " + std::to_string(of.key_heads));
+  if (of.width == 0 || of.width > widest_head)
+    throw error("attention: expected heads of 1 to " + std::to_string(widest_head) + " columns, found " +
+                std::to_string(of.width));
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/elementwise/sums.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Sums over rows, one for each column, are taken in chains of sum_chain rows. A chain starts from zero in the type of the
+// elements. The chains are added in double, in ascending order, and the total is rounded. One chain of floats over a million rows
+// is off by 1e-2, chains of 16 by at most 3e-7; adding each row in double would cost half as much again. Sums of up to 16 rows
+// have the bits of one chain.
+inline constexpr std::size_t sum_chain = 16;
+
+// A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
+// items are cut depends on their number alone, so the bits do not depend on the number of threads, and
+// nothing is allocated.
+inline constexpr std::size_t sum_parts = 128;
+
+// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is faster than one sum, as an
+// addition need not wait for the one before it, and more accurate. A term that is a lambda must be always_inline: in a template,
+// g++ does not optimise a lambda if the program is not optimised; see config.hpp.
+template <class Term>
+double sum_in_lanes(std::size_t count, const Term& term) {
+  constexpr std::size_t width = 32;
+  double lanes[width] = {};
+  std::size_t i = 0;
+  for (; i + width <= count; i += width)
+    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
+  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
+  // In pairs: 5 additions one after another. 32 would take most of the time of a short row.
+  for (std::size_t half = width / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+// The sum of part(begin, end, scratch), which returns a double, over all parts of [0, items). Parts have a multiple of `grain`
+// items, except the last.
+template <class Part>
+double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
+  if (items == 0) return 0;
+  const std::size_t grains = (items + grain - 1) / grain;
+  const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;
+  const std::size_t parts = (items + length - 1) / length;
+  std::array<double, sum_parts> sums{};
+  queue.parallel_for(parts, [&](std::size_t index, auto scratch) {
+    sums[index] = part(index * length, std::min(items, (index + 1) * length), scratch);
+  });
+  double sum = 0;
+  for (std::size_t index = 0; index < parts; ++index) sum += sums[index];
+  return sum;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/avx2_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
+template <class T, std::size_t Bytes>
+struct simd {
+  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
+  typedef T vector __attribute__((vector_size(Bytes)));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+  typedef integer integers __attribute__((vector_size(Bytes)));
+  static constexpr std::size_t width = Bytes / sizeof(T);
+};
+
+// A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
+// load gives zero where the mask is not set and touches no memory there.
+template <class T>
+struct avx2_register {
+  using vector = typename simd<T, 32>::vector;
+  using loose = typename simd<T, 32>::loose;
+  using mask = typename simd<T, 32>::integers;
+  static constexpr std::size_t width = simd<T, 32>::width;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
+    const auto count = static_cast<typename simd<T, 32>::integer>(n);
+    if constexpr (width == 8) return mask{0, 1, 2, 3, 4, 5, 6, 7} < count;
+    else return mask{0, 1, 2, 3} < count;
+  }
+  // Not vector{} + x, which would lose the sign of a zero.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
+    const auto* const from = reinterpret_cast<const vector*>(p);
+    if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
+    else return __builtin_ia32_maskloadpd256(from, m);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x, mask m) {
+    auto* const to = reinterpret_cast<vector*>(p);
+    if constexpr (width == 8) __builtin_ia32_maskstoreps256(to, m, x);
+    else __builtin_ia32_maskstorepd256(to, m, x);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector add(vector x, vector y) { return x + y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector max(vector x, vector y) { return x > y ? x : y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector multiply_add(vector x, vector y, vector z) {
+    if constexpr (width == 8) return __builtin_ia32_vfmaddps256(x, y, z);
+    else return __builtin_ia32_vfmaddpd256(x, y, z);
+  }
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/pack_avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
+// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
+// waste less at the ends than squares of 16.
+
+// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
+// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
+// pass it on.
+template <int A, int B, int C, int D>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D);
+#else
+  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
+#endif
+}
+template <int A, int B, int C, int D, int E, int F, int G, int H>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
+#else
+  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
+#endif
+}
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
+                                                                                     simd<float, 16>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
+#endif
+}
+
+// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
+// attribute.)
+template <class T, bool Ragged>
+struct turn {
+  using registers = avx2_register<T>;
+  using vector = typename registers::vector;
+
+  T* to;
+  std::size_t width;
+  const T* from;
+  std::size_t stride;
+  std::size_t columns;
+  std::size_t depth;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
+    if constexpr (sizeof(T) == 4) run_of_8();
+    else run_of_4();
+  }
+
+private:
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
+    if constexpr (!Ragged) return registers::load(from + j * stride);
+    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
+    if (!Ragged || depth > p) registers::store(to + p * width, x);
+  }
+
+  // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
+  // are cheap.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
+    vector near[4];
+    vector far[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) {
+      if constexpr (Ragged) {
+        const vector upper = row(j);
+        const vector lower = row(j + 4);
+        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
+        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
+      } else {
+        using half = typename simd<float, 16>::loose;
+        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
+        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
+        near[j] = side_by_side(upper[0], lower[0]);
+        far[j] = side_by_side(upper[1], lower[1]);
+      }
+    }
+    store_lanes(near, 0);
+    if (!Ragged || depth > 4) store_lanes(far, 4);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
+    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
+    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
+    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
+    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
+    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
+    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
+    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
+    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
+  }
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
+    vector r[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
+    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
+    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
+    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
+    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
+    store(0, shuffled<0, 1, 4, 5>(a, c));
+    store(1, shuffled<0, 1, 4, 5>(b, d));
+    store(2, shuffled<2, 3, 6, 7>(a, c));
+    store(3, shuffled<2, 3, 6, 7>(b, d));
+  }
+};
+
+// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
+// [columns, width). width is a multiple of a register's.
+template <class T>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                            std::size_t depth) {
+  constexpr std::size_t side = avx2_register<T>::width;
+  constexpr std::size_t piece = 256 / sizeof(T);
+  // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
+  // the lines written are completed while they are in the first-level cache.
+  for (std::size_t begin = 0; begin < depth; begin += piece) {
+    const std::size_t end = std::min(depth, begin + piece);
+    for (std::size_t j = 0; j < width; j += side) {
+      const T* const rows = from + j * stride;
+      const std::size_t count = columns > j ? columns - j : 0;
+      std::size_t p = begin;
+      if (count >= side)
+        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
+      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+    }
+  }
+}
+
+// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
+template <class T>
+CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                 std::size_t depth) {
+  using registers = avx2_register<T>;
+  for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
+    std::size_t j = 0;
+    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
+    for (; j < width; j += registers::width)
+      registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
+  }
+}
+
+// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
+template <class T, std::size_t Registers, bool Partial>
+struct column_sums {
+  using registers = avx2_register<T>;
+  static constexpr std::size_t width = registers::width;
+  static constexpr std::size_t columns = Registers * width;
+  alignas(32) double totals[columns];
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
+                                                    typename registers::mask lanes) {
+    using four = typename simd<T, 4 * sizeof(T)>::loose;
+    using totals_of_four = typename simd<double, 32>::loose;
+    for (double& total : totals) total = 0;
+    alignas(32) T chains[columns];
+    for (std::size_t p = 0; p < depth;) {
+      typename registers::vector chain[Registers];
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
+      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
+        const T* const row = from + p * stride;
+        CAIRN_UNROLL_4
+        for (std::size_t i = 0; i < Registers; ++i)
+          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
+      }
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
+      for (std::size_t j = 0; j < columns; j += 4)
+        *reinterpret_cast<totals_of_four*>(totals + j) +=
+            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+    }
+  }
+};
+
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
+template <class T>
+CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+  constexpr std::size_t width = avx2_register<T>::width;
+  if (depth == 0) {
+    std::fill_n(to, columns, T(0));
+    return;
+  }
+  std::size_t j = 0;
+  for (; j + 4 * width <= columns; j += 4 * width) {
+    column_sums<T, 4, false> sums;
+    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
+    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+  for (; j < columns; j += width) {
+    const std::size_t count = std::min(width, columns - j);
+    column_sums<T, 1, true> sums;
+    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
+    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/matmul.hpp
+
+namespace cairn::ops {
+
+// The operand of a product that is read with rows and columns exchanged.
+enum class transpose : unsigned char { none, first, second };
+
+// The operations on an element of a product before it is written, while it is still in a register. In this order:
+//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
+//   c(i, j) = v
+// A GPU may add the addend before the bias where there is no activation.
+template <class T>
+struct epilogue {
+  const T* bias = nullptr;            // (columns of c): added to every row
+  activation then = activation::none; // applied after the bias
+  matrix<const T> addend{};           // like c, or data null; may be c itself
+  matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
+  accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
+                                      // bias gradient, which comes along with its weight gradient
+};
+
+// Overwrites c with the product of op(a) and op(b).
+//
+//   transpose::none     (m, n) = (m, k) x (k, n)      dx = dy x W  of a Linear, W being (out, in) as in torch
+//   transpose::first    (m, n) = (k, m)^T x (k, n)     dW = dy^T x x
+//   transpose::second   (m, n) = (m, k) x (n, k)^T     y  = x x W^T
+//
+// Rows may have any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is then zero.
+//
+// An element's bits depend on its operands alone. An element is a sum of chains of fused multiply-adds in ascending order of k,
+// and the chains are added in ascending order too (see reduction.hpp). So its bits do not depend on its place in c, on the number
+// of rows or threads of the call, or on what the epilogue does afterwards. A row sum consists of chains of additions, which are
+// added in double (see sums.hpp).
+//
+// On a machine without fused multiply-add, or with a CBLAS instead of these kernels, the last bits of the product differ. They
+// still do not depend on the number of threads, but with a CBLAS they may depend on the number of rows.
+template <class T>
+void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+            std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+
+// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
+// type of the operands, of the addend and of the mask.
+template <detail::narrow_element T>
+void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept matmul_runs_on =
+    requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
+      matmul(queue, y, x, x, transpose::second, then);
+      matmul(queue, sum, x, x, transpose::first, then);
+    };
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/checked_product.hpp
+
+namespace cairn::detail {
+
+struct product_size {
+  std::size_t m = 0, n = 0, k = 0;
+};
+
+// Returns the extents of a product. Throws an error that names the extents that do not fit.
+template <class C, class T>
+product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
+  const bool first = form == transpose::first;
+  const bool second = form == transpose::second;
+  const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
+  const bool fits = (first ? a.columns : a.rows) == size.m && (second ? b.rows : b.columns) == size.n &&
+                    (second ? b.columns : b.rows) == size.k;
+  const auto like_c = [&](matrix<const T> other) {
+    return other.data == nullptr || (other.rows == size.m && other.columns == size.n);
+  };
+  if (fits && like_c(then.addend) && like_c(then.mask)) [[likely]]
+    return size;
+  if (!fits)
+    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " + extents(a.rows, a.columns) +
+                (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) + (second ? "^T" : "") +
+                "; give matrices (m, n) = (m, k) x (k, n)");
+  const matrix<const T> wrong = like_c(then.addend) ? then.mask : then.addend;
+  throw error(std::string("matmul: the epilogue's ") + (like_c(then.addend) ? "mask" : "addend") + " is " +
+              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/product.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A product whose transposes have become strides: op(a)(i, p) is a[i * a_row + p * a_step], op(b)(p, j) is
+// b[p * b_step + j * b_column].
+template <class T>
+struct product {
+  product_size size{};
+  transpose form = transpose::none;
+  const T* a = nullptr;
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::size_t b_step = 0, b_column = 0;
+  matrix<T> c{};
+  epilogue<T> then{};
+
+  product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
+    if (form == transpose::first) a_row = 1, a_step = a_.stride;
+    if (form == transpose::second) b_step = 1, b_column = b_.stride;
+    if (size.k == 0) { // nothing is read, but pointers to no memory must not be moved either
+      a = b = c.data;
+      a_row = a_step = b_step = b_column = 0;
+    }
+  }
+};
+
+// A wide tile prefetches its next elements once every `ahead_steps` steps of the reduction. All at once they would take the
+// buffers through which b arrives.
+inline constexpr std::size_t ahead_steps = 16;
+
+// The work of one kernel call: the columns [column, column + columns) of c, as many as one set of registers holds, in the rows
+// [row_begin, row_end), over one reduction block.
+template <class T>
+struct sliver {
+  const product<T>* whole = nullptr;
+  const T* a = nullptr; // op(a)(row_begin, first of the block), rows a_row apart, steps of the reduction a_step
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
+  std::size_t b_step = 0;
+  std::size_t depth = 0; // length of the block
+  std::size_t row_begin = 0, row_end = 0;
+  std::size_t column = 0, columns = 0;
+  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]. They are in c
+  // itself, or elsewhere if the epilogue has an addend, which may be c.
+  T* carry = nullptr;
+  std::size_t carry_row = 0;
+  bool reads_carry = false, writes_carry = false;
+  // Elements that are read next, for the tile at row_begin; for other tiles they are as much further on as their rows are. A wide
+  // tile prefetches ahead_lines cache lines of them every ahead_steps steps.
+  const T* ahead = nullptr;
+  std::size_t ahead_lines = 0;
+  // Memory of tile_bytes, aligned to 64, for a tile's sums while it computes the next chain. A compiler would keep a local array
+  // of a tile in registers, of which there are not enough.
+  T* before = nullptr;
+};
+
+// The most bytes that the results of one tile take: 24 registers.
+inline constexpr std::size_t tile_bytes = 24 * 64;
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/finish_row.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A vector of 16 bytes, which g++ and clang++ offer on every machine: where it has no such registers they split the vector.
+template <class T>
+struct plain_vector {
+  typedef T type __attribute__((vector_size(16)));
+  static constexpr std::size_t width = 16 / sizeof(T);
+
+  static type load(const T* p) {
+    type x;
+    std::memcpy(&x, p, sizeof x);
+    return x;
+  }
+  // x where all bits of the answer are set, zero where none are.
+  template <class Answer>
+  static type where(Answer answer, type x) {
+    Answer bits;
+    std::memcpy(&bits, &x, sizeof x);
+    bits &= answer;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+};
+
+// The epilogue for one register of neighbours in a row. It selects instead of branching: a ReLU's mask cannot be predicted.
+template <class T>
+void finish_vector(const product<T>& whole, std::size_t row, std::size_t column, const T* sums) {
+  using vector = plain_vector<T>;
+  const epilogue<T>& then = whole.then;
+  const typename vector::type zero{};
+  typename vector::type v = vector::load(sums);
+  if (then.bias != nullptr) v += vector::load(then.bias + column);
+  if (then.then == activation::relu) v = vector::where(~(v < zero), v); // NaN stays
+  if (then.addend.data != nullptr) v += vector::load(&then.addend(row, column));
+  if (then.mask.data != nullptr) v = vector::where(~(vector::load(&then.mask(row, column)) <= zero), v);
+  std::memcpy(&whole.c(row, column), &v, sizeof v);
+}
+
+// Applies the epilogue to `columns` complete sums of one row and writes them to c: for kernels that have the sums in memory.
+template <class T>
+void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns, const T* sums) {
+  constexpr std::size_t width = plain_vector<T>::width;
+  const epilogue<T>& then = whole.then;
+  std::size_t j = 0;
+  for (; j + width <= columns; j += width) finish_vector(whole, row, column + j, sums + j);
+  for (; j < columns; ++j) {
+    T v = sums[j];
+    if (then.bias != nullptr) v += then.bias[column + j];
+    v = activated(then.then, v);
+    if (then.addend.data != nullptr) v += then.addend(row, column + j);
+    if (then.mask.data != nullptr && then.mask(row, column + j) <= T{0}) v = T{0};
+    whole.c(row, column + j) = v;
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/reduction.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
+// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
+// the sum of its chains and the reduction that of its blocks, each in ascending order.
+//
+// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
+// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
+// the time, chains of 128 nothing.
+inline constexpr std::size_t reduction_chain = 128;
+
+// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
+// a packed block must fit into the scratch.
+inline constexpr std::size_t longest_reduction_block = 1024;
+
+constexpr std::size_t reduction_block(std::size_t k) {
+  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
+  if (blocks <= 1) return k;
+  const std::size_t length = (k + blocks - 1) / blocks;
+  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/plain.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Kernels for any machine: vectors of 16 bytes, which g++ and clang++ offer everywhere; the compiler chooses between a fused
+// multiply-add and two operations. Every tile is a full one, since b is padded with zeros at a partial end, so an element's bits
+// do not depend on its place.
+template <class T>
+struct plain_kernels {
+  using vector = typename plain_vector<T>::type;
+  static constexpr std::size_t width = plain_vector<T>::width;
+  static constexpr std::size_t widest = 3 * width;
+
+  // The last sliver may be partial; it is packed with zeros to the full width, and only its own columns are
+  // written.
+  static constexpr std::size_t sliver_columns(std::size_t left) { return left < widest ? left : widest; }
+  static constexpr std::size_t packed_width(std::size_t) { return widest; }
+  static constexpr bool must_pack(std::size_t columns) { return columns != widest; }
+
+  static void rows(const sliver<T>& s) {
+    std::size_t row = s.row_begin;
+    for (; row + 4 <= s.row_end; row += 4) tile<4>(s, row);
+    for (; row < s.row_end; ++row) tile<1>(s, row);
+  }
+
+  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    for (std::size_t p = 0; p < depth; ++p)
+      for (std::size_t j = 0; j < to_width; ++j) to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
+  }
+  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    for (std::size_t j = 0; j < to_width; ++j)
+      for (std::size_t p = 0; p < depth; ++p) to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    std::size_t j = 0;
+    for (; j + sum_strip <= columns; j += sum_strip) sum_columns_of(to + j, from + j, stride, sum_strip, depth);
+    if (j < columns) sum_columns_of(to + j, from + j, stride, columns - j, depth);
+  }
+
+private:
+  // The number of columns that are summed at a time; their chains and totals are on the stack.
+  static constexpr std::size_t sum_strip = 64;
+  static void sum_columns_of(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    double totals[sum_strip] = {};
+    for (std::size_t p = 0; p < depth;) {
+      T chains[sum_strip] = {};
+      for (const std::size_t end = std::min(depth, p + sum_chain); p < end; ++p) {
+        const T* const row = from + p * stride;
+        if (columns == sum_strip) // a constant length: g++ -O2 vectorizes no other
+          for (std::size_t j = 0; j < sum_strip; ++j) chains[j] += row[j];
+        else
+          for (std::size_t j = 0; j < columns; ++j) chains[j] += row[j];
+      }
+      for (std::size_t j = 0; j < sum_strip; ++j) totals[j] += static_cast<double>(chains[j]);
+    }
+    for (std::size_t j = 0; j < columns; ++j) to[j] = static_cast<T>(totals[j]);
+  }
+
+  template <std::size_t... I>
+  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
+    const std::size_t a_row = s.a_row;
+    const T* a = s.a + (row - s.row_begin) * a_row;
+    const T* b = s.b;
+    vector before[sizeof...(I)];
+    for (std::size_t done = 0;;) {
+      const std::size_t end = std::min(s.depth, done + reduction_chain);
+      const bool first = done == 0;
+      ((sums[I] = vector{}), ...);
+      for (; done < end; ++done, a += s.a_step, b += s.b_step) {
+        const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
+                                 plain_vector<T>::load(b + 2 * width)};
+        ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
+      }
+      if (!first) ((sums[I] = before[I] + sums[I]), ...);
+      if (done == s.depth) return;
+      ((before[I] = sums[I]), ...);
+    }
+  }
+
+  template <std::size_t Rows>
+  static void tile(const sliver<T>& s, std::size_t row) {
+    vector sums[Rows * 3];
+    reduce(sums, s, row, std::make_index_sequence<Rows * 3>{});
+    T values[Rows * widest];
+    std::memcpy(values, sums, sizeof values);
+    for (std::size_t i = 0; i < Rows; ++i) finish(s, row + i, values + i * widest);
+  }
+
+  // One row of a tile: carried on, or finished.
+  static void finish(const sliver<T>& s, std::size_t row, T* values) {
+    if (s.carry != nullptr) {
+      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
+      if (s.reads_carry)
+        for (std::size_t j = 0; j < s.columns; ++j) values[j] = carry[j] + values[j];
+      if (s.writes_carry) return static_cast<void>(std::copy_n(values, s.columns, carry));
+    }
+    finish_row(*s.whole, row, s.column, s.columns, values);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/head_of_keys.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The rows [begin, end) of a matrix.
+template <class T>
+matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
+  return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
+}
+
+// The keys and values of one head, and their gradients, each (keys, width), for the products of all its strips.
+//
+// In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
+// a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
+// would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
+template <class T>
+struct head_of_keys {
+  matrix<const T> key{}, value{};
+  matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
+  matrix<T> key_gradient{}, value_gradient{};
+
+  void copy_for_forward(std::span<std::byte> room) {
+    if (2 * bytes_of_copy() > room.size()) return;
+    turned_key = turned(key, take(room));
+    value = copied(value, take(room));
+  }
+  void copy_for_backward(std::span<std::byte> room) {
+    if (5 * bytes_of_copy() > room.size()) return;
+    turned_key = turned(key, take(room));
+    turned_value = turned(value, take(room));
+    key = copied(key, take(room));
+    key_gradient = {take(room), key.rows, key.columns};
+    value_gradient = {take(room), key.rows, key.columns};
+  }
+
+  void clear_gradients(std::size_t begin, std::size_t end) {
+    for (const matrix<T>& all : {key_gradient, value_gradient})
+      for (std::size_t j = begin; j < end; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
+  }
+  // Copies the gradients to where they belong, if they were added up elsewhere.
+  void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
+    if (key_gradient.data == of_key.data) return;
+    copy_rows(of_key, key_gradient);
+    copy_rows(of_value, value_gradient);
+  }
+
+private:
+  // Elements from one row of a turned copy to the next: rows a power of two apart would share the sets of a cache.
+  std::size_t turned_stride() const { return (key.rows + element_block - 1) / element_block * element_block + element_block; }
+  std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
+
+  T* take(std::span<std::byte>& room) const {
+    T* const first = reinterpret_cast<T*>(room.data());
+    room = room.subspan(bytes_of_copy());
+    return first;
+  }
+  static void copy_rows(matrix<T> to, matrix<const T> from) {
+    for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
+  }
+  static matrix<const T> copied(matrix<const T> from, T* to) {
+    copy_rows({to, from.rows, from.columns}, from);
+    return {to, from.rows, from.columns};
+  }
+  matrix<const T> turned(matrix<const T> from, T* to) const {
+    const std::size_t stride = turned_stride();
+#if CAIRN_X86
+    if (widest_instruction_set() != instruction_set::plain)
+      pack_transposed_avx2(to, stride, from.data, from.stride, from.rows, from.columns);
+    else
+#endif
+      plain_kernels<T>::pack_transposed(to, stride, from.data, from.stride, from.rows, from.columns);
+    return {to, from.columns, from.rows, stride};
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/elementwise/run_tile.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f.run() with the instructions of one set.
+template <class F>
+[[gnu::noinline]] void run_tile_plain(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
+  f.run();
+}
+template <class F>
+void run_tile(const F& f) {
+  const instruction_set set = widest_for_elements();
+  if (set == instruction_set::avx512) run_tile_avx512(f);
+  else if (set == instruction_set::avx2) run_tile_avx2(f);
+  else run_tile_plain(f);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
+// function object here works on one with the instructions of one set, as run_tile() compiles it.
+namespace cairn::detail {
+
+// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
+// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
+inline constexpr std::size_t strip_queries = 32;
+
+// A number for each query of a strip.
+template <class T>
+using per_query = std::array<T, strip_queries>;
+
+// Scores and other numbers for each query and key.
+template <class T>
+struct strip_of_numbers {
+  T* data;
+  std::size_t rows, columns, stride; // whole blocks of columns
+};
+
+// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
+// begin at the same keys wherever the strip begins.
+struct strip_of_queries {
+  std::size_t first = 0, rows = 0; // queries
+  std::size_t begin = 0, end = 0;  // keys
+
+  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
+      : first(query), rows(std::min(most, of.queries - query)),
+        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
+        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
+
+  constexpr std::size_t keys() const { return end - begin; }
+  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
+  constexpr std::size_t stride() const { return columns() + element_block; }
+  template <class T>
+  constexpr strip_of_numbers<T> of(T* data) const {
+    return {data, rows, columns(), stride()};
+  }
+};
+
+// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
+template <class T>
+void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  for (std::size_t i = 0; i < s.rows; ++i) {
+    T* const row = scores + i * s.stride();
+    const std::size_t place = of.first_place + s.first + i;
+    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
+    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
+  }
+}
+
+// The first of some lanes becomes their sum, or the greatest of them, in four steps.
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
+    return sum_of_lanes<Lanes / 2>(lane);
+  }
+}
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
+    return greatest_of_lanes<Lanes / 2>(lane);
+  }
+}
+
+// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
+// processor a hundred times as long.
+template <class T>
+[[gnu::always_inline]] inline T exponential_or_zero(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const T found = exponential(blend(x < least, T{0}, x));
+  return blend(x < least, T{0}, found);
+}
+
+// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
+// sum and shift. A row that is masked as a whole has a sum of 0.
+template <class T>
+struct exponentials_of_scores {
+  strip_of_numbers<T> scores;
+  T scale;
+  per_query<T>*sums, *shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T* const row = scores.data + i * scores.stride;
+      T most[element_block];
+      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
+      for (std::size_t j = 0; j < scores.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
+      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
+      double sum[element_block] = {};
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T v[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+      }
+      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
+      (*shifts)[i] = shift;
+    }
+  }
+};
+
+// 1 / sum, or 0 where that is 0.
+template <class T>
+struct inverses_of_sums {
+  per_query<T>* inverses;
+  const per_query<T>* sums;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) {
+      const T sum = sums->data()[i];
+      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
+    }
+  }
+};
+
+// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
+[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
+  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
+  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
+}
+inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
+
+// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
+template <class T>
+struct logarithms_of_sums {
+  per_query<T>* sums;
+  const per_query<T>* shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
+  }
+};
+
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
+template <class T>
+struct derivatives_of_scores {
+  strip_of_numbers<T> scores;
+  T* derivatives; // as the scores lie
+  T scale;
+  const T* log_sums;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
+      const T log_sum = log_sums[i], dot = dots->data()[i];
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+    }
+  }
+};
+
+// The dot product of each row of x with the same row of y.
+template <class T>
+struct dots_of_rows {
+  matrix<const T> x, y;
+  per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
+      double sum[element_block] = {};
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
+    }
+  }
+};
+
+// Multiplies each row by its factor.
+template <class T>
+struct scaled_rows {
+  matrix<T> x;
+  const per_query<T>* factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      T* const row = x.data + i * x.stride;
+      const T factor = factors->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
+      for (; j < x.columns; ++j) row[j] *= factor;
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/avx2_tile.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+#define CAIRN_TILE avx2_tile
+#define CAIRN_TILE_TARGET CAIRN_TARGET_AVX2
+// cairn/ops/matmul/tile.inl
+// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. This file is
+// included once for each set, inside namespace cairn::detail. The instructions that a function may use are part of its
+// declaration, so one template cannot be compiled for two sets.
+
+// Rows x Columns registers of results, kept in registers over a whole chain of the reduction. Each step multiplies Rows elements
+// of a, each filled into a register, with Columns registers of b. `Partial`: the last register is masked.
+//
+// A multiplication has a latency of 4 cycles and one or two start in each cycle, so at least 8 sums must be in flight; 8 x 3
+// leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A small tile takes 4 steps of the
+// reduction per iteration of the loop. With AVX-512 a full tile takes 2, which is 2 % faster, and 10 % where a is read by
+// columns; 4 are slower. With AVX2, which has no register left, 2 are slower and only the loop that prefetches takes 2.
+//
+// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
+template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
+struct CAIRN_TILE {
+  using vector = typename Register::vector;
+  using mask = typename Register::mask;
+  static constexpr std::size_t width = Register::width;
+  static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
+
+  // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
+  template <std::size_t... I, std::size_t... J>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
+                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::index_sequence<J...>) {
+    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+  }
+
+  // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
+  // registers are left. That costs 2 more instructions for each result and chain.
+  template <std::size_t... I>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...> all) {
+    constexpr std::make_index_sequence<Columns> columns{};
+    const std::size_t a_row = s.a_row;
+    const std::size_t a_step = s.a_step;
+    const T* a = s.a + (row - s.row_begin) * a_row;
+    const T* b = s.b;
+    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
+    for (std::size_t done = 0;;) {
+      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      const bool first = done == 0;
+      done += left;
+      ((sums[I] = Register::fill(0)), ...);
+      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
+        for (; left >= 4; left -= 4) {
+          step(sums, a, a_row, b, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
+          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
+          a += 4 * a_step;
+          b += 4 * s.b_step;
+        }
+      }
+      if constexpr (Rows >= 4 && Columns == 3) {
+        for (; left >= ahead_steps; left -= ahead_steps) {
+          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
+          for (std::size_t i = 0; i < ahead_steps; i += 2) {
+            step(sums, a, a_row, b, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            a += 2 * a_step;
+            b += 2 * s.b_step;
+          }
+        }
+      }
+      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
+        for (; left >= 2; left -= 2) {
+          step(sums, a, a_row, b, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          a += 2 * a_step;
+          b += 2 * s.b_step;
+        }
+      }
+      for (; left != 0; --left) {
+        step(sums, a, a_row, b, lanes, all, columns);
+        a += a_step;
+        b += s.b_step;
+      }
+      if (!first) ((sums[I] = Register::add(Register::load(s.before + I * width), sums[I])), ...);
+      if (done == s.depth) return;
+      (Register::store(s.before + I * width, sums[I]), ...);
+    }
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
+    return Partial ? Register::load(p, lanes) : Register::load(p);
+  }
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
+    if constexpr (Partial) Register::store(p, x, lanes);
+    else Register::store(p, x);
+  }
+
+  // The epilogue, each part for all results at once: one test of a pointer serves the tile.
+  template <std::size_t... I>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...>) {
+    const product<T>& whole = *s.whole;
+    const epilogue<T>& then = whole.then;
+    if (s.carry != nullptr) {
+      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
+      if (s.reads_carry)
+        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
+      if (s.writes_carry) {
+        (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
+        return;
+      }
+    }
+    if (then.bias != nullptr) {
+      const T* const bias = then.bias + s.column;
+      ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
+    }
+    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
+    if (then.addend.data != nullptr) {
+      const std::size_t stride = then.addend.stride;
+      const T* const addend = then.addend.data + row * stride + s.column;
+      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
+    }
+    if (then.mask.data != nullptr) {
+      const std::size_t stride = then.mask.stride;
+      const T* const shown = then.mask.data + row * stride + s.column;
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
+    }
+    const std::size_t stride = whole.c.stride;
+    T* const c = whole.c.data + row * stride + s.column;
+    (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
+  }
+
+  // Prefetches the result and what the epilogue reads, before the reduction begins: they are in other rows, which no processor
+  // foresees.
+  template <bool Write, class U>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
+    if (m.data == nullptr) return;
+    const T* const first = m.data + row * m.stride + s.column;
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
+    constexpr std::make_index_sequence<Rows * Columns> all{};
+    vector sums[Rows * Columns];
+    ask_for<true>(s.whole->c, s, row);
+    ask_for<false>(s.whole->then.addend, s, row);
+    ask_for<false>(s.whole->then.mask, s, row);
+    reduce(sums, s, row, lanes, all);
+    finish(sums, s, row, lanes, all);
+  }
+};
+#undef CAIRN_TILE_TARGET
+#undef CAIRN_TILE
+
+// All rows of a sliver that is Columns registers wide, Rows at a time.
+template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
+CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
+  const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
+  std::size_t row = s.row_begin;
+  for (; row + Rows <= s.row_end; row += Rows) avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
+  for (; row + 2 <= s.row_end; row += 2) avx2_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
+  if (row < s.row_end) avx2_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
+// since a multiplication takes longer than it takes to start 4 others.
+template <class T>
+struct avx2_kernels {
+  using registers = avx2_register<T>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * registers::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return (columns + registers::width - 1) / registers::width * registers::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx2_rows<registers, T, 4, 3, false>(s);
+    if (s.columns == 2 * registers::width) return avx2_rows<registers, T, 4, 2, false>(s);
+    if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
+    return avx2_rows<registers, T, 8, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/avx512_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A register of Bytes bytes (64, or 32 for few remaining columns), with one mask bit for each element. A masked load gives zero
+// where the mask is not set and touches no memory there.
+template <class T, std::size_t Bytes>
+struct avx512_register {
+  using vector = typename simd<T, Bytes>::vector;
+  using loose = typename simd<T, Bytes>::loose;
+  static constexpr std::size_t width = simd<T, Bytes>::width;
+  using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
+  // Not vector{} + x, which would lose the sign of a zero.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
+    if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
+    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_loadupd512_mask(p, vector{}, m);
+    else if constexpr (width == 8) return __builtin_ia32_loadups256_mask(either<const T>{p}, vector{}, m);
+    else return __builtin_ia32_loadupd256_mask(either<const T>{p}, vector{}, m);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x, mask m) {
+    if constexpr (width == 16) __builtin_ia32_storeups512_mask(p, x, m);
+    else if constexpr (sizeof(vector) == 64) __builtin_ia32_storeupd512_mask(p, x, m);
+    else if constexpr (width == 8) __builtin_ia32_storeups256_mask(either<T>{p}, x, m);
+    else __builtin_ia32_storeupd256_mask(either<T>{p}, x, m);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) { return x + y; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) { return x > y ? x : y; }
+  // For 64 bytes the instruction takes a mask (here every element) and a rounding mode (4: the processor's current one).
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
+    if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, every{}, 4);
+    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, every{}, 4);
+    else return avx2_register<T>::multiply_add(x, y, z);
+  }
+  // 0 where x <= 0, else y: also where x is NaN.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
+
+private:
+  // A mask of all elements: g++ takes one of 16 as signed, clang as unsigned.
+  struct every {
+    [[gnu::always_inline]] constexpr operator short() const { return -1; }
+    [[gnu::always_inline]] constexpr operator unsigned short() const { return 0xFFFF; }
+    [[gnu::always_inline]] constexpr operator unsigned char() const { return 0xFF; }
+  };
+
+  // g++ takes these addresses as those of elements, clang as those of vectors.
+  template <class U>
+  struct either {
+    using wide = std::conditional_t<std::is_const_v<U>, const vector, vector>;
+    U* at;
+    [[gnu::always_inline]] operator U*() const { return at; }
+    [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
+  };
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/avx512_tile.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+#define CAIRN_TILE avx512_tile
+#define CAIRN_TILE_TARGET CAIRN_TARGET_AVX512
+// cairn/ops/matmul/tile.inl
+// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. This file is
+// included once for each set, inside namespace cairn::detail. The instructions that a function may use are part of its
+// declaration, so one template cannot be compiled for two sets.
+
+// Rows x Columns registers of results, kept in registers over a whole chain of the reduction. Each step multiplies Rows elements
+// of a, each filled into a register, with Columns registers of b. `Partial`: the last register is masked.
+//
+// A multiplication has a latency of 4 cycles and one or two start in each cycle, so at least 8 sums must be in flight; 8 x 3
+// leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A small tile takes 4 steps of the
+// reduction per iteration of the loop. With AVX-512 a full tile takes 2, which is 2 % faster, and 10 % where a is read by
+// columns; 4 are slower. With AVX2, which has no register left, 2 are slower and only the loop that prefetches takes 2.
+//
+// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
+template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
+struct CAIRN_TILE {
+  using vector = typename Register::vector;
+  using mask = typename Register::mask;
+  static constexpr std::size_t width = Register::width;
+  static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
+
+  // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
+  template <std::size_t... I, std::size_t... J>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
+                                                                   mask lanes, std::index_sequence<I...>,
+                                                                   std::index_sequence<J...>) {
+    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
+    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+  }
+
+  // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
+  // registers are left. That costs 2 more instructions for each result and chain.
+  template <std::size_t... I>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...> all) {
+    constexpr std::make_index_sequence<Columns> columns{};
+    const std::size_t a_row = s.a_row;
+    const std::size_t a_step = s.a_step;
+    const T* a = s.a + (row - s.row_begin) * a_row;
+    const T* b = s.b;
+    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
+    for (std::size_t done = 0;;) {
+      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      const bool first = done == 0;
+      done += left;
+      ((sums[I] = Register::fill(0)), ...);
+      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
+        for (; left >= 4; left -= 4) {
+          step(sums, a, a_row, b, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
+          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
+          a += 4 * a_step;
+          b += 4 * s.b_step;
+        }
+      }
+      if constexpr (Rows >= 4 && Columns == 3) {
+        for (; left >= ahead_steps; left -= ahead_steps) {
+          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
+          for (std::size_t i = 0; i < ahead_steps; i += 2) {
+            step(sums, a, a_row, b, lanes, all, columns);
+            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+            a += 2 * a_step;
+            b += 2 * s.b_step;
+          }
+        }
+      }
+      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
+        for (; left >= 2; left -= 2) {
+          step(sums, a, a_row, b, lanes, all, columns);
+          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
+          a += 2 * a_step;
+          b += 2 * s.b_step;
+        }
+      }
+      for (; left != 0; --left) {
+        step(sums, a, a_row, b, lanes, all, columns);
+        a += a_step;
+        b += s.b_step;
+      }
+      if (!first) ((sums[I] = Register::add(Register::load(s.before + I * width), sums[I])), ...);
+      if (done == s.depth) return;
+      (Register::store(s.before + I * width, sums[I]), ...);
+    }
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
+    return Partial ? Register::load(p, lanes) : Register::load(p);
+  }
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
+    if constexpr (Partial) Register::store(p, x, lanes);
+    else Register::store(p, x);
+  }
+
+  // The epilogue, each part for all results at once: one test of a pointer serves the tile.
+  template <std::size_t... I>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
+                                                                     mask lanes, std::index_sequence<I...>) {
+    const product<T>& whole = *s.whole;
+    const epilogue<T>& then = whole.then;
+    if (s.carry != nullptr) {
+      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
+      if (s.reads_carry)
+        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
+      if (s.writes_carry) {
+        (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
+        return;
+      }
+    }
+    if (then.bias != nullptr) {
+      const T* const bias = then.bias + s.column;
+      ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
+    }
+    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
+    if (then.addend.data != nullptr) {
+      const std::size_t stride = then.addend.stride;
+      const T* const addend = then.addend.data + row * stride + s.column;
+      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
+    }
+    if (then.mask.data != nullptr) {
+      const std::size_t stride = then.mask.stride;
+      const T* const shown = then.mask.data + row * stride + s.column;
+      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
+    }
+    const std::size_t stride = whole.c.stride;
+    T* const c = whole.c.data + row * stride + s.column;
+    (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
+  }
+
+  // Prefetches the result and what the epilogue reads, before the reduction begins: they are in other rows, which no processor
+  // foresees.
+  template <bool Write, class U>
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
+    if (m.data == nullptr) return;
+    const T* const first = m.data + row * m.stride + s.column;
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
+  }
+
+  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
+    constexpr std::make_index_sequence<Rows * Columns> all{};
+    vector sums[Rows * Columns];
+    ask_for<true>(s.whole->c, s, row);
+    ask_for<false>(s.whole->then.addend, s, row);
+    ask_for<false>(s.whole->then.mask, s, row);
+    reduce(sums, s, row, lanes, all);
+    finish(sums, s, row, lanes, all);
+  }
+};
+#undef CAIRN_TILE_TARGET
+#undef CAIRN_TILE
+
+// All rows of a sliver that is Columns registers wide: tiles of 8 rows, and the rest in tiles of 4, 2 and 1. A tile of fewer rows
+// computes the same chains, only with fewer of them in flight.
+template <class Register, class T, std::size_t Columns, bool Partial>
+CAIRN_TARGET_AVX512 void avx512_rows(const sliver<T>& s) {
+  const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
+  std::size_t row = s.row_begin;
+  for (; row + 8 <= s.row_end; row += 8) avx512_tile<Register, T, 8, Columns, Partial>::run(s, row, lanes);
+  if (row + 4 <= s.row_end) {
+    avx512_tile<Register, T, 4, Columns, Partial>::run(s, row, lanes);
+    row += 4;
+  }
+  if (row + 2 <= s.row_end) {
+    avx512_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
+    row += 2;
+  }
+  if (row < s.row_end) avx512_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/avx512.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
+// take a register of 32 bytes if they fit, which costs half as much.
+template <class T>
+struct avx512_kernels {
+  using wide = avx512_register<T, 64>;
+  using narrow = avx512_register<T, 32>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * wide::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
+    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
+    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
+    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
+    return avx512_rows<narrow, T, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+
+// cairn/ops/matmul/multiply.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// A rectangle of c, computed by one thread.
+struct rectangle {
+  std::size_t row_begin = 0, row_end = 0;
+  std::size_t column_begin = 0, column_end = 0;
+};
+
+// How a rectangle is computed. There are two ways.
+//
+// In place: a sliver of b, as wide as one set of registers, is multiplied with all rows of a that fit into the second-level cache
+// before the next sliver comes. a is read where it is: its elements are filled into registers one at a time, which works for rows
+// and columns alike. b is packed
+//   - if it is transposed: a register needs neighbours in a row of op(b);
+//   - if it is large and there are enough rows to pay for it: with a stride of a page, each step costs an address translation.
+// Small products therefore run on the operands where they are. Rejected: keeping the weights packed for a whole step. It would
+// need memory that the plan does not know of.
+//
+// Packed: first all rows of a that fit into the scratch are packed, in panels of 8. Then b is packed, as many columns at a time
+// as stay in the second-level cache; every panel is multiplied with all of them and comes from the third-level cache in one
+// stream. So each element is copied once or a few times. Columns of a, which are pages apart and share the sets of a cache if
+// their distance is a power of two, are read in whole cache lines. This way is for a transposed first operand, which takes up to
+// three times as long in place, and for several reduction blocks.
+//
+// Rejected after measurements on a Xeon with a slow third-level cache:
+//   - packing one sliver of b at a time beside panels that stay in the second-level cache, copied row by row between tiles and
+//     prefetched (0.81 to 0.96 of the speed: 192 bytes a page);
+//   - tiles of one chain, so that b stays in the first-level cache (0.95).
+//
+// None of these choices changes a bit of the result, except the reduction block.
+struct blocking {
+  std::size_t block = 0;   // of the reduction
+  std::size_t rows = 0;    // of a at a time: packed, or in the second-level cache for all slivers
+  std::size_t columns = 0; // of c at a time; in place: of b packed at a time
+  bool pack = false;       // whether b is packed
+  bool pack_rows = false;  // whether a is packed too: the second way
+  std::size_t group = 0;   // the second way: columns of b packed at a time
+  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a cache line
+  // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
+  // scratch, for the rows [first, first + carried) and `columns` columns at a time.
+  bool carry_in_c = false;
+  std::size_t carried = 0;
+};
+
+inline constexpr std::size_t panel_rows = 8;
+
+// `scratch` is in elements. The packed part of b and the rows of a that are used with it together take less than a second-level
+// cache. The limits are not tight: a tile needs 16 bytes of b a cycle, and that cache gives 32 or more.
+template <class Kernels, class T>
+blocking choose_blocking(const product<T>& whole, const rectangle& part, std::size_t scratch) {
+  constexpr std::size_t cached = 256 * 1024 / sizeof(T); // an eighth to a quarter of a usual second-level cache
+  constexpr std::size_t widest = Kernels::widest;
+  const std::size_t rows = part.row_end - part.row_begin;
+  const std::size_t columns = part.column_end - part.column_begin;
+  const std::size_t k = whole.size.k;
+  const auto slivers = [](std::size_t of) { return std::max<std::size_t>(1, of / widest) * widest; };
+  blocking by;
+  by.block = reduction_block(k);
+  const std::size_t depth = std::max<std::size_t>(by.block, 1);
+  const bool carries = k > by.block;
+  by.carry_in_c = carries && whole.then.addend.data == nullptr;
+  const bool apart = carries && !by.carry_in_c;
+  // Packing columns of a (a transposed a) pays if they are far apart and are multiplied with many columns of b; packing rows of a
+  // pays only if there are many and the reduction has several blocks.
+  by.pack_rows =
+      columns >= 2 * widest &&
+      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
+  if (by.pack_rows) {
+    by.pack = true;
+    by.panel = panel_rows * depth + 64 / sizeof(T);
+    // 768 bytes of a row at least: fewer would not be worth the address translation.
+    by.group = std::min(slivers(std::max(2 * cached / depth, 768 / sizeof(T))), slivers(columns + widest - 1));
+    const std::size_t left = scratch - by.group * depth;
+    const std::size_t fit = std::max<std::size_t>(1, left / (apart ? 2 : 1) / by.panel) * panel_rows;
+    const std::size_t chunks = (rows + fit - 1) / fit;
+    by.rows = ((rows + chunks - 1) / chunks + panel_rows - 1) / panel_rows * panel_rows;
+    by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
+    return by;
+  }
+  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
+  by.carried = std::max<std::size_t>(1, rows);
+  by.pack =
+      whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
+  if (apart) {
+    // Three quarters of a MiB for b, one quarter for the sums of the blocks so far.
+    by.columns = slivers(3 * cached / depth);
+    by.carried = std::max<std::size_t>(8, cached / by.columns / 8 * 8);
+    by.rows = std::min(by.rows, by.carried);
+  } else if (!by.pack) by.columns = columns;
+  // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level cache.
+  else if (rows <= by.rows) by.columns = widest;
+  else by.columns = slivers(2 * cached / depth);
+  return by;
+}
+
+// Packs columns [begin, end) of op(b), over [p, p + depth) of the reduction, one sliver after another.
+template <class Kernels, class T>
+void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to) {
+  const bool turned = whole.b_column != 1;
+  const std::size_t piece = turned ? depth : 8; // rows at a time, so that a page is left only when its part is done
+  for (std::size_t q = 0; q < depth; q += piece)
+    for (std::size_t j = begin, columns = 0; j < end; j += columns) {
+      columns = Kernels::sliver_columns(end - j);
+      const std::size_t width = Kernels::packed_width(columns);
+      T* const at = to + (j - begin) * depth + q * width;
+      const T* const from = whole.b + (p + q) * whole.b_step + j * whole.b_column;
+      if (turned) Kernels::pack_transposed(at, width, from, whole.b_column, columns, depth);
+      else Kernels::pack(at, width, from, whole.b_step, columns, std::min(piece, depth - q));
+    }
+}
+
+// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i].
+template <class Kernels, class T>
+void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
+                 std::size_t panel) {
+  const bool turned = whole.a_row != 1;
+  const std::size_t piece = turned ? depth : 8;
+  for (std::size_t q = 0; q < depth; q += piece)
+    for (std::size_t i = begin; i < end; i += panel_rows) {
+      T* const at = to + (i - begin) / panel_rows * panel + q * panel_rows;
+      const T* const from = whole.a + i * whole.a_row + (p + q) * whole.a_step;
+      const std::size_t rows = std::min(panel_rows, end - i);
+      if (turned) Kernels::pack_transposed(at, panel_rows, from, whole.a_row, rows, depth);
+      else Kernels::pack(at, panel_rows, from, whole.a_step, rows, std::min(piece, depth - q));
+    }
+}
+
+// The sums of rows of op(a), in chains: see sums.hpp.
+template <class Kernels, class T>
+void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_end) {
+  T* const sums = whole.then.row_sums;
+  if (whole.a_row == 1) { // neighbouring rows are neighbours in memory
+    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin, whole.size.k);
+    return;
+  }
+  for (std::size_t i = row_begin; i < row_end; ++i) {
+    const T* const row = whole.a + i * whole.a_row;
+    double sum = 0;
+    for (std::size_t p = 0; p < whole.size.k;) {
+      T chain = 0;
+      for (const std::size_t end = std::min(whole.size.k, p + sum_chain); p < end; ++p) chain += row[p * whole.a_step];
+      sum += static_cast<double>(chain);
+    }
+    sums[i] = static_cast<T>(sum);
+  }
+}
+
+// Computes one rectangle of c from packed operands.
+//
+// The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks are kept in the scratch), blocks
+// of the reduction in ascending order, columns of b that fit packed, panels, slivers.
+template <class Kernels, class T>
+void multiply_packed(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
+  const std::size_t k = whole.size.k;
+  T* const packed_b = scratch;
+  T* const packed_a = packed_b + by.group * by.block;
+  T* const carry = packed_a + by.rows / panel_rows * by.panel;
+
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.a_row = 1;
+  s.a_step = panel_rows;
+  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  for (std::size_t i0 = part.row_begin; i0 < part.row_end; i0 += by.rows) {
+    const std::size_t i1 = std::min(part.row_end, i0 + by.rows);
+    for (std::size_t c0 = part.column_begin; c0 < part.column_end; c0 += by.columns) {
+      const std::size_t c1 = std::min(part.column_end, c0 + by.columns);
+      for (std::size_t p = 0; p < k; p += s.depth) {
+        s.depth = std::min(by.block, k - p);
+        s.reads_carry = p != 0;
+        s.writes_carry = p + s.depth < k;
+        pack_panels<Kernels>(whole, i0, i1, p, s.depth, packed_a, by.panel);
+        for (std::size_t j0 = c0; j0 < c1; j0 += by.group) {
+          const std::size_t j1 = std::min(c1, j0 + by.group);
+          pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed_b);
+          // The slivers together prefetch the next panel.
+          s.ahead_lines = (panel_rows * sizeof(T) * ahead_steps / 64 * Kernels::widest + j1 - j0 - 1) / (j1 - j0);
+          const std::size_t asked = s.depth / ahead_steps * s.ahead_lines * (64 / sizeof(T));
+          for (s.row_begin = i0; s.row_begin < i1; s.row_begin = s.row_end) {
+            s.row_end = std::min(i1, s.row_begin + panel_rows);
+            s.a = packed_a + (s.row_begin - i0) / panel_rows * by.panel;
+            const T* const next = s.row_end < i1 ? s.a + by.panel : s.a;
+            for (std::size_t j = j0; j < j1; j += s.columns) {
+              s.column = j;
+              s.columns = Kernels::sliver_columns(j1 - j);
+              s.b = packed_b + (j - j0) * s.depth;
+              s.b_step = Kernels::packed_width(s.columns);
+              s.ahead = next + std::min((j - j0) / Kernels::widest * asked, by.panel);
+              if (by.carry_in_c) s.carry = &whole.c(s.row_begin, j);
+              else if (k > by.block) s.carry = carry + (s.row_begin - i0) * s.carry_row + (j - c0);
+              Kernels::rows(s);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Computes one rectangle of c from operands where they are, or from packed columns of b.
+//
+// The loops from outside in: columns of b that fit packed, rows whose sums are carried (all, unless these are kept in the
+// scratch), blocks of the reduction in ascending order, rows of a that fit the cache, slivers.
+template <class Kernels, class T>
+void multiply_in_place(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
+  const std::size_t k = whole.size.k;
+  T* const packed = scratch;
+  T* const carry = packed + by.columns * by.block;
+
+  alignas(64) T before[tile_bytes / sizeof(T)];
+  sliver<T> s;
+  s.whole = &whole;
+  s.before = before;
+  s.a_row = whole.a_row;
+  s.a_step = whole.a_step;
+  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  // Rows without a gap: the first sliver prefetches those of the next tile, which may have to come from memory.
+  const bool dense = whole.a_step == 1 && whole.a_row == k && k <= by.block;
+  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
+    const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
+    for (std::size_t first = part.row_begin; first < part.row_end; first += by.carried) {
+      const std::size_t last = std::min(part.row_end, first + by.carried);
+      std::size_t p = 0;
+      do { // at least once: the product over nothing is zero
+        s.depth = std::min(by.block, k - p);
+        s.reads_carry = p != 0;
+        s.writes_carry = p + s.depth < k;
+        for (std::size_t i0 = first; i0 < last; i0 += by.rows) {
+          s.row_begin = i0;
+          s.row_end = std::min(last, i0 + by.rows);
+          s.a = whole.a + i0 * whole.a_row + p * whole.a_step;
+          const bool fresh = i0 == first; // else b is still packed from the rows before
+          if (fresh && by.pack && whole.b_column == 1) pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed);
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.column = j;
+            s.columns = Kernels::sliver_columns(j1 - j);
+            s.b = whole.b + p * whole.b_step + j * whole.b_column;
+            s.b_step = whole.b_step;
+            // One column of b is its own transpose.
+            if ((by.pack && (s.columns > 1 || whole.b_column == 1)) || Kernels::must_pack(s.columns)) {
+              T* const to = packed + (by.pack ? (j - j0) * s.depth : 0);
+              if (!by.pack || (fresh && whole.b_column != 1)) pack_columns<Kernels>(whole, j, j + s.columns, p, s.depth, to);
+              s.b_step = Kernels::packed_width(s.columns);
+              s.b = to;
+            }
+            if (by.carry_in_c) s.carry = &whole.c(i0, j);
+            else if (k > by.block) s.carry = carry + (i0 - first) * s.carry_row + (j - j0);
+            s.ahead_lines = dense && j == j0 ? panel_rows * sizeof(T) * ahead_steps / 64 : 0;
+            s.ahead = s.a + (dense ? panel_rows * s.a_row : 0);
+            Kernels::rows(s);
+          }
+        }
+        p += s.depth;
+      } while (p < k);
+    }
+  }
+}
+
+// Computes one rectangle of c.
+template <class Kernels, class T>
+void multiply(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  const blocking by = choose_blocking<Kernels>(whole, part, scratch.size() / sizeof(T));
+  T* const room = reinterpret_cast<T*>(scratch.data());
+  if (by.pack_rows) multiply_packed<Kernels>(whole, part, by, room);
+  else multiply_in_place<Kernels>(whole, part, by, room);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/cpu.hpp
+
+#if CAIRN_WITH_BLAS
+// cairn/ops/matmul/blas.hpp
+
+#if !CAIRN_WITH_BLAS
+#error "ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas, or compile with -DCAIRN_WITH_BLAS=1 -lopenblas"
+#else
+
+// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the name would be ambiguous.
+#pragma push_macro("bfloat16")
+#define bfloat16 bfloat16_of_openblas
+#include <cblas.h>
+#pragma pop_macro("bfloat16")
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Below this a call of a BLAS costs more than the plain kernels.
+inline constexpr std::size_t operations_worth_blas = 20'000;
+
+// c is cut into squares of this size whatever the number of threads: how a BLAS rounds may depend on the
+// extents.
+inline constexpr std::size_t blas_square = 256;
+
+// c(m, n) = op(a) x op(b), the rows of c being n apart: the two functions that a CBLAS has for it, as overloads.
+inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
+
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a, int a_stride,
+                      const float* b, int b_stride, float* c) {
+  cblas_sgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0F, a, a_stride, b, b_stride, 0.0F, c, n);
+}
+inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a, int a_stride,
+                      const double* b, int b_stride, double* c) {
+  cblas_dgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0, a, a_stride, b, b_stride, 0.0, c, n);
+}
+
+// Computes one square of c in the scratch and finishes it from there, since the epilogue may still read c.
+template <class T>
+void multiply_with_blas(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  static_assert(blas_square * blas_square * sizeof(T) <= cpu::queue::scratch_bytes);
+  T* const sums = reinterpret_cast<T*>(scratch.data());
+  const std::size_t columns = part.column_end - part.column_begin;
+  const bool first = whole.form == transpose::first;
+  const bool second = whole.form == transpose::second;
+  call_blas(blas_transpose(first), blas_transpose(second), static_cast<int>(part.row_end - part.row_begin),
+            static_cast<int>(columns), static_cast<int>(whole.size.k), whole.a + part.row_begin * whole.a_row,
+            static_cast<int>(first ? whole.a_step : whole.a_row), whole.b + part.column_begin * whole.b_column,
+            static_cast<int>(second ? whole.b_column : whole.b_step), sums);
+  for (std::size_t i = part.row_begin; i < part.row_end; ++i)
+    finish_row(whole, i, part.column_begin, columns, sums + (i - part.row_begin) * columns);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
+}
+
+// Computes the whole product by a BLAS, one square per part.
+template <class T>
+void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
+  const std::size_t across = (whole.size.n + blas_square - 1) / blas_square;
+  const std::size_t down = (whole.size.m + blas_square - 1) / blas_square;
+  queue.parallel_for(across * down, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t i = part / across * blas_square;
+    const std::size_t j = part % across * blas_square;
+    multiply_with_blas(whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)}, scratch);
+  });
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand
+// operations.
+inline constexpr std::size_t operations_worth_threads = 1'000'000;
+
+// Computes `part` of a product with the kernels of one instruction set.
+template <class T>
+void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return multiply<avx512_kernels<T>>(whole, part, scratch);
+  if (isa == instruction_set::avx2) return multiply<avx2_kernels<T>>(whole, part, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  multiply<plain_kernels<T>>(whole, part, scratch);
+}
+
+// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
+// else by rows.
+template <class T>
+void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
+  const std::size_t m = whole.size.m;
+  const std::size_t n = whole.size.n;
+  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+  const bool by_columns = n >= 64 * threads;
+  const std::size_t extent = by_columns ? n : m;
+  const std::size_t grain = by_columns ? 16 : 8;
+  const std::size_t step = std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
+  const std::size_t parts = std::max<std::size_t>(1, (extent + step - 1) / step);
+  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t begin = part * step;
+    const std::size_t end = std::min(extent, begin + step);
+    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
+  });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// c = epilogue(op(a) x op(b)): see matmul.hpp.
+template <class T>
+void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  const detail::product<T> whole(c, a, b, form, then);
+  const detail::instruction_set isa = detail::widest_instruction_set();
+#if CAIRN_WITH_BLAS
+  // By measurement, the kernels for AVX2 and AVX-512 are faster than a BLAS. The plain kernels, and all kernels that are not
+  // optimised, are slower, except for products so small that the call costs more.
+  if ((isa == detail::instruction_set::plain || !CAIRN_KERNELS_OPTIMIZED) &&
+      2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
+    return detail::multiply_with_blas(queue, whole);
+#endif
+  detail::multiply_on(queue, isa, whole);
+}
+
+// The scratch memory that matmul_in_part needs.
+inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
+
+// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need
+// products. `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own.
+// Throws an error if it is smaller.
+template <class T>
+void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
+                    std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  if (scratch.size() < matmul_scratch_bytes) [[unlikely]]
+    throw error("matmul_in_part: expected scratch memory of " + std::to_string(matmul_scratch_bytes) + " bytes, found " +
+                std::to_string(scratch.size()) + "; leave the products more of the part's scratch");
+  const detail::product<T> whole(c, a, b, form, then);
+  detail::multiply_for(detail::widest_instruction_set(), whole, {0, whole.size.m, 0, whole.size.n}, scratch);
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no
+// sum crosses a sample or a key head, so the bits do not depend on how parts are cut.
+//
+// Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
+// cache of a CPU for thousands of keys.
+template <class T>
+class attention_in_strips {
+public:
+  attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
+                      std::span<std::byte> scratch)
+      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+        derivatives_(scores_ + most_ * row_of_scores(of)),
+        copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
+                                scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
+        products_(scratch.last(matmul_scratch_bytes)), scale_(static_cast<T>(1 / std::sqrt(static_cast<double>(of.width)))) {}
+
+  // The number of queries of a strip: fewer if there are so many keys that two strips would not fit beside the products.
+  static std::size_t queries_of_strip(const attention_extents& of) {
+    std::size_t rows = strip_queries;
+    while (rows > 1 && 2 * rows * row_of_scores(of) * sizeof(T) > cpu::queue::scratch_bytes - matmul_scratch_bytes) rows /= 2;
+    return rows;
+  }
+  static std::size_t strips(const attention_extents& of) {
+    return (of.queries + queries_of_strip(of) - 1) / queries_of_strip(of);
+  }
+
+  // The outputs of the strips [begin, end) of a head.
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
+    keys_ = keys_of(head);
+    if (end - begin > 1) keys_.copy_for_forward(copies_);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+  }
+
+  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
+  // first.
+  void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
+                const T* log_sums) {
+    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
+    keys_ = keys_of(key_head * share);
+    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
+    keys_.key_gradient = key;
+    keys_.value_gradient = value;
+    if (share * count > 1) keys_.copy_for_backward(copies_);
+    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      for (std::size_t k = count; k-- > 0;) {
+        const strip_of_queries s(of_, k * most_, most_);
+        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
+        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
+        written = std::min(written, first_key(s));
+      }
+      keys_.clear_gradients(0, written);
+      written = 0;
+    }
+    keys_.write_gradients(key, value);
+  }
+
+private:
+  // Elements from one row of scores to the next, at most: a few more than there are keys, as rows a power of two apart would
+  // share the sets of a cache.
+  static std::size_t row_of_scores(const attention_extents& of) {
+    return (of.keys + element_block - 1) / element_block * element_block + element_block;
+  }
+
+  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+
+  template <class U>
+  matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
+    const std::size_t stride = of_.heads * of_.width;
+    return {all + (sample_ * of_.queries + s.first) * stride + head * of_.width, s.rows, of_.width, stride};
+  }
+  template <class U>
+  matrix<U> queries(U* all, std::size_t head, const strip_of_queries& s) const {
+    return {all + (sample_ * of_.queries + s.first) * in_.query_stride + head * of_.width, s.rows, of_.width, in_.query_stride};
+  }
+  template <class U>
+  matrix<U> rows_of_keys(U* all, std::size_t head) const {
+    return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
+            in_.key_stride};
+  }
+  head_of_keys<T> keys_of(std::size_t head) const {
+    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
+  }
+  template <class U>
+  U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
+    return all + (sample_ * of_.heads + head) * of_.queries + s.first;
+  }
+
+  // c = rows x keys^T, over the keys of a strip.
+  void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
+    const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
+    if (turned.data != nullptr)
+      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
+    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
+  }
+
+  // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
+  // output of a query must not depend on the number of keys after its own.
+  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, matrix<const T> rows) {
+    std::size_t at = s.begin;
+    epilogue<T> then{};
+    do {
+      const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
+                     transpose::none, then);
+      then.addend = c;
+      at = next;
+    } while (at < s.end);
+  }
+
+  // Adds of_strip^T x rows to the gradients of the strip's keys; those before `written` are overwritten.
+  void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
+    const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
+      if (begin >= end) return;
+      const matrix<T> c = rows_between(gradient, begin, end);
+      epilogue<T> then{};
+      if (adds) then.addend = c;
+      matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
+    };
+    product(first_key(s), written, false);
+    product(std::max(first_key(s), written), s.end, true);
+  }
+
+  void make_scores(std::size_t head, const strip_of_queries& s) {
+    times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
+    mask_scores(of_, s, scores_);
+  }
+
+  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+    const matrix<T> out = outputs(output, head, s);
+    make_scores(head, s);
+    per_query<T> sums{}, shifts{}, factors{};
+    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
+    over_keys(out, scores_, s, keys_.value);
+    run_tile(inverses_of_sums<T>{&factors, &sums});
+    run_tile(scaled_rows<T>{out, &factors});
+    if (log_sums == nullptr) return;
+    run_tile(logarithms_of_sums<T>{&sums, &shifts});
+    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+  }
+
+  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
+                const T* output, const T* log_sums) {
+    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
+    per_query<T> dots{};
+    run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
+    make_scores(head, s);
+    times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
+    for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
+      std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
+    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
+    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
+    over_queries(keys_.value_gradient, s, written, scores_, dy);
+    over_queries(keys_.key_gradient, s, written, derivatives_, query);
+  }
+
+  const attention_extents& of_;
+  const attention_operands<const T>& in_;
+  std::size_t sample_, most_;
+  T *scores_, *derivatives_;
+  std::span<std::byte> copies_, products_;
+  T scale_;
+  head_of_keys<T> keys_{};
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
+  const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
+  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
+    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+  });
+}
+
+// A part is a key head of a sample, with all heads that share it.
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
+        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/window.hpp
 
 namespace cairn::ops {
@@ -8227,92 +10512,6 @@ concept avg_pool2d_runs_on = requires(Queue& queue, std::size_t n, T* y, const T
 };
 
 } // namespace cairn::detail
-
-// cairn/ops/elementwise/run_tile.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// f.run() with the instructions of one set.
-template <class F>
-[[gnu::noinline]] void run_tile_plain(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
-  f.run();
-}
-template <class F>
-void run_tile(const F& f) {
-  const instruction_set set = widest_for_elements();
-  if (set == instruction_set::avx512) run_tile_avx512(f);
-  else if (set == instruction_set::avx2) run_tile_avx2(f);
-  else run_tile_plain(f);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/elementwise/sums.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Sums over rows, one for each column, are taken in chains of sum_chain rows. A chain starts from zero in the type of the
-// elements. The chains are added in double, in ascending order, and the total is rounded. One chain of floats over a million rows
-// is off by 1e-2, chains of 16 by at most 3e-7; adding each row in double would cost half as much again. Sums of up to 16 rows
-// have the bits of one chain.
-inline constexpr std::size_t sum_chain = 16;
-
-// A sum over many items is taken in at most this many parts, whose sums are then added in order. How the
-// items are cut depends on their number alone, so the bits do not depend on the number of threads, and
-// nothing is allocated.
-inline constexpr std::size_t sum_parts = 128;
-
-// The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is faster than one sum, as an
-// addition need not wait for the one before it, and more accurate. A term that is a lambda must be always_inline: in a template,
-// g++ does not optimise a lambda if the program is not optimised; see config.hpp.
-template <class Term>
-double sum_in_lanes(std::size_t count, const Term& term) {
-  constexpr std::size_t width = 32;
-  double lanes[width] = {};
-  std::size_t i = 0;
-  for (; i + width <= count; i += width)
-    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
-  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
-  // In pairs: 5 additions one after another. 32 would take most of the time of a short row.
-  for (std::size_t half = width / 2; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0];
-}
-
-// The sum of part(begin, end, scratch), which returns a double, over all parts of [0, items). Parts have a multiple of `grain`
-// items, except the last.
-template <class Part>
-double sum_of_parts(cpu::queue& queue, std::size_t items, std::size_t grain, Part&& part) {
-  if (items == 0) return 0;
-  const std::size_t grains = (items + grain - 1) / grain;
-  const std::size_t length = (grains + sum_parts - 1) / sum_parts * grain;
-  const std::size_t parts = (items + length - 1) / length;
-  std::array<double, sum_parts> sums{};
-  queue.parallel_for(parts, [&](std::size_t index, auto scratch) {
-    sums[index] = part(index * length, std::min(items, (index + 1) * length), scratch);
-  });
-  double sum = 0;
-  for (std::size_t index = 0; index < parts; ++index) sum += sums[index];
-  return sum;
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
 
 // cairn/ops/avg_pool2d/cpu.hpp
 
@@ -9801,66 +12000,6 @@ inline void clip(cpu::queue&, double* factor, const double* squares, double scal
 
 } // namespace cairn::ops
 
-// cairn/ops/matmul/matmul.hpp
-
-namespace cairn::ops {
-
-// The operand of a product that is read with rows and columns exchanged.
-enum class transpose : unsigned char { none, first, second };
-
-// The operations on an element of a product before it is written, while it is still in a register. In this order:
-//   v = (a x b)(i, j);  v += bias[j];  v = then(v);  v += addend(i, j);  v = mask(i, j) <= 0 ? 0 : v;
-//   c(i, j) = v
-// A GPU may add the addend before the bias where there is no activation.
-template <class T>
-struct epilogue {
-  const T* bias = nullptr;            // (columns of c): added to every row
-  activation then = activation::none; // applied after the bias
-  matrix<const T> addend{};           // like c, or data null; may be c itself
-  matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
-  accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
-                                      // bias gradient, which comes along with its weight gradient
-};
-
-// Overwrites c with the product of op(a) and op(b).
-//
-//   transpose::none     (m, n) = (m, k) x (k, n)      dx = dy x W  of a Linear, W being (out, in) as in torch
-//   transpose::first    (m, n) = (k, m)^T x (k, n)     dW = dy^T x x
-//   transpose::second   (m, n) = (m, k) x (n, k)^T     y  = x x W^T
-//
-// Rows may have any stride; c must not overlap a, b, the bias or the mask. k may be 0: the product is then zero.
-//
-// An element's bits depend on its operands alone. An element is a sum of chains of fused multiply-adds in ascending order of k,
-// and the chains are added in ascending order too (see reduction.hpp). So its bits do not depend on its place in c, on the number
-// of rows or threads of the call, or on what the epilogue does afterwards. A row sum consists of chains of additions, which are
-// added in double (see sums.hpp).
-//
-// On a machine without fused multiply-add, or with a CBLAS instead of these kernels, the last bits of the product differ. They
-// still do not depend on the number of threads, but with a CBLAS they may depend on the number of rows.
-template <class T>
-void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-            std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
-
-// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
-// type of the operands, of the addend and of the mask.
-template <detail::narrow_element T>
-void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
-            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has these ops of elements of type T.
-template <class Queue, class T>
-concept matmul_runs_on =
-    requires(Queue& queue, matrix<T> y, matrix<accumulated<T>> sum, matrix<const T> x, const epilogue<T>& then) {
-      matmul(queue, y, x, x, transpose::second, then);
-      matmul(queue, sum, x, x, transpose::first, then);
-    };
-
-} // namespace cairn::detail
-
 // cairn/ops/conv2d/conv2d.hpp
 
 namespace cairn::ops {
@@ -10328,136 +12467,6 @@ void fill_slab(T* to, const channels_of<T>& from, std::size_t image, std::ptrdif
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/checked_product.hpp
-
-namespace cairn::detail {
-
-struct product_size {
-  std::size_t m = 0, n = 0, k = 0;
-};
-
-// Returns the extents of a product. Throws an error that names the extents that do not fit.
-template <class C, class T>
-product_size checked_product(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
-  const bool first = form == transpose::first;
-  const bool second = form == transpose::second;
-  const product_size size{c.rows, c.columns, first ? a.rows : a.columns};
-  const bool fits = (first ? a.columns : a.rows) == size.m && (second ? b.rows : b.columns) == size.n &&
-                    (second ? b.columns : b.rows) == size.k;
-  const auto like_c = [&](matrix<const T> other) {
-    return other.data == nullptr || (other.rows == size.m && other.columns == size.n);
-  };
-  if (fits && like_c(then.addend) && like_c(then.mask)) [[likely]]
-    return size;
-  if (!fits)
-    throw error("matmul: the extents do not fit: c " + extents(c.rows, c.columns) + " = a " + extents(a.rows, a.columns) +
-                (first ? "^T" : "") + " x b " + extents(b.rows, b.columns) + (second ? "^T" : "") +
-                "; give matrices (m, n) = (m, k) x (k, n)");
-  const matrix<const T> wrong = like_c(then.addend) ? then.mask : then.addend;
-  throw error(std::string("matmul: the epilogue's ") + (like_c(then.addend) ? "mask" : "addend") + " is " +
-              extents(wrong.rows, wrong.columns) + " but c is " + extents(size.m, size.n) + "; they must be alike");
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/matmul/product.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A product whose transposes have become strides: op(a)(i, p) is a[i * a_row + p * a_step], op(b)(p, j) is
-// b[p * b_step + j * b_column].
-template <class T>
-struct product {
-  product_size size{};
-  transpose form = transpose::none;
-  const T* a = nullptr;
-  std::size_t a_row = 0, a_step = 0;
-  const T* b = nullptr;
-  std::size_t b_step = 0, b_column = 0;
-  matrix<T> c{};
-  epilogue<T> then{};
-
-  product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
-      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
-        b_step(b_.stride), b_column(1), c(c_), then(then_) {
-    if (form == transpose::first) a_row = 1, a_step = a_.stride;
-    if (form == transpose::second) b_step = 1, b_column = b_.stride;
-    if (size.k == 0) { // nothing is read, but pointers to no memory must not be moved either
-      a = b = c.data;
-      a_row = a_step = b_step = b_column = 0;
-    }
-  }
-};
-
-// A wide tile prefetches its next elements once every `ahead_steps` steps of the reduction. All at once they would take the
-// buffers through which b arrives.
-inline constexpr std::size_t ahead_steps = 16;
-
-// The work of one kernel call: the columns [column, column + columns) of c, as many as one set of registers holds, in the rows
-// [row_begin, row_end), over one reduction block.
-template <class T>
-struct sliver {
-  const product<T>* whole = nullptr;
-  const T* a = nullptr; // op(a)(row_begin, first of the block), rows a_row apart, steps of the reduction a_step
-  std::size_t a_row = 0, a_step = 0;
-  const T* b = nullptr; // op(b)(first of the block, column): rows of neighbouring columns, b_step apart
-  std::size_t b_step = 0;
-  std::size_t depth = 0; // length of the block
-  std::size_t row_begin = 0, row_end = 0;
-  std::size_t column = 0, columns = 0;
-  // Sums of the blocks before this one, for element (row_begin + i, column + j) of c at carry[i * carry_row + j]. They are in c
-  // itself, or elsewhere if the epilogue has an addend, which may be c.
-  T* carry = nullptr;
-  std::size_t carry_row = 0;
-  bool reads_carry = false, writes_carry = false;
-  // Elements that are read next, for the tile at row_begin; for other tiles they are as much further on as their rows are. A wide
-  // tile prefetches ahead_lines cache lines of them every ahead_steps steps.
-  const T* ahead = nullptr;
-  std::size_t ahead_lines = 0;
-  // Memory of tile_bytes, aligned to 64, for a tile's sums while it computes the next chain. A compiler would keep a local array
-  // of a tile in registers, of which there are not enough.
-  T* before = nullptr;
-};
-
-// The most bytes that the results of one tile take: 24 registers.
-inline constexpr std::size_t tile_bytes = 24 * 64;
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/reduction.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
-// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
-// the sum of its chains and the reduction that of its blocks, each in ascending order.
-//
-// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
-// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
-// the time, chains of 128 nothing.
-inline constexpr std::size_t reduction_chain = 128;
-
-// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
-// a packed block must fit into the scratch.
-inline constexpr std::size_t longest_reduction_block = 1024;
-
-constexpr std::size_t reduction_block(std::size_t k) {
-  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
-  if (blocks <= 1) return k;
-  const std::size_t length = (k + blocks - 1) / blocks;
-  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
 // cairn/ops/conv2d/gather.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -10906,1417 +12915,6 @@ void mend_weights(const weight_sums<T>& all, std::size_t begin, std::size_t end)
 }
 
 } // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/avx2_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
-// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
-template <class T, std::size_t Bytes>
-struct simd {
-  using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
-  typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
-  typedef integer integers __attribute__((vector_size(Bytes)));
-  static constexpr std::size_t width = Bytes / sizeof(T);
-};
-
-// A register of 32 bytes. The mask of AVX2 is a register too: all bits of an element are set, or none. A masked
-// load gives zero where the mask is not set and touches no memory there.
-template <class T>
-struct avx2_register {
-  using vector = typename simd<T, 32>::vector;
-  using loose = typename simd<T, 32>::loose;
-  using mask = typename simd<T, 32>::integers;
-  static constexpr std::size_t width = simd<T, 32>::width;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
-    const auto count = static_cast<typename simd<T, 32>::integer>(n);
-    if constexpr (width == 8) return mask{0, 1, 2, 3, 4, 5, 6, 7} < count;
-    else return mask{0, 1, 2, 3} < count;
-  }
-  // Not vector{} + x, which would lose the sign of a zero.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
-    const auto* const from = reinterpret_cast<const vector*>(p);
-    if constexpr (width == 8) return __builtin_ia32_maskloadps256(from, m);
-    else return __builtin_ia32_maskloadpd256(from, m);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(T* p, vector x, mask m) {
-    auto* const to = reinterpret_cast<vector*>(p);
-    if constexpr (width == 8) __builtin_ia32_maskstoreps256(to, m, x);
-    else __builtin_ia32_maskstorepd256(to, m, x);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector add(vector x, vector y) { return x + y; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector max(vector x, vector y) { return x > y ? x : y; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector multiply_add(vector x, vector y, vector z) {
-    if constexpr (width == 8) return __builtin_ia32_vfmaddps256(x, y, z);
-    else return __builtin_ia32_vfmaddpd256(x, y, z);
-  }
-  // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/avx2_tile.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-#define CAIRN_TILE avx2_tile
-#define CAIRN_TILE_TARGET CAIRN_TARGET_AVX2
-// cairn/ops/matmul/tile.inl
-// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. This file is
-// included once for each set, inside namespace cairn::detail. The instructions that a function may use are part of its
-// declaration, so one template cannot be compiled for two sets.
-
-// Rows x Columns registers of results, kept in registers over a whole chain of the reduction. Each step multiplies Rows elements
-// of a, each filled into a register, with Columns registers of b. `Partial`: the last register is masked.
-//
-// A multiplication has a latency of 4 cycles and one or two start in each cycle, so at least 8 sums must be in flight; 8 x 3
-// leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A small tile takes 4 steps of the
-// reduction per iteration of the loop. With AVX-512 a full tile takes 2, which is 2 % faster, and 10 % where a is read by
-// columns; 4 are slower. With AVX2, which has no register left, 2 are slower and only the loop that prefetches takes 2.
-//
-// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
-template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
-struct CAIRN_TILE {
-  using vector = typename Register::vector;
-  using mask = typename Register::mask;
-  static constexpr std::size_t width = Register::width;
-  static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
-
-  // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
-  template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
-                                                                   mask lanes, std::index_sequence<I...>,
-                                                                   std::index_sequence<J...>) {
-    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
-  }
-
-  // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
-  // registers are left. That costs 2 more instructions for each result and chain.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
-                                                                     mask lanes, std::index_sequence<I...> all) {
-    constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.a_row;
-    const std::size_t a_step = s.a_step;
-    const T* a = s.a + (row - s.row_begin) * a_row;
-    const T* b = s.b;
-    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
-    for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
-      const bool first = done == 0;
-      done += left;
-      ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
-        for (; left >= 4; left -= 4) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
-          a += 4 * a_step;
-          b += 4 * s.b_step;
-        }
-      }
-      if constexpr (Rows >= 4 && Columns == 3) {
-        for (; left >= ahead_steps; left -= ahead_steps) {
-          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
-          for (std::size_t i = 0; i < ahead_steps; i += 2) {
-            step(sums, a, a_row, b, lanes, all, columns);
-            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-            a += 2 * a_step;
-            b += 2 * s.b_step;
-          }
-        }
-      }
-      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
-        for (; left >= 2; left -= 2) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          a += 2 * a_step;
-          b += 2 * s.b_step;
-        }
-      }
-      for (; left != 0; --left) {
-        step(sums, a, a_row, b, lanes, all, columns);
-        a += a_step;
-        b += s.b_step;
-      }
-      if (!first) ((sums[I] = Register::add(Register::load(s.before + I * width), sums[I])), ...);
-      if (done == s.depth) return;
-      (Register::store(s.before + I * width, sums[I]), ...);
-    }
-  }
-
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
-    if constexpr (Partial) Register::store(p, x, lanes);
-    else Register::store(p, x);
-  }
-
-  // The epilogue, each part for all results at once: one test of a pointer serves the tile.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
-                                                                     mask lanes, std::index_sequence<I...>) {
-    const product<T>& whole = *s.whole;
-    const epilogue<T>& then = whole.then;
-    if (s.carry != nullptr) {
-      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
-      if (s.reads_carry)
-        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
-      if (s.writes_carry) {
-        (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
-        return;
-      }
-    }
-    if (then.bias != nullptr) {
-      const T* const bias = then.bias + s.column;
-      ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
-    }
-    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
-    if (then.addend.data != nullptr) {
-      const std::size_t stride = then.addend.stride;
-      const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
-    }
-    if (then.mask.data != nullptr) {
-      const std::size_t stride = then.mask.stride;
-      const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
-    }
-    const std::size_t stride = whole.c.stride;
-    T* const c = whole.c.data + row * stride + s.column;
-    (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
-  }
-
-  // Prefetches the result and what the epilogue reads, before the reduction begins: they are in other rows, which no processor
-  // foresees.
-  template <bool Write, class U>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
-    if (m.data == nullptr) return;
-    const T* const first = m.data + row * m.stride + s.column;
-    for (std::size_t i = 0; i < Rows; ++i)
-      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
-  }
-
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
-    constexpr std::make_index_sequence<Rows * Columns> all{};
-    vector sums[Rows * Columns];
-    ask_for<true>(s.whole->c, s, row);
-    ask_for<false>(s.whole->then.addend, s, row);
-    ask_for<false>(s.whole->then.mask, s, row);
-    reduce(sums, s, row, lanes, all);
-    finish(sums, s, row, lanes, all);
-  }
-};
-#undef CAIRN_TILE_TARGET
-#undef CAIRN_TILE
-
-// All rows of a sliver that is Columns registers wide, Rows at a time.
-template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
-CAIRN_TARGET_AVX2 void avx2_rows(const sliver<T>& s) {
-  const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
-  std::size_t row = s.row_begin;
-  for (; row + Rows <= s.row_end; row += Rows) avx2_tile<Register, T, Rows, Columns, Partial>::run(s, row, lanes);
-  for (; row + 2 <= s.row_end; row += 2) avx2_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
-  if (row < s.row_end) avx2_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/pack_avx2.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
-// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
-// waste less at the ends than squares of 16.
-
-// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
-// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
-// pass it on.
-template <int A, int B, int C, int D>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, A, B, C, D);
-#else
-  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
-#endif
-}
-template <int A, int B, int C, int D, int E, int F, int G, int H>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
-#else
-  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
-#endif
-}
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
-                                                                                     simd<float, 16>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-#else
-  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
-#endif
-}
-
-// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
-// attribute.)
-template <class T, bool Ragged>
-struct turn {
-  using registers = avx2_register<T>;
-  using vector = typename registers::vector;
-
-  T* to;
-  std::size_t width;
-  const T* from;
-  std::size_t stride;
-  std::size_t columns;
-  std::size_t depth;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
-    if constexpr (sizeof(T) == 4) run_of_8();
-    else run_of_4();
-  }
-
-private:
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
-    if constexpr (!Ragged) return registers::load(from + j * stride);
-    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
-    if (!Ragged || depth > p) registers::store(to + p * width, x);
-  }
-
-  // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
-  // are cheap.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
-    vector near[4];
-    vector far[4];
-    CAIRN_UNROLL_4
-    for (std::size_t j = 0; j < 4; ++j) {
-      if constexpr (Ragged) {
-        const vector upper = row(j);
-        const vector lower = row(j + 4);
-        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
-        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
-      } else {
-        using half = typename simd<float, 16>::loose;
-        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
-        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
-        near[j] = side_by_side(upper[0], lower[0]);
-        far[j] = side_by_side(upper[1], lower[1]);
-      }
-    }
-    store_lanes(near, 0);
-    if (!Ragged || depth > 4) store_lanes(far, 4);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
-    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
-    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
-    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
-    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
-    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
-    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
-    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
-    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
-  }
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
-    vector r[4];
-    CAIRN_UNROLL_4
-    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
-    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
-    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
-    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
-    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
-    store(0, shuffled<0, 1, 4, 5>(a, c));
-    store(1, shuffled<0, 1, 4, 5>(b, d));
-    store(2, shuffled<2, 3, 6, 7>(a, c));
-    store(3, shuffled<2, 3, 6, 7>(b, d));
-  }
-};
-
-// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
-// [columns, width). width is a multiple of a register's.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                                            std::size_t depth) {
-  constexpr std::size_t side = avx2_register<T>::width;
-  constexpr std::size_t piece = 256 / sizeof(T);
-  // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
-  // the lines written are completed while they are in the first-level cache.
-  for (std::size_t begin = 0; begin < depth; begin += piece) {
-    const std::size_t end = std::min(depth, begin + piece);
-    for (std::size_t j = 0; j < width; j += side) {
-      const T* const rows = from + j * stride;
-      const std::size_t count = columns > j ? columns - j : 0;
-      std::size_t p = begin;
-      if (count >= side)
-        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
-    }
-  }
-}
-
-// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
-template <class T>
-CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                                 std::size_t depth) {
-  using registers = avx2_register<T>;
-  for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
-    std::size_t j = 0;
-    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
-    for (; j < width; j += registers::width)
-      registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
-  }
-}
-
-// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
-template <class T, std::size_t Registers, bool Partial>
-struct column_sums {
-  using registers = avx2_register<T>;
-  static constexpr std::size_t width = registers::width;
-  static constexpr std::size_t columns = Registers * width;
-  alignas(32) double totals[columns];
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
-                                                    typename registers::mask lanes) {
-    using four = typename simd<T, 4 * sizeof(T)>::loose;
-    using totals_of_four = typename simd<double, 32>::loose;
-    for (double& total : totals) total = 0;
-    alignas(32) T chains[columns];
-    for (std::size_t p = 0; p < depth;) {
-      typename registers::vector chain[Registers];
-      CAIRN_UNROLL_4
-      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
-      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
-        const T* const row = from + p * stride;
-        CAIRN_UNROLL_4
-        for (std::size_t i = 0; i < Registers; ++i)
-          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
-      }
-      CAIRN_UNROLL_4
-      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
-      for (std::size_t j = 0; j < columns; j += 4)
-        *reinterpret_cast<totals_of_four*>(totals + j) +=
-            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
-    }
-  }
-};
-
-// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
-template <class T>
-CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-  constexpr std::size_t width = avx2_register<T>::width;
-  if (depth == 0) {
-    std::fill_n(to, columns, T(0));
-    return;
-  }
-  std::size_t j = 0;
-  for (; j + 4 * width <= columns; j += 4 * width) {
-    column_sums<T, 4, false> sums;
-    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
-    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
-  }
-  for (; j < columns; j += width) {
-    const std::size_t count = std::min(width, columns - j);
-    column_sums<T, 1, true> sums;
-    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
-    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
-  }
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/avx2.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
-// since a multiplication takes longer than it takes to start 4 others.
-template <class T>
-struct avx2_kernels {
-  using registers = avx2_register<T>;
-
-  // The number of the remaining columns that the next sliver takes, and its width when packed.
-  static constexpr std::size_t widest = 3 * registers::width;
-  static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
-  }
-  static constexpr std::size_t packed_width(std::size_t columns) {
-    return (columns + registers::width - 1) / registers::width * registers::width;
-  }
-  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
-
-  static void rows(const sliver<T>& s) {
-    if (s.columns == widest) return avx2_rows<registers, T, 4, 3, false>(s);
-    if (s.columns == 2 * registers::width) return avx2_rows<registers, T, 4, 2, false>(s);
-    if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
-    return avx2_rows<registers, T, 8, 1, true>(s);
-  }
-
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    pack_avx2(to, width, from, stride, columns, depth);
-  }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                              std::size_t depth) {
-    pack_transposed_avx2(to, width, from, stride, columns, depth);
-  }
-  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    sum_columns_avx2(to, from, stride, columns, depth);
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/avx512_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A register of Bytes bytes (64, or 32 for few remaining columns), with one mask bit for each element. A masked load gives zero
-// where the mask is not set and touches no memory there.
-template <class T, std::size_t Bytes>
-struct avx512_register {
-  using vector = typename simd<T, Bytes>::vector;
-  using loose = typename simd<T, Bytes>::loose;
-  static constexpr std::size_t width = simd<T, Bytes>::width;
-  using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
-  // Not vector{} + x, which would lose the sign of a zero.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
-    if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
-    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_loadupd512_mask(p, vector{}, m);
-    else if constexpr (width == 8) return __builtin_ia32_loadups256_mask(either<const T>{p}, vector{}, m);
-    else return __builtin_ia32_loadupd256_mask(either<const T>{p}, vector{}, m);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x) { *reinterpret_cast<loose*>(p) = x; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static void store(T* p, vector x, mask m) {
-    if constexpr (width == 16) __builtin_ia32_storeups512_mask(p, x, m);
-    else if constexpr (sizeof(vector) == 64) __builtin_ia32_storeupd512_mask(p, x, m);
-    else if constexpr (width == 8) __builtin_ia32_storeups256_mask(either<T>{p}, x, m);
-    else __builtin_ia32_storeupd256_mask(either<T>{p}, x, m);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector add(vector x, vector y) { return x + y; }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector max(vector x, vector y) { return x > y ? x : y; }
-  // For 64 bytes the instruction takes a mask (here every element) and a rounding mode (4: the processor's current one).
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
-    if constexpr (width == 16) return __builtin_ia32_vfmaddps512_mask(x, y, z, every{}, 4);
-    else if constexpr (sizeof(vector) == 64) return __builtin_ia32_vfmaddpd512_mask(x, y, z, every{}, 4);
-    else return avx2_register<T>::multiply_add(x, y, z);
-  }
-  // 0 where x <= 0, else y: also where x is NaN.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector masked(vector x, vector y) { return x <= 0 ? vector{} : y; }
-
-private:
-  // A mask of all elements: g++ takes one of 16 as signed, clang as unsigned.
-  struct every {
-    [[gnu::always_inline]] constexpr operator short() const { return -1; }
-    [[gnu::always_inline]] constexpr operator unsigned short() const { return 0xFFFF; }
-    [[gnu::always_inline]] constexpr operator unsigned char() const { return 0xFF; }
-  };
-
-  // g++ takes these addresses as those of elements, clang as those of vectors.
-  template <class U>
-  struct either {
-    using wide = std::conditional_t<std::is_const_v<U>, const vector, vector>;
-    U* at;
-    [[gnu::always_inline]] operator U*() const { return at; }
-    [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
-  };
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/avx512_tile.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-#define CAIRN_TILE avx512_tile
-#define CAIRN_TILE_TARGET CAIRN_TARGET_AVX512
-// cairn/ops/matmul/tile.inl
-// The tile of one instruction set: CAIRN_TILE is its name, CAIRN_TILE_TARGET the attribute of its functions. This file is
-// included once for each set, inside namespace cairn::detail. The instructions that a function may use are part of its
-// declaration, so one template cannot be compiled for two sets.
-
-// Rows x Columns registers of results, kept in registers over a whole chain of the reduction. Each step multiplies Rows elements
-// of a, each filled into a register, with Columns registers of b. `Partial`: the last register is masked.
-//
-// A multiplication has a latency of 4 cycles and one or two start in each cycle, so at least 8 sums must be in flight; 8 x 3
-// leaves time for the 3 loads of b and the 8 of a, which come with the multiplication. A small tile takes 4 steps of the
-// reduction per iteration of the loop. With AVX-512 a full tile takes 2, which is 2 % faster, and 10 % where a is read by
-// columns; 4 are slower. With AVX2, which has no register left, 2 are slower and only the loop that prefetches takes 2.
-//
-// Everything is unrolled by index sequences and not by loops over arrays: at -O2 g++ would keep such arrays in memory.
-template <class Register, class T, std::size_t Rows, std::size_t Columns, bool Partial>
-struct CAIRN_TILE {
-  using vector = typename Register::vector;
-  using mask = typename Register::mask;
-  static constexpr std::size_t width = Register::width;
-  static_assert(Rows * Columns * sizeof(vector) <= tile_bytes);
-
-  // One step of the reduction: sums(i, j) += a(i) * b(j), fused, I counting the sums row by row.
-  template <std::size_t... I, std::size_t... J>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void step(vector* sums, const T* a, std::size_t a_row, const T* b,
-                                                                   mask lanes, std::index_sequence<I...>,
-                                                                   std::index_sequence<J...>) {
-    const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
-  }
-
-  // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
-  // registers are left. That costs 2 more instructions for each result and chain.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
-                                                                     mask lanes, std::index_sequence<I...> all) {
-    constexpr std::make_index_sequence<Columns> columns{};
-    const std::size_t a_row = s.a_row;
-    const std::size_t a_step = s.a_step;
-    const T* a = s.a + (row - s.row_begin) * a_row;
-    const T* b = s.b;
-    const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
-    for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
-      const bool first = done == 0;
-      done += left;
-      ((sums[I] = Register::fill(0)), ...);
-      if constexpr (Rows * Columns < 8) { // a small step costs less than an iteration of the loop
-        for (; left >= 4; left -= 4) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          step(sums, a + 2 * a_step, a_row, b + 2 * s.b_step, lanes, all, columns);
-          step(sums, a + 3 * a_step, a_row, b + 3 * s.b_step, lanes, all, columns);
-          a += 4 * a_step;
-          b += 4 * s.b_step;
-        }
-      }
-      if constexpr (Rows >= 4 && Columns == 3) {
-        for (; left >= ahead_steps; left -= ahead_steps) {
-          for (std::size_t i = 0; i < s.ahead_lines; ++i, ahead += 64 / sizeof(T)) __builtin_prefetch(ahead, 0, 2);
-          for (std::size_t i = 0; i < ahead_steps; i += 2) {
-            step(sums, a, a_row, b, lanes, all, columns);
-            step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-            a += 2 * a_step;
-            b += 2 * s.b_step;
-          }
-        }
-      }
-      if constexpr (Rows * Columns >= 8 && sizeof(vector) == 64) {
-        for (; left >= 2; left -= 2) {
-          step(sums, a, a_row, b, lanes, all, columns);
-          step(sums, a + a_step, a_row, b + s.b_step, lanes, all, columns);
-          a += 2 * a_step;
-          b += 2 * s.b_step;
-        }
-      }
-      for (; left != 0; --left) {
-        step(sums, a, a_row, b, lanes, all, columns);
-        a += a_step;
-        b += s.b_step;
-      }
-      if (!first) ((sums[I] = Register::add(Register::load(s.before + I * width), sums[I])), ...);
-      if (done == s.depth) return;
-      (Register::store(s.before + I * width, sums[I]), ...);
-    }
-  }
-
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline vector load(const T* p, mask lanes) {
-    return Partial ? Register::load(p, lanes) : Register::load(p);
-  }
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void store(T* p, vector x, mask lanes) {
-    if constexpr (Partial) Register::store(p, x, lanes);
-    else Register::store(p, x);
-  }
-
-  // The epilogue, each part for all results at once: one test of a pointer serves the tile.
-  template <std::size_t... I>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void finish(vector* sums, const sliver<T>& s, std::size_t row,
-                                                                     mask lanes, std::index_sequence<I...>) {
-    const product<T>& whole = *s.whole;
-    const epilogue<T>& then = whole.then;
-    if (s.carry != nullptr) {
-      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
-      if (s.reads_carry)
-        ((sums[I] = Register::add(load(carry + I / Columns * s.carry_row + I % Columns * width, lanes), sums[I])), ...);
-      if (s.writes_carry) {
-        (store(carry + I / Columns * s.carry_row + I % Columns * width, sums[I], lanes), ...);
-        return;
-      }
-    }
-    if (then.bias != nullptr) {
-      const T* const bias = then.bias + s.column;
-      ((sums[I] = Register::add(sums[I], load(bias + I % Columns * width, lanes))), ...);
-    }
-    if (then.then == activation::relu) ((sums[I] = Register::max(Register::fill(0), sums[I])), ...); // NaN stays
-    if (then.addend.data != nullptr) {
-      const std::size_t stride = then.addend.stride;
-      const T* const addend = then.addend.data + row * stride + s.column;
-      ((sums[I] = Register::add(sums[I], load(addend + I / Columns * stride + I % Columns * width, lanes))), ...);
-    }
-    if (then.mask.data != nullptr) {
-      const std::size_t stride = then.mask.stride;
-      const T* const shown = then.mask.data + row * stride + s.column;
-      ((sums[I] = Register::masked(load(shown + I / Columns * stride + I % Columns * width, lanes), sums[I])), ...);
-    }
-    const std::size_t stride = whole.c.stride;
-    T* const c = whole.c.data + row * stride + s.column;
-    (store(c + I / Columns * stride + I % Columns * width, sums[I], lanes), ...);
-  }
-
-  // Prefetches the result and what the epilogue reads, before the reduction begins: they are in other rows, which no processor
-  // foresees.
-  template <bool Write, class U>
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void ask_for(matrix<U> m, const sliver<T>& s, std::size_t row) {
-    if (m.data == nullptr) return;
-    const T* const first = m.data + row * m.stride + s.column;
-    for (std::size_t i = 0; i < Rows; ++i)
-      for (std::size_t j = 0; j < Columns; ++j) __builtin_prefetch(first + i * m.stride + j * width, Write, 3);
-  }
-
-  [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void run(const sliver<T>& s, std::size_t row, mask lanes) {
-    constexpr std::make_index_sequence<Rows * Columns> all{};
-    vector sums[Rows * Columns];
-    ask_for<true>(s.whole->c, s, row);
-    ask_for<false>(s.whole->then.addend, s, row);
-    ask_for<false>(s.whole->then.mask, s, row);
-    reduce(sums, s, row, lanes, all);
-    finish(sums, s, row, lanes, all);
-  }
-};
-#undef CAIRN_TILE_TARGET
-#undef CAIRN_TILE
-
-// All rows of a sliver that is Columns registers wide: tiles of 8 rows, and the rest in tiles of 4, 2 and 1. A tile of fewer rows
-// computes the same chains, only with fewer of them in flight.
-template <class Register, class T, std::size_t Columns, bool Partial>
-CAIRN_TARGET_AVX512 void avx512_rows(const sliver<T>& s) {
-  const typename Register::mask lanes = Register::first(Partial ? s.columns : 0);
-  std::size_t row = s.row_begin;
-  for (; row + 8 <= s.row_end; row += 8) avx512_tile<Register, T, 8, Columns, Partial>::run(s, row, lanes);
-  if (row + 4 <= s.row_end) {
-    avx512_tile<Register, T, 4, Columns, Partial>::run(s, row, lanes);
-    row += 4;
-  }
-  if (row + 2 <= s.row_end) {
-    avx512_tile<Register, T, 2, Columns, Partial>::run(s, row, lanes);
-    row += 2;
-  }
-  if (row < s.row_end) avx512_tile<Register, T, 1, Columns, Partial>::run(s, row, lanes);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/avx512.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
-// take a register of 32 bytes if they fit, which costs half as much.
-template <class T>
-struct avx512_kernels {
-  using wide = avx512_register<T, 64>;
-  using narrow = avx512_register<T, 32>;
-
-  // The number of the remaining columns that the next sliver takes, and its width when packed.
-  static constexpr std::size_t widest = 3 * wide::width;
-  static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
-  }
-  static constexpr std::size_t packed_width(std::size_t columns) {
-    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
-  }
-  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
-
-  static void rows(const sliver<T>& s) {
-    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
-    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
-    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
-    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
-    return avx512_rows<narrow, T, 1, true>(s);
-  }
-
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    pack_avx2(to, width, from, stride, columns, depth);
-  }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                              std::size_t depth) {
-    pack_transposed_avx2(to, width, from, stride, columns, depth);
-  }
-  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    sum_columns_avx2(to, from, stride, columns, depth);
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-
-// cairn/ops/matmul/multiply.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A rectangle of c, computed by one thread.
-struct rectangle {
-  std::size_t row_begin = 0, row_end = 0;
-  std::size_t column_begin = 0, column_end = 0;
-};
-
-// How a rectangle is computed. There are two ways.
-//
-// In place: a sliver of b, as wide as one set of registers, is multiplied with all rows of a that fit into the second-level cache
-// before the next sliver comes. a is read where it is: its elements are filled into registers one at a time, which works for rows
-// and columns alike. b is packed
-//   - if it is transposed: a register needs neighbours in a row of op(b);
-//   - if it is large and there are enough rows to pay for it: with a stride of a page, each step costs an address translation.
-// Small products therefore run on the operands where they are. Rejected: keeping the weights packed for a whole step. It would
-// need memory that the plan does not know of.
-//
-// Packed: first all rows of a that fit into the scratch are packed, in panels of 8. Then b is packed, as many columns at a time
-// as stay in the second-level cache; every panel is multiplied with all of them and comes from the third-level cache in one
-// stream. So each element is copied once or a few times. Columns of a, which are pages apart and share the sets of a cache if
-// their distance is a power of two, are read in whole cache lines. This way is for a transposed first operand, which takes up to
-// three times as long in place, and for several reduction blocks.
-//
-// Rejected after measurements on a Xeon with a slow third-level cache:
-//   - packing one sliver of b at a time beside panels that stay in the second-level cache, copied row by row between tiles and
-//     prefetched (0.81 to 0.96 of the speed: 192 bytes a page);
-//   - tiles of one chain, so that b stays in the first-level cache (0.95).
-//
-// None of these choices changes a bit of the result, except the reduction block.
-struct blocking {
-  std::size_t block = 0;   // of the reduction
-  std::size_t rows = 0;    // of a at a time: packed, or in the second-level cache for all slivers
-  std::size_t columns = 0; // of c at a time; in place: of b packed at a time
-  bool pack = false;       // whether b is packed
-  bool pack_rows = false;  // whether a is packed too: the second way
-  std::size_t group = 0;   // the second way: columns of b packed at a time
-  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a cache line
-  // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
-  // scratch, for the rows [first, first + carried) and `columns` columns at a time.
-  bool carry_in_c = false;
-  std::size_t carried = 0;
-};
-
-inline constexpr std::size_t panel_rows = 8;
-
-// `scratch` is in elements. The packed part of b and the rows of a that are used with it together take less than a second-level
-// cache. The limits are not tight: a tile needs 16 bytes of b a cycle, and that cache gives 32 or more.
-template <class Kernels, class T>
-blocking choose_blocking(const product<T>& whole, const rectangle& part, std::size_t scratch) {
-  constexpr std::size_t cached = 256 * 1024 / sizeof(T); // an eighth to a quarter of a usual second-level cache
-  constexpr std::size_t widest = Kernels::widest;
-  const std::size_t rows = part.row_end - part.row_begin;
-  const std::size_t columns = part.column_end - part.column_begin;
-  const std::size_t k = whole.size.k;
-  const auto slivers = [](std::size_t of) { return std::max<std::size_t>(1, of / widest) * widest; };
-  blocking by;
-  by.block = reduction_block(k);
-  const std::size_t depth = std::max<std::size_t>(by.block, 1);
-  const bool carries = k > by.block;
-  by.carry_in_c = carries && whole.then.addend.data == nullptr;
-  const bool apart = carries && !by.carry_in_c;
-  // Packing columns of a (a transposed a) pays if they are far apart and are multiplied with many columns of b; packing rows of a
-  // pays only if there are many and the reduction has several blocks.
-  by.pack_rows =
-      columns >= 2 * widest &&
-      (whole.a_row == 1 ? rows >= 64 && depth * whole.a_step >= (std::size_t{1} << 25) / columns : rows >= 128 && carries);
-  if (by.pack_rows) {
-    by.pack = true;
-    by.panel = panel_rows * depth + 64 / sizeof(T);
-    // 768 bytes of a row at least: fewer would not be worth the address translation.
-    by.group = std::min(slivers(std::max(2 * cached / depth, 768 / sizeof(T))), slivers(columns + widest - 1));
-    const std::size_t left = scratch - by.group * depth;
-    const std::size_t fit = std::max<std::size_t>(1, left / (apart ? 2 : 1) / by.panel) * panel_rows;
-    const std::size_t chunks = (rows + fit - 1) / fit;
-    by.rows = ((rows + chunks - 1) / chunks + panel_rows - 1) / panel_rows * panel_rows;
-    by.columns = apart ? slivers((left - by.rows / panel_rows * by.panel) / by.rows) : columns;
-    return by;
-  }
-  by.rows = std::max<std::size_t>(8, cached / depth / 8 * 8);
-  by.carried = std::max<std::size_t>(1, rows);
-  by.pack =
-      whole.b_column != 1 || (rows >= 64 && depth * columns >= cached / 8 && (rows > 128 || depth * whole.b_step > 4 * cached));
-  if (apart) {
-    // Three quarters of a MiB for b, one quarter for the sums of the blocks so far.
-    by.columns = slivers(3 * cached / depth);
-    by.carried = std::max<std::size_t>(8, cached / by.columns / 8 * 8);
-    by.rows = std::min(by.rows, by.carried);
-  } else if (!by.pack) by.columns = columns;
-  // With one block of rows b is packed sliver by sliver, each used at once while it is in the first-level cache.
-  else if (rows <= by.rows) by.columns = widest;
-  else by.columns = slivers(2 * cached / depth);
-  return by;
-}
-
-// Packs columns [begin, end) of op(b), over [p, p + depth) of the reduction, one sliver after another.
-template <class Kernels, class T>
-void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to) {
-  const bool turned = whole.b_column != 1;
-  const std::size_t piece = turned ? depth : 8; // rows at a time, so that a page is left only when its part is done
-  for (std::size_t q = 0; q < depth; q += piece)
-    for (std::size_t j = begin, columns = 0; j < end; j += columns) {
-      columns = Kernels::sliver_columns(end - j);
-      const std::size_t width = Kernels::packed_width(columns);
-      T* const at = to + (j - begin) * depth + q * width;
-      const T* const from = whole.b + (p + q) * whole.b_step + j * whole.b_column;
-      if (turned) Kernels::pack_transposed(at, width, from, whole.b_column, columns, depth);
-      else Kernels::pack(at, width, from, whole.b_step, columns, std::min(piece, depth - q));
-    }
-}
-
-// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i].
-template <class Kernels, class T>
-void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
-                 std::size_t panel) {
-  const bool turned = whole.a_row != 1;
-  const std::size_t piece = turned ? depth : 8;
-  for (std::size_t q = 0; q < depth; q += piece)
-    for (std::size_t i = begin; i < end; i += panel_rows) {
-      T* const at = to + (i - begin) / panel_rows * panel + q * panel_rows;
-      const T* const from = whole.a + i * whole.a_row + (p + q) * whole.a_step;
-      const std::size_t rows = std::min(panel_rows, end - i);
-      if (turned) Kernels::pack_transposed(at, panel_rows, from, whole.a_row, rows, depth);
-      else Kernels::pack(at, panel_rows, from, whole.a_step, rows, std::min(piece, depth - q));
-    }
-}
-
-// The sums of rows of op(a), in chains: see sums.hpp.
-template <class Kernels, class T>
-void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_end) {
-  T* const sums = whole.then.row_sums;
-  if (whole.a_row == 1) { // neighbouring rows are neighbours in memory
-    Kernels::sum_columns(sums + row_begin, whole.a + row_begin, whole.a_step, row_end - row_begin, whole.size.k);
-    return;
-  }
-  for (std::size_t i = row_begin; i < row_end; ++i) {
-    const T* const row = whole.a + i * whole.a_row;
-    double sum = 0;
-    for (std::size_t p = 0; p < whole.size.k;) {
-      T chain = 0;
-      for (const std::size_t end = std::min(whole.size.k, p + sum_chain); p < end; ++p) chain += row[p * whole.a_step];
-      sum += static_cast<double>(chain);
-    }
-    sums[i] = static_cast<T>(sum);
-  }
-}
-
-// Computes one rectangle of c from packed operands.
-//
-// The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks are kept in the scratch), blocks
-// of the reduction in ascending order, columns of b that fit packed, panels, slivers.
-template <class Kernels, class T>
-void multiply_packed(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
-  const std::size_t k = whole.size.k;
-  T* const packed_b = scratch;
-  T* const packed_a = packed_b + by.group * by.block;
-  T* const carry = packed_a + by.rows / panel_rows * by.panel;
-
-  alignas(64) T before[tile_bytes / sizeof(T)];
-  sliver<T> s;
-  s.whole = &whole;
-  s.before = before;
-  s.a_row = 1;
-  s.a_step = panel_rows;
-  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
-  for (std::size_t i0 = part.row_begin; i0 < part.row_end; i0 += by.rows) {
-    const std::size_t i1 = std::min(part.row_end, i0 + by.rows);
-    for (std::size_t c0 = part.column_begin; c0 < part.column_end; c0 += by.columns) {
-      const std::size_t c1 = std::min(part.column_end, c0 + by.columns);
-      for (std::size_t p = 0; p < k; p += s.depth) {
-        s.depth = std::min(by.block, k - p);
-        s.reads_carry = p != 0;
-        s.writes_carry = p + s.depth < k;
-        pack_panels<Kernels>(whole, i0, i1, p, s.depth, packed_a, by.panel);
-        for (std::size_t j0 = c0; j0 < c1; j0 += by.group) {
-          const std::size_t j1 = std::min(c1, j0 + by.group);
-          pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed_b);
-          // The slivers together prefetch the next panel.
-          s.ahead_lines = (panel_rows * sizeof(T) * ahead_steps / 64 * Kernels::widest + j1 - j0 - 1) / (j1 - j0);
-          const std::size_t asked = s.depth / ahead_steps * s.ahead_lines * (64 / sizeof(T));
-          for (s.row_begin = i0; s.row_begin < i1; s.row_begin = s.row_end) {
-            s.row_end = std::min(i1, s.row_begin + panel_rows);
-            s.a = packed_a + (s.row_begin - i0) / panel_rows * by.panel;
-            const T* const next = s.row_end < i1 ? s.a + by.panel : s.a;
-            for (std::size_t j = j0; j < j1; j += s.columns) {
-              s.column = j;
-              s.columns = Kernels::sliver_columns(j1 - j);
-              s.b = packed_b + (j - j0) * s.depth;
-              s.b_step = Kernels::packed_width(s.columns);
-              s.ahead = next + std::min((j - j0) / Kernels::widest * asked, by.panel);
-              if (by.carry_in_c) s.carry = &whole.c(s.row_begin, j);
-              else if (k > by.block) s.carry = carry + (s.row_begin - i0) * s.carry_row + (j - c0);
-              Kernels::rows(s);
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-// Computes one rectangle of c from operands where they are, or from packed columns of b.
-//
-// The loops from outside in: columns of b that fit packed, rows whose sums are carried (all, unless these are kept in the
-// scratch), blocks of the reduction in ascending order, rows of a that fit the cache, slivers.
-template <class Kernels, class T>
-void multiply_in_place(const product<T>& whole, const rectangle& part, const blocking& by, T* scratch) {
-  const std::size_t k = whole.size.k;
-  T* const packed = scratch;
-  T* const carry = packed + by.columns * by.block;
-
-  alignas(64) T before[tile_bytes / sizeof(T)];
-  sliver<T> s;
-  s.whole = &whole;
-  s.before = before;
-  s.a_row = whole.a_row;
-  s.a_step = whole.a_step;
-  s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
-  // Rows without a gap: the first sliver prefetches those of the next tile, which may have to come from memory.
-  const bool dense = whole.a_step == 1 && whole.a_row == k && k <= by.block;
-  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += by.columns) {
-    const std::size_t j1 = std::min(part.column_end, j0 + by.columns);
-    for (std::size_t first = part.row_begin; first < part.row_end; first += by.carried) {
-      const std::size_t last = std::min(part.row_end, first + by.carried);
-      std::size_t p = 0;
-      do { // at least once: the product over nothing is zero
-        s.depth = std::min(by.block, k - p);
-        s.reads_carry = p != 0;
-        s.writes_carry = p + s.depth < k;
-        for (std::size_t i0 = first; i0 < last; i0 += by.rows) {
-          s.row_begin = i0;
-          s.row_end = std::min(last, i0 + by.rows);
-          s.a = whole.a + i0 * whole.a_row + p * whole.a_step;
-          const bool fresh = i0 == first; // else b is still packed from the rows before
-          if (fresh && by.pack && whole.b_column == 1) pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed);
-          for (std::size_t j = j0; j < j1; j += s.columns) {
-            s.column = j;
-            s.columns = Kernels::sliver_columns(j1 - j);
-            s.b = whole.b + p * whole.b_step + j * whole.b_column;
-            s.b_step = whole.b_step;
-            // One column of b is its own transpose.
-            if ((by.pack && (s.columns > 1 || whole.b_column == 1)) || Kernels::must_pack(s.columns)) {
-              T* const to = packed + (by.pack ? (j - j0) * s.depth : 0);
-              if (!by.pack || (fresh && whole.b_column != 1)) pack_columns<Kernels>(whole, j, j + s.columns, p, s.depth, to);
-              s.b_step = Kernels::packed_width(s.columns);
-              s.b = to;
-            }
-            if (by.carry_in_c) s.carry = &whole.c(i0, j);
-            else if (k > by.block) s.carry = carry + (i0 - first) * s.carry_row + (j - j0);
-            s.ahead_lines = dense && j == j0 ? panel_rows * sizeof(T) * ahead_steps / 64 : 0;
-            s.ahead = s.a + (dense ? panel_rows * s.a_row : 0);
-            Kernels::rows(s);
-          }
-        }
-        p += s.depth;
-      } while (p < k);
-    }
-  }
-}
-
-// Computes one rectangle of c.
-template <class Kernels, class T>
-void multiply(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
-  const blocking by = choose_blocking<Kernels>(whole, part, scratch.size() / sizeof(T));
-  T* const room = reinterpret_cast<T*>(scratch.data());
-  if (by.pack_rows) multiply_packed<Kernels>(whole, part, by, room);
-  else multiply_in_place<Kernels>(whole, part, by, room);
-  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/finish_row.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// A vector of 16 bytes, which g++ and clang++ offer on every machine: where it has no such registers they split the vector.
-template <class T>
-struct plain_vector {
-  typedef T type __attribute__((vector_size(16)));
-  static constexpr std::size_t width = 16 / sizeof(T);
-
-  static type load(const T* p) {
-    type x;
-    std::memcpy(&x, p, sizeof x);
-    return x;
-  }
-  // x where all bits of the answer are set, zero where none are.
-  template <class Answer>
-  static type where(Answer answer, type x) {
-    Answer bits;
-    std::memcpy(&bits, &x, sizeof x);
-    bits &= answer;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
-  }
-};
-
-// The epilogue for one register of neighbours in a row. It selects instead of branching: a ReLU's mask cannot be predicted.
-template <class T>
-void finish_vector(const product<T>& whole, std::size_t row, std::size_t column, const T* sums) {
-  using vector = plain_vector<T>;
-  const epilogue<T>& then = whole.then;
-  const typename vector::type zero{};
-  typename vector::type v = vector::load(sums);
-  if (then.bias != nullptr) v += vector::load(then.bias + column);
-  if (then.then == activation::relu) v = vector::where(~(v < zero), v); // NaN stays
-  if (then.addend.data != nullptr) v += vector::load(&then.addend(row, column));
-  if (then.mask.data != nullptr) v = vector::where(~(vector::load(&then.mask(row, column)) <= zero), v);
-  std::memcpy(&whole.c(row, column), &v, sizeof v);
-}
-
-// Applies the epilogue to `columns` complete sums of one row and writes them to c: for kernels that have the sums in memory.
-template <class T>
-void finish_row(const product<T>& whole, std::size_t row, std::size_t column, std::size_t columns, const T* sums) {
-  constexpr std::size_t width = plain_vector<T>::width;
-  const epilogue<T>& then = whole.then;
-  std::size_t j = 0;
-  for (; j + width <= columns; j += width) finish_vector(whole, row, column + j, sums + j);
-  for (; j < columns; ++j) {
-    T v = sums[j];
-    if (then.bias != nullptr) v += then.bias[column + j];
-    v = activated(then.then, v);
-    if (then.addend.data != nullptr) v += then.addend(row, column + j);
-    if (then.mask.data != nullptr && then.mask(row, column + j) <= T{0}) v = T{0};
-    whole.c(row, column + j) = v;
-  }
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/plain.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Kernels for any machine: vectors of 16 bytes, which g++ and clang++ offer everywhere; the compiler chooses between a fused
-// multiply-add and two operations. Every tile is a full one, since b is padded with zeros at a partial end, so an element's bits
-// do not depend on its place.
-template <class T>
-struct plain_kernels {
-  using vector = typename plain_vector<T>::type;
-  static constexpr std::size_t width = plain_vector<T>::width;
-  static constexpr std::size_t widest = 3 * width;
-
-  // The last sliver may be partial; it is packed with zeros to the full width, and only its own columns are
-  // written.
-  static constexpr std::size_t sliver_columns(std::size_t left) { return left < widest ? left : widest; }
-  static constexpr std::size_t packed_width(std::size_t) { return widest; }
-  static constexpr bool must_pack(std::size_t columns) { return columns != widest; }
-
-  static void rows(const sliver<T>& s) {
-    std::size_t row = s.row_begin;
-    for (; row + 4 <= s.row_end; row += 4) tile<4>(s, row);
-    for (; row < s.row_end; ++row) tile<1>(s, row);
-  }
-
-  static void pack(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    for (std::size_t p = 0; p < depth; ++p)
-      for (std::size_t j = 0; j < to_width; ++j) to[p * to_width + j] = j < columns ? from[p * stride + j] : T{0};
-  }
-  static void pack_transposed(T* to, std::size_t to_width, const T* from, std::size_t stride, std::size_t columns,
-                              std::size_t depth) {
-    for (std::size_t j = 0; j < to_width; ++j)
-      for (std::size_t p = 0; p < depth; ++p) to[p * to_width + j] = j < columns ? from[j * stride + p] : T{0};
-  }
-  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    std::size_t j = 0;
-    for (; j + sum_strip <= columns; j += sum_strip) sum_columns_of(to + j, from + j, stride, sum_strip, depth);
-    if (j < columns) sum_columns_of(to + j, from + j, stride, columns - j, depth);
-  }
-
-private:
-  // The number of columns that are summed at a time; their chains and totals are on the stack.
-  static constexpr std::size_t sum_strip = 64;
-  static void sum_columns_of(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    double totals[sum_strip] = {};
-    for (std::size_t p = 0; p < depth;) {
-      T chains[sum_strip] = {};
-      for (const std::size_t end = std::min(depth, p + sum_chain); p < end; ++p) {
-        const T* const row = from + p * stride;
-        if (columns == sum_strip) // a constant length: g++ -O2 vectorizes no other
-          for (std::size_t j = 0; j < sum_strip; ++j) chains[j] += row[j];
-        else
-          for (std::size_t j = 0; j < columns; ++j) chains[j] += row[j];
-      }
-      for (std::size_t j = 0; j < sum_strip; ++j) totals[j] += static_cast<double>(chains[j]);
-    }
-    for (std::size_t j = 0; j < columns; ++j) to[j] = static_cast<T>(totals[j]);
-  }
-
-  template <std::size_t... I>
-  [[gnu::always_inline]] static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row, std::index_sequence<I...>) {
-    const std::size_t a_row = s.a_row;
-    const T* a = s.a + (row - s.row_begin) * a_row;
-    const T* b = s.b;
-    vector before[sizeof...(I)];
-    for (std::size_t done = 0;;) {
-      const std::size_t end = std::min(s.depth, done + reduction_chain);
-      const bool first = done == 0;
-      ((sums[I] = vector{}), ...);
-      for (; done < end; ++done, a += s.a_step, b += s.b_step) {
-        const vector right[3] = {plain_vector<T>::load(b), plain_vector<T>::load(b + width),
-                                 plain_vector<T>::load(b + 2 * width)};
-        ((sums[I] += a[I / 3 * a_row] * right[I % 3]), ...);
-      }
-      if (!first) ((sums[I] = before[I] + sums[I]), ...);
-      if (done == s.depth) return;
-      ((before[I] = sums[I]), ...);
-    }
-  }
-
-  template <std::size_t Rows>
-  static void tile(const sliver<T>& s, std::size_t row) {
-    vector sums[Rows * 3];
-    reduce(sums, s, row, std::make_index_sequence<Rows * 3>{});
-    T values[Rows * widest];
-    std::memcpy(values, sums, sizeof values);
-    for (std::size_t i = 0; i < Rows; ++i) finish(s, row + i, values + i * widest);
-  }
-
-  // One row of a tile: carried on, or finished.
-  static void finish(const sliver<T>& s, std::size_t row, T* values) {
-    if (s.carry != nullptr) {
-      T* const carry = s.carry + (row - s.row_begin) * s.carry_row;
-      if (s.reads_carry)
-        for (std::size_t j = 0; j < s.columns; ++j) values[j] = carry[j] + values[j];
-      if (s.writes_carry) return static_cast<void>(std::copy_n(values, s.columns, carry));
-    }
-    finish_row(*s.whole, row, s.column, s.columns, values);
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/cpu.hpp
-
-#if CAIRN_WITH_BLAS
-// cairn/ops/matmul/blas.hpp
-
-#if !CAIRN_WITH_BLAS
-#error "ops/matmul/blas.hpp needs a CBLAS: link the CMake target cairn::blas, or compile with -DCAIRN_WITH_BLAS=1 -lopenblas"
-#else
-
-// OpenBLAS has a global type bfloat16, an integer: in a program that uses namespace cairn the name would be ambiguous.
-#pragma push_macro("bfloat16")
-#define bfloat16 bfloat16_of_openblas
-#include <cblas.h>
-#pragma pop_macro("bfloat16")
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Below this a call of a BLAS costs more than the plain kernels.
-inline constexpr std::size_t operations_worth_blas = 20'000;
-
-// c is cut into squares of this size whatever the number of threads: how a BLAS rounds may depend on the
-// extents.
-inline constexpr std::size_t blas_square = 256;
-
-// c(m, n) = op(a) x op(b), the rows of c being n apart: the two functions that a CBLAS has for it, as overloads.
-inline CBLAS_TRANSPOSE blas_transpose(bool turned) { return turned ? CblasTrans : CblasNoTrans; }
-
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const float* a, int a_stride,
-                      const float* b, int b_stride, float* c) {
-  cblas_sgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0F, a, a_stride, b, b_stride, 0.0F, c, n);
-}
-inline void call_blas(CBLAS_TRANSPOSE form_a, CBLAS_TRANSPOSE form_b, int m, int n, int k, const double* a, int a_stride,
-                      const double* b, int b_stride, double* c) {
-  cblas_dgemm(CblasRowMajor, form_a, form_b, m, n, k, 1.0, a, a_stride, b, b_stride, 0.0, c, n);
-}
-
-// Computes one square of c in the scratch and finishes it from there, since the epilogue may still read c.
-template <class T>
-void multiply_with_blas(const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
-  static_assert(blas_square * blas_square * sizeof(T) <= cpu::queue::scratch_bytes);
-  T* const sums = reinterpret_cast<T*>(scratch.data());
-  const std::size_t columns = part.column_end - part.column_begin;
-  const bool first = whole.form == transpose::first;
-  const bool second = whole.form == transpose::second;
-  call_blas(blas_transpose(first), blas_transpose(second), static_cast<int>(part.row_end - part.row_begin),
-            static_cast<int>(columns), static_cast<int>(whole.size.k), whole.a + part.row_begin * whole.a_row,
-            static_cast<int>(first ? whole.a_step : whole.a_row), whole.b + part.column_begin * whole.b_column,
-            static_cast<int>(second ? whole.b_column : whole.b_step), sums);
-  for (std::size_t i = part.row_begin; i < part.row_end; ++i)
-    finish_row(whole, i, part.column_begin, columns, sums + (i - part.row_begin) * columns);
-  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<plain_kernels<T>>(whole, part.row_begin, part.row_end);
-}
-
-// Computes the whole product by a BLAS, one square per part.
-template <class T>
-void multiply_with_blas(cpu::queue& queue, const product<T>& whole) {
-  const std::size_t across = (whole.size.n + blas_square - 1) / blas_square;
-  const std::size_t down = (whole.size.m + blas_square - 1) / blas_square;
-  queue.parallel_for(across * down, [&](std::size_t part, std::span<std::byte> scratch) {
-    const std::size_t i = part / across * blas_square;
-    const std::size_t j = part % across * blas_square;
-    multiply_with_blas(whole, {i, std::min(whole.size.m, i + blas_square), j, std::min(whole.size.n, j + blas_square)}, scratch);
-  });
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-#endif
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Work below this is done by the caller alone: waking a thread costs as much as a few hundred thousand
-// operations.
-inline constexpr std::size_t operations_worth_threads = 1'000'000;
-
-// Computes `part` of a product with the kernels of one instruction set.
-template <class T>
-void multiply_for(instruction_set isa, const product<T>& whole, const rectangle& part, std::span<std::byte> scratch) {
-#if CAIRN_X86
-  if (isa == instruction_set::avx512) return multiply<avx512_kernels<T>>(whole, part, scratch);
-  if (isa == instruction_set::avx2) return multiply<avx2_kernels<T>>(whole, part, scratch);
-#else
-  static_cast<void>(isa);
-#endif
-  multiply<plain_kernels<T>>(whole, part, scratch);
-}
-
-// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
-// else by rows.
-template <class T>
-void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
-  const std::size_t m = whole.size.m;
-  const std::size_t n = whole.size.n;
-  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
-  const bool by_columns = n >= 64 * threads;
-  const std::size_t extent = by_columns ? n : m;
-  const std::size_t grain = by_columns ? 16 : 8;
-  const std::size_t step = std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
-  const std::size_t parts = std::max<std::size_t>(1, (extent + step - 1) / step);
-  queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
-    const std::size_t begin = part * step;
-    const std::size_t end = std::min(extent, begin + step);
-    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
-  });
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-// c = epilogue(op(a) x op(b)): see matmul.hpp.
-template <class T>
-void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
-            transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  const detail::product<T> whole(c, a, b, form, then);
-  const detail::instruction_set isa = detail::widest_instruction_set();
-#if CAIRN_WITH_BLAS
-  // By measurement, the kernels for AVX2 and AVX-512 are faster than a BLAS. The plain kernels, and all kernels that are not
-  // optimised, are slower, except for products so small that the call costs more.
-  if ((isa == detail::instruction_set::plain || !CAIRN_KERNELS_OPTIMIZED) &&
-      2 * whole.size.m * whole.size.n * whole.size.k >= detail::operations_worth_blas)
-    return detail::multiply_with_blas(queue, whole);
-#endif
-  detail::multiply_on(queue, isa, whole);
-}
-
-// The scratch memory that matmul_in_part needs.
-inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
-
-// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need products.
-// `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own. Throws an
-// error if it is smaller.
-template <class T>
-void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
-                    std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  if (scratch.size() < matmul_scratch_bytes) [[unlikely]]
-    throw error("matmul_in_part: expected scratch memory of " + std::to_string(matmul_scratch_bytes) + " bytes, found " +
-                std::to_string(scratch.size()) + "; leave the products more of the part's scratch");
-  const detail::product<T> whole(c, a, b, form, then);
-  detail::multiply_for(detail::widest_instruction_set(), whole, {0, whole.size.m, 0, whole.size.n}, scratch);
-}
-
-} // namespace cairn::ops
 
 CAIRN_KERNELS_END
 
@@ -13153,603 +13751,6 @@ void copy_matrix(cpu::queue& queue, matrix<T> to, std::type_identity_t<matrix<co
   detail::for_each_row(
       queue, to.rows, columns, [&](std::size_t row) { std::memcpy(&to(row, 0), &from(row, 0), columns * sizeof(T)); },
       1_MiB / sizeof(T));
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/attention.hpp
-
-namespace cairn::ops {
-
-// The most keys of a sample.
-inline constexpr std::size_t most_keys = 131072;
-
-// The keys that a query may look at: the query at place i looks at the places i - before to i + after, as far as there are keys.
-struct key_band {
-  std::size_t before = most_keys, after = most_keys;
-
-  // The first key for the query at this place, and the one after the last. Without any key, begin == end.
-  CAIRN_HOST_DEVICE constexpr std::size_t begin(std::size_t place, std::size_t keys) const {
-    const std::size_t first = place > before ? place - before : 0;
-    return first < keys ? first : keys;
-  }
-  CAIRN_HOST_DEVICE constexpr std::size_t end(std::size_t place, std::size_t keys) const {
-    return keys - place > after && place < keys ? place + after + 1 : keys;
-  }
-};
-
-// The extents of an attention. Query i stands at place first_place + i among the keys: at 0 where a whole text looks at itself; at
-// the end where the keys of earlier tokens were kept and only new tokens ask.
-struct attention_extents {
-  std::size_t samples = 0, queries = 0, keys = 0;
-  std::size_t heads = 1, key_heads = 1; // heads is a multiple: heads / key_heads heads share keys and values
-  std::size_t width = 0;                // of a head
-  key_band band{};
-  std::size_t first_place = 0;
-};
-
-// Where queries, keys and values lie: head h of a row is the columns [h width, (h + 1) width), and rows are a stride apart. So the
-// three may be columns of one matrix, as a projection writes them. A gradient lies as its operand does.
-template <class T>
-struct attention_operands {
-  T* query = nullptr; // (samples, queries, heads * width)
-  T* key = nullptr;   // (samples, keys, key_heads * width)
-  T* value = nullptr; // like the keys
-  std::size_t query_stride = 0, key_stride = 0;
-};
-
-// y = softmax(q k^T / sqrt(width)) v for each sample and head, over the keys that a query may look at (Vaswani et al.: Attention is
-// all you need. arXiv:1706.03762). The output is (samples, queries, heads * width). A query that may look at no key has an output
-// of zero; torch has NaN there.
-//
-// `log_sums` is (samples, heads, queries): the logarithm of the sum of the exponentials of a query's scores, or infinity if it has
-// none. It is what backward needs to make the probabilities again, which are never in memory as a whole (Dao et al.:
-// FlashAttention. arXiv:2205.14135). Null if not wanted.
-//
-// The output of a query depends on its own keys only, bit for bit: not on the number of other keys or queries. A sum over keys has
-// one order, which begins at the first key.
-template <class T>
-void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) = delete;
-
-// With p the probabilities, s the scores q k^T, and dp = dy v^T:
-//   dv = p^T dy,  ds = p (dp - dot(dy, y)) / sqrt(width),  dq = ds k,  dk = ds^T q
-// The gradients of keys and values are summed over the heads that share them. No gradient may overlap an operand.
-template <class T>
-void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has these ops of elements of type T.
-template <class Queue, class T>
-concept attention_runs_on =
-    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
-             const attention_operands<const T>& in, const attention_operands<T>& gradients) {
-      attention_forward(queue, of, y, sum, in);
-      attention_backward(queue, of, gradients, x, x, sums, in);
-    };
-
-} // namespace cairn::detail
-
-// cairn/ops/attention/checked_attention.hpp
-
-namespace cairn::detail {
-
-// The widest head: the gradients of a key and a value in double are part of a thread's scratch memory.
-inline constexpr std::size_t widest_head = 65536;
-
-// Throws an error that names the extents which do not fit.
-inline void check_attention(const attention_extents& of) {
-  if (of.keys > most_keys)
-    throw error("attention: expected at most " + std::to_string(most_keys) + " keys, found " + std::to_string(of.keys) +
-                "; cut the sequence");
-  if (of.key_heads == 0 || of.heads == 0 || of.heads % of.key_heads != 0)
-    throw error("attention: expected a number of heads that is a multiple of the number of key heads, found " +
-                std::to_string(of.heads) + " and " + std::to_string(of.key_heads));
-  if (of.width == 0 || of.width > widest_head)
-    throw error("attention: expected heads of 1 to " + std::to_string(widest_head) + " columns, found " +
-                std::to_string(of.width));
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/attention/head_of_keys.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The rows [begin, end) of a matrix.
-template <class T>
-matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
-  return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
-}
-
-// The keys and values of one head, and their gradients, each (keys, width), for the products of all its strips.
-//
-// In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
-// a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
-// would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
-template <class T>
-struct head_of_keys {
-  matrix<const T> key{}, value{};
-  matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
-  matrix<T> key_gradient{}, value_gradient{};
-
-  void copy_for_forward(std::span<std::byte> room) {
-    if (2 * bytes_of_copy() > room.size()) return;
-    turned_key = turned(key, take(room));
-    value = copied(value, take(room));
-  }
-  void copy_for_backward(std::span<std::byte> room) {
-    if (5 * bytes_of_copy() > room.size()) return;
-    turned_key = turned(key, take(room));
-    turned_value = turned(value, take(room));
-    key = copied(key, take(room));
-    key_gradient = {take(room), key.rows, key.columns};
-    value_gradient = {take(room), key.rows, key.columns};
-  }
-
-  void clear_gradients(std::size_t begin, std::size_t end) {
-    for (const matrix<T>& all : {key_gradient, value_gradient})
-      for (std::size_t j = begin; j < end; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
-  }
-  // Copies the gradients to where they belong, if they were added up elsewhere.
-  void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
-    if (key_gradient.data == of_key.data) return;
-    copy_rows(of_key, key_gradient);
-    copy_rows(of_value, value_gradient);
-  }
-
-private:
-  // Elements from one row of a turned copy to the next: rows a power of two apart would share the sets of a cache.
-  std::size_t turned_stride() const { return (key.rows + element_block - 1) / element_block * element_block + element_block; }
-  std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
-
-  T* take(std::span<std::byte>& room) const {
-    T* const first = reinterpret_cast<T*>(room.data());
-    room = room.subspan(bytes_of_copy());
-    return first;
-  }
-  static void copy_rows(matrix<T> to, matrix<const T> from) {
-    for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
-  }
-  static matrix<const T> copied(matrix<const T> from, T* to) {
-    copy_rows({to, from.rows, from.columns}, from);
-    return {to, from.rows, from.columns};
-  }
-  matrix<const T> turned(matrix<const T> from, T* to) const {
-    const std::size_t stride = turned_stride();
-#if CAIRN_X86
-    if (widest_instruction_set() != instruction_set::plain)
-      pack_transposed_avx2(to, stride, from.data, from.stride, from.rows, from.columns);
-    else
-#endif
-      plain_kernels<T>::pack_transposed(to, stride, from.data, from.stride, from.rows, from.columns);
-    return {to, from.columns, from.rows, stride};
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/strip.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each function
-// object here works on one with the instructions of one set, as run_tile() compiles it.
-namespace cairn::detail {
-
-// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
-// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
-inline constexpr std::size_t strip_queries = 32;
-
-// A number for each query of a strip.
-template <class T>
-using per_query = std::array<T, strip_queries>;
-
-// Scores and other numbers for each query and key.
-template <class T>
-struct strip_of_numbers {
-  T* data;
-  std::size_t rows, columns, stride; // whole blocks of columns
-};
-
-// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys begin
-// at the same keys wherever the strip begins.
-struct strip_of_queries {
-  std::size_t first = 0, rows = 0; // queries
-  std::size_t begin = 0, end = 0;  // keys
-
-  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
-      : first(query), rows(std::min(most, of.queries - query)),
-        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
-        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
-
-  constexpr std::size_t keys() const { return end - begin; }
-  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
-  constexpr std::size_t stride() const { return columns() + element_block; }
-  template <class T>
-  constexpr strip_of_numbers<T> of(T* data) const {
-    return {data, rows, columns(), stride()};
-  }
-};
-
-// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
-template <class T>
-void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
-  constexpr T none = -std::numeric_limits<T>::infinity();
-  for (std::size_t i = 0; i < s.rows; ++i) {
-    T* const row = scores + i * s.stride();
-    const std::size_t place = of.first_place + s.first + i;
-    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
-    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
-  }
-}
-
-// The first of some lanes becomes their sum, or the greatest of them, in four steps.
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
-    return sum_of_lanes<Lanes / 2>(lane);
-  }
-}
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
-    return greatest_of_lanes<Lanes / 2>(lane);
-  }
-}
-
-// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
-// processor a hundred times as long.
-template <class T>
-[[gnu::always_inline]] inline T exponential_or_zero(T x) {
-  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
-  const T found = exponential(blend(x < least, T{0}, x));
-  return blend(x < least, T{0}, found);
-}
-
-// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's sum
-// and shift. A row that is masked as a whole has a sum of 0.
-template <class T>
-struct exponentials_of_scores {
-  strip_of_numbers<T> scores;
-  T scale;
-  per_query<T>*sums, *shifts;
-
-  [[gnu::always_inline]] inline void run() const {
-    constexpr T none = -std::numeric_limits<T>::infinity();
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T* const row = scores.data + i * scores.stride;
-      T most[element_block];
-      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
-      for (std::size_t j = 0; j < scores.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
-      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
-      double sum[element_block] = {};
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
-        T v[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
-      }
-      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
-      (*shifts)[i] = shift;
-    }
-  }
-};
-
-// 1 / sum, or 0 where that is 0.
-template <class T>
-struct inverses_of_sums {
-  per_query<T>* inverses;
-  const per_query<T>* sums;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) {
-      const T sum = sums->data()[i];
-      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
-    }
-  }
-};
-
-// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
-[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
-  const auto bits = __builtin_bit_cast(std::uint32_t, x);
-  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
-  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
-  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
-  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
-}
-inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
-
-// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
-template <class T>
-struct logarithms_of_sums {
-  per_query<T>* sums;
-  const per_query<T>* shifts;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
-  }
-};
-
-// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
-template <class T>
-struct derivatives_of_scores {
-  strip_of_numbers<T> scores;
-  T* derivatives; // as the scores lie
-  T scale;
-  const T* log_sums;
-  const per_query<T>* dots;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
-      const T log_sum = log_sums[i], dot = dots->data()[i];
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
-        T p[element_block], ds[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
-        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
-        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
-      }
-    }
-  }
-};
-
-// The dot product of each row of x with the same row of y.
-template <class T>
-struct dots_of_rows {
-  matrix<const T> x, y;
-  per_query<T>* dots;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
-      double sum[element_block] = {};
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
-    }
-  }
-};
-
-// Multiplies each row by its factor.
-template <class T>
-struct scaled_rows {
-  matrix<T> x;
-  const per_query<T>* factors;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      T* const row = x.data + i * x.stride;
-      const T factor = factors->data()[i];
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
-      for (; j < x.columns; ++j) row[j] *= factor;
-    }
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no sum
-// crosses a sample or a key head, so the bits do not depend on how parts are cut.
-//
-// Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
-// cache of a CPU for thousands of keys.
-template <class T>
-class attention_in_strips {
-public:
-  attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
-                      std::span<std::byte> scratch)
-      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
-        derivatives_(scores_ + most_ * row_of_scores(of)),
-        copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
-                                scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
-        products_(scratch.last(matmul_scratch_bytes)), scale_(static_cast<T>(1 / std::sqrt(static_cast<double>(of.width)))) {}
-
-  // The number of queries of a strip: fewer if there are so many keys that two strips would not fit beside the products.
-  static std::size_t queries_of_strip(const attention_extents& of) {
-    std::size_t rows = strip_queries;
-    while (rows > 1 && 2 * rows * row_of_scores(of) * sizeof(T) > cpu::queue::scratch_bytes - matmul_scratch_bytes) rows /= 2;
-    return rows;
-  }
-  static std::size_t strips(const attention_extents& of) {
-    return (of.queries + queries_of_strip(of) - 1) / queries_of_strip(of);
-  }
-
-  // The outputs of the strips [begin, end) of a head.
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
-    keys_ = keys_of(head);
-    if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
-  }
-
-  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the first.
-  void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                const T* log_sums) {
-    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
-    keys_ = keys_of(key_head * share);
-    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
-    keys_.key_gradient = key;
-    keys_.value_gradient = value;
-    if (share * count > 1) keys_.copy_for_backward(copies_);
-    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
-    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-      for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(of_, k * most_, most_);
-        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
-        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
-        written = std::min(written, first_key(s));
-      }
-      keys_.clear_gradients(0, written);
-      written = 0;
-    }
-    keys_.write_gradients(key, value);
-  }
-
-private:
-  // Elements from one row of scores to the next, at most: a few more than there are keys, as rows a power of two apart would
-  // share the sets of a cache.
-  static std::size_t row_of_scores(const attention_extents& of) {
-    return (of.keys + element_block - 1) / element_block * element_block + element_block;
-  }
-
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
-
-  template <class U>
-  matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
-    const std::size_t stride = of_.heads * of_.width;
-    return {all + (sample_ * of_.queries + s.first) * stride + head * of_.width, s.rows, of_.width, stride};
-  }
-  template <class U>
-  matrix<U> queries(U* all, std::size_t head, const strip_of_queries& s) const {
-    return {all + (sample_ * of_.queries + s.first) * in_.query_stride + head * of_.width, s.rows, of_.width, in_.query_stride};
-  }
-  template <class U>
-  matrix<U> rows_of_keys(U* all, std::size_t head) const {
-    return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
-            in_.key_stride};
-  }
-  head_of_keys<T> keys_of(std::size_t head) const {
-    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
-  }
-  template <class U>
-  U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
-    return all + (sample_ * of_.heads + head) * of_.queries + s.first;
-  }
-
-  // c = rows x keys^T, over the keys of a strip.
-  void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
-    const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
-    if (turned.data != nullptr)
-      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
-    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
-  }
-
-  // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
-  // output of a query must not depend on the number of keys after its own.
-  void over_keys(matrix<T> c, const T* of_strip, const strip_of_queries& s, matrix<const T> rows) {
-    std::size_t at = s.begin;
-    epilogue<T> then{};
-    do {
-      const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
-      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
-                     transpose::none, then);
-      then.addend = c;
-      at = next;
-    } while (at < s.end);
-  }
-
-  // Adds of_strip^T x rows to the gradients of the strip's keys; those before `written` are overwritten.
-  void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
-    const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
-      if (begin >= end) return;
-      const matrix<T> c = rows_between(gradient, begin, end);
-      epilogue<T> then{};
-      if (adds) then.addend = c;
-      matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
-    };
-    product(first_key(s), written, false);
-    product(std::max(first_key(s), written), s.end, true);
-  }
-
-  void make_scores(std::size_t head, const strip_of_queries& s) {
-    times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
-    mask_scores(of_, s, scores_);
-  }
-
-  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
-    const matrix<T> out = outputs(output, head, s);
-    make_scores(head, s);
-    per_query<T> sums{}, shifts{}, factors{};
-    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
-    over_keys(out, scores_, s, keys_.value);
-    run_tile(inverses_of_sums<T>{&factors, &sums});
-    run_tile(scaled_rows<T>{out, &factors});
-    if (log_sums == nullptr) return;
-    run_tile(logarithms_of_sums<T>{&sums, &shifts});
-    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
-  }
-
-  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
-                const T* output, const T* log_sums) {
-    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
-    per_query<T> dots{};
-    run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    make_scores(head, s);
-    times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
-    for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
-      std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
-    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
-    over_queries(keys_.value_gradient, s, written, scores_, dy);
-    over_queries(keys_.key_gradient, s, written, derivatives_, query);
-  }
-
-  const attention_extents& of_;
-  const attention_operands<const T>& in_;
-  std::size_t sample_, most_;
-  T *scores_, *derivatives_;
-  std::span<std::byte> copies_, products_;
-  T scale_;
-  head_of_keys<T> keys_{};
-};
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
-  const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
-  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
-    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
-  });
-}
-
-// A part is a key head of a sample, with all heads that share it.
-template <class T>
-void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
-  });
 }
 
 } // namespace cairn::ops
@@ -19756,9 +19757,9 @@ private:
 
 } // namespace cairn
 
-// cairn/layer/attention.hpp
+// cairn/layer/attention_options.hpp
 
-// Options of attention, and attention without its projections. MultiheadAttention (net/multihead_attention.hpp) has both.
+// The options of attention::core (layer/attention.hpp) and of MultiheadAttention (net/multihead_attention.hpp).
 namespace cairn::attention {
 
 // Masks: the tokens that each token may look at. A mask of one's own is a type with such a member: the band of keys around the
@@ -19832,11 +19833,13 @@ struct attention_message {
 
 } // namespace cairn::detail
 
+// cairn/layer/attention.hpp
+
 namespace cairn::attention {
 
-// Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns of
-// a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from the
-// input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
+// Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns
+// of a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from
+// the input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
 // memory, neither here nor in the plan.
@@ -25380,7 +25383,8 @@ inline constexpr std::string_view own_name = [] {
 
 // cairn/net/nesting.hpp
 
-// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names need it.
+// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names
+// need it.
 namespace cairn::detail {
 
 // Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
@@ -28662,10 +28666,10 @@ namespace cairn {
 // The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
 // attention::key_heads<N>, in any order.
 //
-// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a Linear
-// back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They take one
-// place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a Linear's, biases
-// start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
+// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
+// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
+// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
+// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
 //
 // A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
 template <std::size_t C, std::size_t Heads, class... Options>

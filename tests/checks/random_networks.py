@@ -132,6 +132,8 @@ class Writer:
 
     def __init__(self, seed, index):
         self.random = random.Random(f"{seed}/{index}")
+        self.of_tokens = random.Random(f"{seed}/{index}/tokens")  # apart, so that other networks stay as they are
+        self.has_tokens = False
 
     def network(self):
         while True:
@@ -159,6 +161,9 @@ class Writer:
             first = Layer(f"Inputs<{', '.join(takes)}>", rule=(len(widths), lambda given: given, each))
         elif self.coin(0.3):
             first = Layer(f"Input<{widths[0]}>")
+            self.has_tokens = not several and self.of_tokens.random() < 0.5
+            if self.has_tokens:
+                first = Layer(f"Input<{self.of_tokens.choice((1, 3, 34))}, {widths[0]}>")
         else:
             first = self.linear(self.random.choice((2, 12)), widths[0])
         inside = self.body(first.gives(widths), 0, 0, 0, several, 6)
@@ -212,7 +217,18 @@ class Writer:
     def linear(self, takes, gives):
         return Layer(f"Linear<{takes}, {gives}>" if self.coin(0.8) else f"Linear<{takes}, {gives}, false>", gives)
 
+    def attention(self, width):
+        heads = self.of_tokens.choice([heads for heads in (1, 2, 4, 8) if width % heads == 0])
+        options = self.of_tokens.choice(("", ", attention::causal", ", attention::window<2>"))
+        if heads > 1 and self.of_tokens.random() < 0.4:
+            options += f", attention::key_heads<{heads // 2}>"
+        layer = Layer(f"MultiheadAttention<{width}, {heads}{options}>")
+        layer.stages = 3
+        return layer
+
     def layer(self, width):
+        if self.has_tokens and self.of_tokens.random() < 0.25:
+            return self.attention(width)
         name = self.choose({"Linear": 5, "ReLU": 2.5, "GELU": 1, "Tanh": 1.5, "Sigmoid": 1, f"LayerNorm<{width}>": 2,
                             "Dropout<percent<30>>": 2, "Scale": 0.7, "Witness": 0.5})
         return self.linear(width, self.random.choice(self.widths)) if name == "Linear" else Layer(name)

@@ -21,19 +21,10 @@ static_assert(!core<2>::accepts(given{{131073, 6}}) && !core<2>::accepts(given{{
 static_assert(core<2>::outputs(given{{5, 12}}) == tensor{5, 4} && core<4, key_heads<1>>::outputs(given{{5, 12}}) == tensor{5, 8});
 static_assert(core<3>::tape(given{{5, 18}}) == tensor_list{tensor{3, 5}.of(element::accumulated)});
 
-// Options in any order; a wrong one is found.
-static_assert(core<4, attention::causal, key_heads<2>>::key_heads == 2);
-static_assert(core<4, key_heads<2>, attention::window<3>>::options::band.before == 2);
-static_assert(core<4, attention::full>::options::band.after == ops::most_keys);
-static_assert(!core<4, key_heads<3>>::options_are_right && !core<4, int>::options_are_right && !core<0>::options_are_right);
-static_assert(!core<4, attention::causal, attention::full>::options_are_right &&
-              !core<4, attention::window<0>>::options_are_right);
-
 // A mask of a program's own.
 struct nearby {
   static constexpr ops::key_band keys{.before = 1, .after = 1};
 };
-static_assert(core<2, nearby>::options_are_right);
 
 // Pairs of 5 tokens, with 2 columns a head: 2 products of 2 pairs 2 operations, and 20 for softmax.
 static_assert(core<1>::flops(given{{5, 6}}).forward == 25 * (2 * 2 * 2 + 20));

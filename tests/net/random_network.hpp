@@ -18,6 +18,7 @@
 #include <cairn/layer/sigmoid.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/checkpoint.hpp>
+#include <cairn/net/multihead_attention.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/plan/solve/budget.hpp>

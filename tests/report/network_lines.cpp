@@ -12,6 +12,7 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/net/multihead_attention.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/network_lines.hpp>
 #include <doctest/doctest.h>
@@ -172,6 +173,19 @@ TEST_CASE("network_lines: a repetition of several stages is a line of its own, a
   CHECK(l[2].positions == std::vector<std::size_t>{1, 4, 7});
   CHECK(l[3].times == 6);
   CHECK(l[3].positions == std::vector<std::size_t>{2, 3, 5, 6, 8, 9});
+}
+
+TEST_CASE("network_lines: stages that take one place are lines below one of their name") {
+  const auto l = lines<store_all, Sequential<Input<5, 16>, Repeat<2, MultiheadAttention<16, 4>>, Linear<16, 4>>>();
+  REQUIRE(l.size() == 7);
+  CHECK((l[1].name == "Repeat" && l[1].times == 2 && l[1].level == 0));
+  CHECK((l[2].name == "MultiheadAttention" && l[2].group && l[2].level == 1));
+  CHECK(l[2].positions == std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
+  CHECK(l[2].parameters == 2 * (4 * 16 * 16 + 4 * 16));
+  CHECK(
+      (l[3].name == "attention::in_proj<16, 48>" && l[4].name == "attention::core<4>" && l[5].name == "attention::out_proj<16>"));
+  CHECK((l[4].level == 2 && l[4].positions == std::vector<std::size_t>{2, 5}));
+  CHECK(l[2].flops == l[3].flops + l[4].flops + l[5].flops);
 }
 
 TEST_CASE("network_lines: a block is named by its kind, with its policy where it has one") {

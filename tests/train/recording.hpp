@@ -171,6 +171,25 @@ void batch_norm_input_gradient(queue& q, std::size_t rows, std::size_t features,
   cairn::ops::batch_norm_input_gradient(q.real(), rows, features, eps, input_gradient, output_gradient, input, statistics, weight,
                                         sums, before);
 }
+// Queries, keys and values are columns of one matrix.
+template <class T>
+void attention_forward(queue& q, const cairn::ops::attention_extents& of, T* output, T* log_sums,
+                       const cairn::ops::attention_operands<const T>& in) {
+  const std::size_t rows = of.samples * of.queries;
+  q.put("attention_forward", {span_of(output, rows * of.heads * of.width), span_of(log_sums, rows * of.heads),
+                              span_of(in.query, rows * in.query_stride)});
+  cairn::ops::attention_forward(q.real(), of, output, log_sums, in);
+}
+template <class T>
+void attention_backward(queue& q, const cairn::ops::attention_extents& of, const cairn::ops::attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const T* log_sums,
+                        const cairn::ops::attention_operands<const T>& in) {
+  const std::size_t rows = of.samples * of.queries, count = rows * of.heads * of.width;
+  q.put("attention_backward",
+        {span_of(gradients.query, rows * in.query_stride), span_of(output_gradient, count), span_of(output, count),
+         span_of(log_sums, rows * of.heads), span_of(in.query, rows * in.query_stride)});
+  cairn::ops::attention_backward(q.real(), of, gradients, output_gradient, output, log_sums, in);
+}
 template <class T>
 void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,
                        const std::int32_t* indices) {
@@ -240,6 +259,7 @@ void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const 
   cairn::ops::adam(q.real(), count, parameters, mean, square, gradients, c);
 }
 
+static_assert(cairn::detail::attention_runs_on<queue, float> && cairn::detail::attention_runs_on<queue, double>);
 static_assert(testing::has_every_op<queue, float> && testing::has_every_op<queue, double>);
 
 // One of two ranks with the same gradients, with a queue of its own. Its type says what it forgets, so that a test can show that

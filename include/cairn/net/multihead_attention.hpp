@@ -7,6 +7,7 @@
 #include <cairn/core/constant_sqrt.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/layer/attention.hpp>
+#include <cairn/layer/attention_options.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/net/made_of.hpp>
@@ -18,10 +19,10 @@ namespace cairn {
 // The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
 // attention::key_heads<N>, in any order.
 //
-// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a Linear
-// back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They take one
-// place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a Linear's, biases
-// start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
+// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
+// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
+// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
+// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
 //
 // A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
 template <std::size_t C, std::size_t Heads, class... Options>

@@ -10,7 +10,8 @@
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/sequential.hpp>
 
-// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names need it.
+// How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names
+// need it.
 namespace cairn::detail {
 
 // Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.

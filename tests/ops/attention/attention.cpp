@@ -194,12 +194,12 @@ TEST_CASE_TEMPLATE("attention: one, two and three threads give the same bits", T
 TEST_CASE_TEMPLATE("attention: the bits of an output do not depend on later keys, nor on the queries beside it", T, float,
                    double) {
   cpu device;
-  for (const key_band band : {causal, window(77), window(300), key_band{.before = 1030, .after = 0}}) {
+  for (const key_band band : {causal, window(77), window(300), window(1571)}) {
     attention_extents of = of_text(2100, 2, 1, 8, band);
     of.samples = 1;
     one_call<T> whole(of);
     attention_forward(device.compute(), of, whole.output.data(), whole.log_sums.data(), whole.in());
-    for (const std::size_t tokens : {1U, 40U, 128U, 129U, 1024U, 1025U, 1100U, 2049U}) {
+    for (const std::size_t tokens : {1U, 40U, 128U, 129U, 1025U, 1100U, 1700U, 2049U}) {
       CAPTURE(tokens);
       of.keys = of.queries = tokens;
       one_call<T> first(of);

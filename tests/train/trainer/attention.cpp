@@ -29,8 +29,8 @@ using namespace cairn;
 
 namespace {
 
-// The largest difference of the output and the gradients from PyTorch's. The loss is a mean of squares whose targets are chosen so
-// that its gradient is PyTorch's output gradient.
+// The largest difference of the output and the gradients from PyTorch's. The loss is a mean of squares whose targets are chosen
+// so that its gradient is PyTorch's output gradient.
 template <class Layer, std::size_t Rows, std::size_t Tokens, std::size_t Width, class T>
 double distance(const std::string& name) {
   using Net = checkpoint<recompute_all, Sequential<Input<Tokens, Width>, Layer>>;

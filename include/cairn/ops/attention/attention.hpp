@@ -27,8 +27,8 @@ struct key_band {
   }
 };
 
-// The extents of an attention. Query i stands at place first_place + i among the keys: at 0 where a whole text looks at itself; at
-// the end where the keys of earlier tokens were kept and only new tokens ask.
+// The extents of an attention. Query i stands at place first_place + i among the keys: at 0 where a whole text looks at itself;
+// at the end where the keys of earlier tokens were kept and only new tokens ask.
 struct attention_extents {
   std::size_t samples = 0, queries = 0, keys = 0;
   std::size_t heads = 1, key_heads = 1; // heads is a multiple: heads / key_heads heads share keys and values
@@ -37,8 +37,8 @@ struct attention_extents {
   std::size_t first_place = 0;
 };
 
-// Where queries, keys and values lie: head h of a row is the columns [h width, (h + 1) width), and rows are a stride apart. So the
-// three may be columns of one matrix, as a projection writes them. A gradient lies as its operand does.
+// Where queries, keys and values lie: head h of a row is the columns [h width, (h + 1) width), and rows are a stride apart. So
+// the three may be columns of one matrix, as a projection writes them. A gradient lies as its operand does.
 template <class T>
 struct attention_operands {
   T* query = nullptr; // (samples, queries, heads * width)
@@ -47,16 +47,16 @@ struct attention_operands {
   std::size_t query_stride = 0, key_stride = 0;
 };
 
-// y = softmax(q k^T / sqrt(width)) v for each sample and head, over the keys that a query may look at (Vaswani et al.: Attention is
-// all you need. arXiv:1706.03762). The output is (samples, queries, heads * width). A query that may look at no key has an output
-// of zero; torch has NaN there.
+// y = softmax(q k^T / sqrt(width)) v for each sample and head, over the keys that a query may look at (Vaswani et al.: Attention
+// is all you need. arXiv:1706.03762). The output is (samples, queries, heads * width). A query that may look at no key has an
+// output of zero; torch has NaN there.
 //
-// `log_sums` is (samples, heads, queries): the logarithm of the sum of the exponentials of a query's scores, or infinity if it has
-// none. It is what backward needs to make the probabilities again, which are never in memory as a whole (Dao et al.:
+// `log_sums` is (samples, heads, queries): the logarithm of the sum of the exponentials of a query's scores, or infinity if it
+// has none. It is what backward needs to make the probabilities again, which are never in memory as a whole (Dao et al.:
 // FlashAttention. arXiv:2205.14135). Null if not wanted.
 //
-// The output of a query depends on its own keys only, bit for bit: not on the number of other keys or queries. A sum over keys has
-// one order, which begins at the first key.
+// The output of a query depends on its own keys only, bit for bit: not on the number of other keys or queries. A sum over keys
+// has one order, which begins at the first key.
 template <class T>
 void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) = delete;

@@ -23,8 +23,8 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no sum
-// crosses a sample or a key head, so the bits do not depend on how parts are cut.
+// The work on one sample, strip by strip, in the scratch memory of a thread. Strips are a function of the extents alone, and no
+// sum crosses a sample or a key head, so the bits do not depend on how parts are cut.
 //
 // Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
 // cache of a CPU for thousands of keys.
@@ -56,7 +56,8 @@ public:
     for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
   }
 
-  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the first.
+  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
+  // first.
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
                 const T* log_sums) {
     const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);

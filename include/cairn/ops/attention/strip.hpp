@@ -19,8 +19,8 @@
 
 CAIRN_KERNELS_BEGIN
 
-// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each function
-// object here works on one with the instructions of one set, as run_tile() compiles it.
+// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
+// function object here works on one with the instructions of one set, as run_tile() compiles it.
 namespace cairn::detail {
 
 // The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
@@ -38,8 +38,8 @@ struct strip_of_numbers {
   std::size_t rows, columns, stride; // whole blocks of columns
 };
 
-// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys begin
-// at the same keys wherever the strip begins.
+// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
+// begin at the same keys wherever the strip begins.
 struct strip_of_queries {
   std::size_t first = 0, rows = 0; // queries
   std::size_t begin = 0, end = 0;  // keys
@@ -97,8 +97,8 @@ template <class T>
   return blend(x < least, T{0}, found);
 }
 
-// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's sum
-// and shift. A row that is masked as a whole has a sum of 0.
+// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
+// sum and shift. A row that is masked as a whole has a sum of 0.
 template <class T>
 struct exponentials_of_scores {
   strip_of_numbers<T> scores;

@@ -85,9 +85,9 @@ void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>
 // The scratch memory that matmul_in_part needs.
 inline constexpr std::size_t matmul_scratch_bytes = 2_MiB;
 
-// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need products.
-// `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own. Throws an
-// error if it is smaller.
+// The same on the calling thread alone, with the same bits: for an op whose parts, which may not call parallel_for, need
+// products. `scratch` is at least matmul_scratch_bytes of memory that is aligned to 64 bytes, such as the end of the part's own.
+// Throws an error if it is smaller.
 template <class T>
 void matmul_in_part(std::span<std::byte> scratch, matrix<T> c, std::type_identity_t<matrix<const T>> a,
                     std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include <cairn/layer/attention_options.hpp>
+
+namespace attention_options_tests {
+
+using namespace cairn;
+using attention::key_heads;
+template <std::size_t Heads, class... Options>
+using options = detail::attention_options<Heads, Options...>;
+
+// In any order; a wrong one is found.
+static_assert(options<4>::are_right && options<4>::key_heads == 4 && options<4>::band.before == ops::most_keys);
+static_assert(options<4, attention::causal, key_heads<2>>::key_heads == 2);
+static_assert(options<4, attention::causal, key_heads<2>>::band.after == 0);
+static_assert(options<4, key_heads<2>, attention::window<3>>::band.before == 2);
+static_assert(options<4, attention::full>::band.after == ops::most_keys);
+static_assert(!options<4, key_heads<3>>::are_right && !options<4, int>::are_right && !options<0>::are_right);
+static_assert(!options<4, key_heads<2>, key_heads<2>>::are_right && !options<4, key_heads<0>>::are_right);
+static_assert(!options<4, attention::causal, attention::full>::are_right && !options<4, attention::window<0>>::are_right);
+
+// A mask of a program's own.
+struct nearby {
+  static constexpr ops::key_band keys{.before = 1, .after = 1};
+};
+static_assert(options<2, nearby>::are_right && options<2, nearby>::band.before == 1);
+
+} // namespace attention_options_tests
