@@ -130,6 +130,38 @@ TEST_CASE("byte_pairs: all neighbours of one rank are joined before those that t
   CHECK(text::byte_pairs(vocabulary(), "").encode("abc") == tokens{'a', 'b', 'c'});
 }
 
+TEST_CASE("byte_pairs: neighbours that overlap are joined as by a plain loop over all of them") {
+  const std::vector<std::pair<std::string, std::string>> list{{"a", "a"}, {"aa", "a"}, {"b", "aa"},
+                                                              {"a", "b"}, {"b", "b"},  {"aa", "b"}};
+  std::string merges;
+  std::vector<std::string> more;
+  for (const auto& [left, right] : list) {
+    merges.append(left).append(" ").append(right).append("\n");
+    if (std::find(more.begin(), more.end(), left + right) == more.end()) more.push_back(left + right);
+  }
+  const text::byte_pairs pairs(vocabulary(more), merges);
+  for (std::uint32_t k = 0; k < 1024; ++k) {
+    std::vector<std::string> word;
+    std::string all;
+    for (std::uint32_t bit = 0; bit < 10; ++bit) word.emplace_back((k >> bit & 1U) != 0 ? "b" : "a"), all += word.back();
+    for (bool again = true; again;) {
+      again = false;
+      for (const auto& [left, right] : list) {
+        for (std::size_t i = 0; i + 1 < word.size(); ++i)
+          if (word[i] == left && word[i + 1] == right) {
+            word[i] += word[i + 1];
+            word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+            again = true;
+          }
+        if (again) break;
+      }
+    }
+    tokens expected;
+    for (const std::string& each : word) expected.push_back(pairs.find(each).value_or(-1));
+    CHECK_MESSAGE(pairs.encode(all) == expected, all);
+  }
+}
+
 TEST_CASE("byte_pairs: a text without spaces takes n log n") { // n * n would take hours
   const text::byte_pairs pairs = small();
   std::string all;
@@ -170,7 +202,7 @@ TEST_CASE("byte_pairs: a malformed vocabulary is refused with file, line, what w
   CHECK(found("{\"a\n\": 0}").starts_with("byte 3 (line 1, column 4): expected a character of a token, in UTF-8, found U+000A"));
   CHECK(found("{\"\\x\": 0}").starts_with("byte 2 (line 1, column 3): expected one of the escapes of JSON"));
   CHECK(found("{\"\\u12g4\": 0}").starts_with("byte 2 (line 1, column 3): expected \\u and four hexadecimal digits"));
-  for (const char* half : {"\\ud83e", "\\ud83ex", "\\ud83e\\u0041", "\\udc00"})
+  for (const char* half : {"\\ud83e", "\\ud83ex", "\\ud83e\\u0041", "\\udc00", "\\udc00\\udc00"})
     CHECK(found(std::string("{\"") + half + "\": 0}")
               .starts_with("byte 2 (line 1, column 3): expected \\u and a character, or a pair"));
   CHECK(found("{\"\\ud83e\\udea8\": 0}")
