@@ -180,6 +180,7 @@
 #include <cairn/layer/description.hpp>            // the properties of one element of a chain
 #include <cairn/layer/dropout.hpp>                // Dropout
 #include <cairn/layer/elementwise_layer.hpp>      // a layer that changes each element by itself
+#include <cairn/layer/elu.hpp>                    // ELU<Alpha>
 #include <cairn/layer/embedding.hpp>              // Embedding<Vocabulary, Width>
 #include <cairn/layer/flatten.hpp>                // Flatten
 #include <cairn/layer/gelu.hpp>                   // GELU
@@ -190,11 +191,14 @@
 #include <cairn/layer/layer_members.hpp>          // the forms of the members of a layer
 #include <cairn/layer/layer_norm.hpp>             // LayerNorm<Features>
 #include <cairn/layer/layer_sums.hpp>             // the sums of a layer over the ranks
+#include <cairn/layer/leaky_relu.hpp>             // LeakyReLU<Slope>
 #include <cairn/layer/linear.hpp>                 // Linear<In, Out>
 #include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
 #include <cairn/layer/relu.hpp>                   // ReLU
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
+#include <cairn/layer/silu.hpp>                   // SiLU
 #include <cairn/layer/tanh.hpp>                   // Tanh
+#include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
 

@@ -7768,6 +7768,20 @@ template <class... C>
 }
 CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
+// e^x - 1 for x <= 88, within 2e-7 relative; -1 below -25, as rounding gives. It is made like e^x, with the 1 kept apart, so that
+// nothing cancels: 2^k (r + r^2 P(r)) + (2^k - 1).
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential_minus_one(float x) {
+  constexpr float shift = 0x1.8p23F;
+  const float limited = blend(x < -25.0F, -25.0F, blend(x > 88.0F, 88.0F, x));
+  const float shifted = limited * 1.44269504F + shift;
+  const float k = shifted - shift;
+  const float r = (limited - k * 0.693359375F) + k * 2.12194440e-4F;
+  const float p = polynomial(r, 0.5F, 0.166665733F, 0.0416663624F, 0.00836377591F, 0.00139421667F);
+  const float power = power_of_two(__builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, shift));
+  return power * (r + r * r * p) + (power - 1.0F);
+}
+CAIRN_HOST_DEVICE inline double exponential_minus_one(double x) { return std::expm1(x); }
+
 // The square root of x >= 0, within 1 unit in the last place; for x < 0 the result is unspecified. std::sqrt sets errno, so it
 // makes no vector code without -fno-math-errno.
 //
@@ -19699,6 +19713,62 @@ struct elementwise_layer {
 
 } // namespace cairn::detail
 
+// cairn/layer/elu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+template <auto Alpha>
+struct elu_value {
+  static constexpr const char* name = "ELU forward";
+  static constexpr double alpha = static_cast<double>(Alpha);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x > T{0}, x, static_cast<T>(alpha) * exponential_minus_one(x));
+  }
+};
+
+// For x <= 0 the derivative is Alpha e^x = y + Alpha.
+template <auto Alpha>
+struct elu_slope {
+  static constexpr const char* name = "ELU backward";
+  static constexpr double alpha = static_cast<double>(Alpha);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return blend(y <= T{0}, dy * (y + static_cast<T>(alpha)), dy);
+  }
+};
+
+struct elu_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "ELU: alpha must be 0 or more, as backward reads the output; write ELU<>, or ELU<fraction{1, 2}>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x if x > 0, else Alpha (e^x - 1), as torch.nn.ELU(alpha) with its default of 1 (Clevert, Unterthiner, Hochreiter:
+// Exponential linear units. arXiv:1511.07289); within 3e-7 relative for float. For x <= 0 the derivative is y + Alpha, as with
+// torch's inplace=True: backward does not need the input, which the output may overwrite. So the derivative is within a rounding
+// of y, not of itself, where e^x is small, and Alpha must not be negative.
+template <auto Alpha = fraction{1}>
+struct ELU : detail::elu_message, detail::elementwise_layer<detail::elu_value<Alpha>, detail::elu_slope<Alpha>, reads::output> {
+  static constexpr bool options_are_right = static_cast<double>(Alpha) >= 0;
+
+  // An exponential is about 15 operations.
+  static constexpr work flops(const arguments& in) { return {20 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
 // cairn/layer/embedding.hpp
 
 namespace cairn {
@@ -20707,6 +20777,54 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/leaky_relu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// NaN stays NaN, as in torch.
+template <auto Slope>
+struct leaky_relu_value {
+  static constexpr const char* name = "LeakyReLU forward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x > T{0}, x, static_cast<T>(slope) * x);
+  }
+};
+
+// v is x or y, which have the same sign if the slope is not negative. At 0 the derivative is the slope, as in torch.
+template <auto Slope>
+struct leaky_relu_slope {
+  static constexpr const char* name = "LeakyReLU backward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T v) const {
+    return blend(v > T{0}, dy, static_cast<T>(slope) * dy);
+  }
+};
+
+template <auto Slope>
+using leaky_relu = elementwise_layer<leaky_relu_value<Slope>, leaky_relu_slope<Slope>,
+                                     static_cast<double>(Slope) < 0 ? reads::input : reads::output>;
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x if x > 0, else Slope x, as torch.nn.LeakyReLU(negative_slope) with its default of 0.01: LeakyReLU<percent<20>>. Backward
+// needs only whether y > 0, not the input, which the output may overwrite; with a negative slope it reads the input.
+template <auto Slope = percent<1>>
+struct LeakyReLU : detail::leaky_relu<Slope> {
+  // A product and a choice.
+  static constexpr work flops(const arguments& in) { return {2 * in[0].size(), 2 * in[0].size(), 2 * in[0].size()}; }
+};
+
+} // namespace cairn
+
 // cairn/layer/linear.hpp
 
 namespace cairn {
@@ -20931,6 +21049,46 @@ struct Sigmoid : detail::elementwise_layer<detail::sigmoid_value, detail::sigmoi
 
 } // namespace cairn
 
+// cairn/layer/silu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct silu_value {
+  static constexpr const char* name = "SiLU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * logistic(x);
+  }
+};
+
+// dy (s + x s (1 - s)) with s = 1 / (1 + e^-x).
+struct silu_slope {
+  static constexpr const char* name = "SiLU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    const T s = logistic(x);
+    return dy * (s * (T{1} + x * (T{1} - s)));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x / (1 + e^-x), as torch.nn.SiLU (Elfwing, Uchibe, Doya: Sigmoid-weighted linear units. arXiv:1702.03118). For float it is
+// within 3e-7 relative down to x = -87, where e^-x is the largest power that a float holds, and below a 0. Two inputs have the
+// same output, so backward must read the input.
+struct SiLU : detail::elementwise_layer<detail::silu_value, detail::silu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 23 * in[0].size(), 23 * in[0].size()}; }
+};
+
+} // namespace cairn
+
 // cairn/layer/tanh.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -20964,6 +21122,61 @@ namespace cairn {
 struct Tanh : detail::elementwise_layer<detail::tanh_value, detail::tanh_slope, reads::output> {
   // An exponential, a division and a polynomial are about 25 operations.
   static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/tanh_gelu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// 2 u = sqrt(8 / pi) (x + 0.044715 x^3) = x (linear + cubic x^2). In 1 / (1 + e^-2u) nothing cancels, unlike in (1 + tanh u) / 2,
+// which is the same number.
+template <class T>
+struct tanh_gelu_at {
+  static constexpr T linear = static_cast<T>(1.59576912160573071176), cubic = static_cast<T>(0.0713548162726002488);
+  T square; // x^2, or 10^4 where it is more: there the logistic function is 0 or 1, and x^2 may be infinite
+  T s;      // 1 / (1 + e^-2u)
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE explicit inline tanh_gelu_at(T x)
+      : square(blend(x * x > T{10000}, T{10000}, x * x)), s(logistic(x * (linear + cubic * square))) {}
+};
+
+struct tanh_gelu_value {
+  static constexpr const char* name = "TanhGELU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * tanh_gelu_at<T>(x).s;
+  }
+};
+
+// dy (s + x s (1 - s) 2u') with 2u' = sqrt(8 / pi) (1 + 3 * 0.044715 x^2).
+struct tanh_gelu_slope {
+  static constexpr const char* name = "TanhGELU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    using at_x = tanh_gelu_at<T>;
+    const at_x at(x);
+    const T inner = at_x::linear + T{3} * at_x::cubic * at.square;
+    return dy * (at.s * (T{1} + x * (T{1} - at.s) * inner));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as torch.nn.GELU with approximate="tanh" and as in GPT-2
+// (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). It is up to 5e-4 apart from GELU. For float it is within
+// 1e-6 relative down to x = -3 and within 3e-6 down to -5, where torch's formula cancels. Two inputs have the same output, so
+// backward must read the input.
+struct TanhGELU : detail::elementwise_layer<detail::tanh_gelu_value, detail::tanh_gelu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 32 * in[0].size(), 32 * in[0].size()}; }
 };
 
 } // namespace cairn
@@ -24751,6 +24964,10 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
   CAIRN_COMPILED_FUNCTION(EXTERN, T, relu_slope, 2)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_value, 1)                                                                           \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_slope, 2)                                                                           \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_slope, 2)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_value, 1)                                                                         \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_slope, 2)                                                                         \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_value, 1)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_slope, 2)
 
@@ -37333,12 +37550,13 @@ using csv_log = detail::csv_table<detail::open_file>;
 
 namespace cairn::detail {
 
-// The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
+// The length of a fraction at the start of a name, as compilers show it: {10, 100} or {-1, 2}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
   constexpr std::string_view digits = "0123456789";
   if (name.substr(0, 1) != "{") return 0;
-  const std::size_t comma = std::min(name.find_first_not_of(digits, 1), name.size());
-  if (comma == 1 || name.substr(comma, 2) != ", ") return 0;
+  const std::size_t first = name.substr(1, 1) == "-" ? 2 : 1;
+  const std::size_t comma = std::min(name.find_first_not_of(digits, first), name.size());
+  if (comma == first || name.substr(comma, 2) != ", ") return 0;
   const std::size_t end = std::min(name.find_first_not_of(digits, comma + 2), name.size());
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
@@ -37378,10 +37596,12 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   // Defaults that a user does not type and that only some compilers show.
-  constexpr std::array<std::array<std::string_view, 2>, 4> defaults{{{", true>", ">"},
+  constexpr std::array<std::array<std::string_view, 2>, 6> defaults{{{", true>", ">"},
                                                                      {", fraction{1, 100000}, fraction{1, 10}>", ">"},
                                                                      {", fraction{1, 100000}>", ">"},
-                                                                     {"Dropout<percent<50>>", "Dropout<>"}}};
+                                                                     {"Dropout<percent<50>>", "Dropout<>"},
+                                                                     {"LeakyReLU<percent<1>>", "LeakyReLU<>"},
+                                                                     {"ELU<fraction{1, 1}>", "ELU<>"}}};
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);

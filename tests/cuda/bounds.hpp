@@ -20,6 +20,10 @@ inline constexpr bound_of_op bounds[] = {
     {"gelu", 1e-6, 1e-15},
     {"tanh", 5e-7, 1e-15},
     {"sigmoid", 3e-7, 1e-15},
+    {"silu", 5e-7, 1e-15},
+    {"tanh_gelu", 1e-6, 1e-15},
+    {"leaky_relu", 6e-8, 2e-16},
+    {"elu", 3e-7, 1e-15},
     {"elementwise", 5e-7, 1e-15},
     {"dropout", 1e-7, 2e-16},
     // optimizers: one step
