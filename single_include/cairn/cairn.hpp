@@ -14904,6 +14904,149 @@ void normalized_product_backward(cpu::queue&, const normalized_product_gradients
 
 CAIRN_KERNELS_END
 
+// cairn/ops/rms_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of rms_norm.hpp for one element, on every device. T is the type of r: float for 16-bit elements.
+namespace cairn::detail {
+
+// r of a row, from the sum of the squares of its elements.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T inverse_from(double squares, double count, double eps) {
+  return static_cast<T>(1 / std::sqrt(squares / count + eps));
+}
+
+template <class T>
+struct rms_normalize {
+  T inverse;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight) const { x = x * inverse * weight; }
+};
+
+// One row's share of the gradient of the weight, added up in Sum.
+template <class T>
+struct rms_weight_derivative {
+  T inverse;
+  template <class Sum>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(Sum& weight, T gradient, T x) const {
+    weight += static_cast<Sum>(gradient * (x * inverse));
+  }
+};
+
+template <class T>
+struct rms_derivative {
+  T inverse, mean_product; // r and mean(g h)
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
+    gradient = inverse * (gradient * weight - x * inverse * mean_product);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/rms_norm/rms_norm.hpp
+
+namespace cairn::ops {
+
+// y = x r w, where each row of x (rows, features) has r = 1 / sqrt(mean(x^2) + eps). `inverses` is (rows), the r of each row, or
+// null if not wanted.
+//
+// The output may lie on the input. Squares are added up in double (Zhang, Sennrich: Root mean square layer normalization.
+// arXiv:1910.07467).
+template <class T>
+void rms_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                      accumulated<T>* inverses, const T* input, const T* weight) = delete;
+
+// dw = sum over rows of dy h,                         with h = x r
+// dx = r (g - h mean(g h)),  the mean over a row,     with g = dy w
+//
+// The input gradient may lie on the output gradient. A gradient that is null is not computed.
+template <class T>
+void rms_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                       accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
+                       const T* weight) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept rms_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+      rms_norm_forward(queue, n, n, 1e-5, y, sum, x, x);
+      rms_norm_backward(queue, n, n, y, sum, x, x, sums, x);
+    };
+
+} // namespace cairn::detail
+
+// cairn/ops/rms_norm/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::ops {
+
+template <class T>
+void rms_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, accumulated<T>* inverses,
+                      const T* input, const T* weight) {
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    const double squares = detail::sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) {
+      const auto value = static_cast<double>(x[j]);
+      return value * value;
+    });
+    const detail::rms_normalize<accumulated<T>> f{
+        detail::inverse_from<accumulated<T>>(squares, static_cast<double>(features), eps)};
+    if (inverses != nullptr) inverses[row] = f.inverse;
+    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight});
+  });
+}
+
+template <class T>
+void rms_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                       accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
+                       const T* weight) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
+  detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
+    detail::chained_sums<wide> dw;
+    detail::start_sums(dw, columns);
+    for (std::size_t row = 0; row < rows;) {
+      detail::start_chain(dw, columns);
+      for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
+        const detail::rms_weight_derivative<wide> f{inverses[row]};
+        const T *const dy = output_gradient + row * features + begin, *const x = input + row * features + begin;
+        if constexpr (detail::is_narrow<T>) // without chains
+          detail::add_widened(f, std::array<double*, 1>{dw.total},
+                              std::array{matrix<const T>{dy, 1, columns}, matrix<const T>{x, 1, columns}},
+                              std::array<const wide*, 0>{});
+        else detail::run_elements(set, f, columns, std::array<T*, 1>{dw.chain}, std::array<const T*, 3>{dw.chain, dy, x});
+      }
+      detail::end_chain(set, dw, columns);
+    }
+    for (std::size_t j = 0; j < columns; ++j) weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
+  });
+  if (input_gradient == nullptr) return;
+
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const wide inverse = inverses[row];
+    const double product = detail::sum_in_lanes(features, [=](std::size_t j) __attribute__((always_inline)) {
+      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]) * static_cast<double>(static_cast<wide>(x[j]) * inverse);
+    });
+    const detail::rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/sgd/sgd.hpp
 
 namespace cairn::ops {
@@ -15424,6 +15567,122 @@ void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std
 
 CAIRN_KERNELS_END
 
+// cairn/ops/softmax/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The derivative of softmax.hpp for one element, on every device; the forward pass takes shifted_exponential and scaled of
+// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements.
+namespace cairn::detail {
+
+template <class T>
+struct softmax_derivative {
+  T product; // the sum of dy y
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product); }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/softmax/softmax.hpp
+
+namespace cairn::ops {
+
+// y_j = e^(x_j - m) / sum_k e^(x_k - m)  for each row of x (rows, columns), m being its maximum
+//
+// The output may lie on the input. Subtracting the maximum first keeps every exponential in (0, 1]. They are added up in double.
+// A row with NaN or infinity, or of -infinity alone, becomes NaN, as in torch.
+template <class T>
+void softmax_forward(detail::queue_without_this_op, std::size_t rows, std::size_t columns, T* output, const T* input) = delete;
+
+// dx_j = y_j (dy_j - sum_k dy_k y_k)
+//
+// The input gradient may lie on the output gradient.
+template <class T>
+void softmax_backward(detail::queue_without_this_op, std::size_t rows, std::size_t columns, T* input_gradient,
+                      const T* output_gradient, const T* output) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept softmax_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x) {
+  softmax_forward(queue, n, n, y, x);
+  softmax_backward(queue, n, n, y, x, x);
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/softmax/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// One row, a strip of it at a time. The exponentials of float and double wait in the output for their sum. Those of 16-bit
+// elements are floats, and are computed again in a row of several strips.
+template <class T>
+struct softmax_of_row {
+  using wide = accumulated<T>;
+  instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
+
+  void run(std::size_t columns, T* y, const T* x) const {
+    widened_row<T> own;
+    const shifted_exponential<wide> f{largest(x, columns)};
+    const auto exponentials = [&](std::size_t begin, std::size_t count) {
+      wide* const to = own.room(y + begin);
+      run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 1>{own.read(x + begin, count)});
+      return to;
+    };
+    double sum = 0;
+    for (std::size_t begin = 0; begin < columns; begin += strip) {
+      const std::size_t count = std::min(strip, columns - begin);
+      const wide* const e = exponentials(begin, count);
+      add_terms<T>(sum, count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
+    }
+    const scaled<wide> share{static_cast<wide>(1 / sum)};
+    for (std::size_t begin = 0; begin < columns; begin += strip) {
+      const std::size_t count = std::min(strip, columns - begin);
+      wide* const e = is_narrow<T> && columns > strip ? exponentials(begin, count) : own.room(y + begin);
+      run_elements(set_of_results, share, count, std::array<wide*, 1>{e}, std::array<const wide*, 1>{e});
+      own.write(y + begin, count);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void softmax_forward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* output, const T* input) {
+  const detail::softmax_of_row<T> of;
+  detail::for_each_row(queue, rows, columns,
+                       [&](std::size_t row) { of.run(columns, output + row * columns, input + row * columns); });
+}
+
+template <class T>
+void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
+                      const T* output) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
+    const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
+    const double product = detail::sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
+      return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+    });
+    detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
+                         std::array{input_gradient + row * columns}, std::array{dy, y});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/squared_norm/squared_norm.hpp
 
 namespace cairn::ops {
@@ -15561,8 +15820,14 @@ CAIRN_KERNELS_END
   EXTERN template void normalized_product_backward<T>(cpu::queue&, const normalized_product_gradients<T>&, matrix<const T>,      \
                                                       matrix<const T>, const accumulated<T>*, const accumulated<T>*,             \
                                                       matrix<const T>, const channel_norm<T>&, const T*, T*);                    \
+  EXTERN template void rms_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,         \
+                                           const T*);                                                                            \
+  EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
+                                            const accumulated<T>*, const T*);                                                    \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
+  EXTERN template void softmax_forward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*);                                  \
+  EXTERN template void softmax_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                       \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \
@@ -21012,6 +21277,58 @@ struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, 
 
 } // namespace cairn
 
+// cairn/layer/rms_norm.hpp
+
+namespace cairn {
+
+// Every row of Features elements gets a mean square of 1, then a weight per feature, as torch.nn.RMSNorm(Features, eps). An input
+// of any rank whose last extent is Features is a stack of such rows. The weight starts as ones; there is no bias.
+//
+// RMSNorm<64, fraction{1, 100000}> has that eps. Without one it is that of torch: the epsilon of the type computed in, 1.2e-7 for
+// float and for 16-bit elements, 2.2e-16 for double. 1 / sqrt(mean square + eps) of each row is kept for backward.
+template <std::size_t Features, auto... Eps>
+struct RMSNorm {
+  static_assert(Features > 0, "RMSNorm: it needs at least one feature; write RMSNorm<Features>");
+  static_assert(sizeof...(Eps) < 2, "RMSNorm: it has one eps; write RMSNorm<Features, fraction{1, 100000}>");
+
+  template <class T>
+  static constexpr double eps() {
+    if constexpr (sizeof...(Eps) == 0) return static_cast<double>(std::numeric_limits<accumulated<T>>::epsilon());
+    else return (static_cast<double>(Eps), ...);
+  }
+
+  static constexpr tensor_list inputs{{Features}};
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Features}, initial::constant(1)}}; }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0])}.of(element::accumulated); }
+
+  // The mean square and the result are 4 operations per element; the gradient of the weight is 3, of the input 7.
+  static constexpr work flops(const arguments& in) { return {4 * in[0].size(), 10 * in[0].size(), 7 * in[0].size()}; }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    rms_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps<T>(), call.outputs[0], call.tape.sums(0),
+                     call.inputs[0], call.parameters[0]);
+  }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    rms_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
+                      call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+  }
+
+private:
+  // The number of rows of Features elements in one sample.
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+};
+
+} // namespace cairn
+
 // cairn/layer/sigmoid.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -21085,6 +21402,42 @@ namespace cairn {
 struct SiLU : detail::elementwise_layer<detail::silu_value, detail::silu_slope, reads::input> {
   // An exponential and a division are about 18 operations, in both directions.
   static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 23 * in[0].size(), 23 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/softmax.hpp
+
+namespace cairn {
+
+// Every row of the last extent becomes probabilities, y_j = e^x_j / sum_k e^x_k, as torch.nn.Softmax(dim=-1). For float it is
+// within 1e-6 relative where x is at most 10 below the row's maximum, and within 6e-6 down to 87 below. Backward reads the
+// output, which may overwrite the input. CrossEntropyLoss takes logits: it needs no Softmax before it.
+struct Softmax {
+  static constexpr reads backward_reads = reads::output;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+
+  // The maximum, the difference, an exponential of about 15 operations, the sum and the product are 19 operations per element;
+  // backward's product, sum, difference and product are 4.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 4 * in[0].size(), 4 * in[0].size()}; }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    softmax_forward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    softmax_backward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.input_gradients[0], call.output_gradients[0],
+                     call.outputs[0]);
+  }
+
+private:
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / in.last(); }
 };
 
 } // namespace cairn

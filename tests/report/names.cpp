@@ -10,6 +10,7 @@
 #include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/layer/rms_norm.hpp>
 #include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/net/blueprint.hpp>
@@ -74,6 +75,8 @@ TEST_CASE("names: those of this compiler's own types") {
   CHECK(report::name_of<ELU<>>() == "ELU<>");
   CHECK(report::name_of<ELU<fraction{1, 2}>>() == "ELU<fraction{1, 2}>");
   CHECK(report::name_of<Sequential<SiLU, TanhGELU>>() == "Sequential<SiLU, TanhGELU>");
+  CHECK(report::name_of<RMSNorm<64>>() == "RMSNorm<64>");
+  CHECK(report::name_of<RMSNorm<64, fraction{1, 1000}>>() == "RMSNorm<64, fraction{1, 1000}>");
   CHECK(report::name_of<LayerNorm<64>>() == "LayerNorm<64>");
   CHECK(report::name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
 }

@@ -48,6 +48,10 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   dropout(q, 2, y, x, types::random_key{}, ops::dropout_rate{});
   layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
+  rms_norm_forward(q, 2, 2, 1e-5, y, y, x, x);
+  rms_norm_backward(q, 2, 2, y, y, x, x, x, x);
+  softmax_forward(q, 2, 2, y, x);
+  softmax_backward(q, 2, 2, y, x, x);
   batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   batch_norm_update(q, 2, 2, 0.1, y, y, x);
   batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);

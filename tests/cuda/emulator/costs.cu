@@ -159,6 +159,15 @@ void add_rows(list& all) {
     of("layer_norm backward", [=](cuda::queue& q, const arrays& a) {
       layer_norm_backward(q, rows, features, a.to(0), a.to(1), a.to(2), a.from(3), a.from(4), a.from(5), a.from(6));
     });
+    of("rms_norm", [=](cuda::queue& q, const arrays& a) {
+      rms_norm_forward(q, rows, features, 1e-5, a.to(0), a.to(1), a.from(2), a.from(3));
+    });
+    of("rms_norm backward", [=](cuda::queue& q, const arrays& a) {
+      rms_norm_backward(q, rows, features, a.to(0), a.to(1), a.from(3), a.from(4), a.from(5), a.from(6));
+    });
+    of("softmax", [=](cuda::queue& q, const arrays& a) { softmax_forward(q, rows, features, a.to(0), a.from(1)); });
+    of("softmax backward",
+       [=](cuda::queue& q, const arrays& a) { softmax_backward(q, rows, features, a.to(0), a.from(1), a.from(2)); });
     of("cross entropy", [=](cuda::queue& q, const arrays& a) {
       softmax_cross_entropy(q, a.sums(), a.to(0), ops::matrix(a.from(1), rows, features), a.integers());
     });

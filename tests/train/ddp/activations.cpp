@@ -7,7 +7,9 @@
 #include <cairn/comm/threads/threads.hpp>
 #include <cairn/layer/elu.hpp>
 #include <cairn/layer/leaky_relu.hpp>
+#include <cairn/layer/rms_norm.hpp>
 #include <cairn/layer/silu.hpp>
+#include <cairn/layer/softmax.hpp>
 #include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/train/ddp.hpp>
 #include <cairn/train/trainer.hpp>
@@ -23,8 +25,9 @@ using testing::trace;
 
 namespace {
 
-using Net = Sequential<Linear<testing::features, 32>, SiLU, Linear<32, 24>, ELU<>, Residual<Linear<24, 24>, TanhGELU>,
-                       Linear<24, 16>, LeakyReLU<>, Linear<16, testing::classes>>;
+using Net =
+    Sequential<Linear<testing::features, 32>, SiLU, Linear<32, 24>, ELU<>, Residual<RMSNorm<24>, Linear<24, 24>, TanhGELU>,
+               Residual<Linear<24, 24>, Softmax>, Linear<24, 16>, LeakyReLU<>, Linear<16, testing::classes>>;
 
 // The results of the first rank.
 template <class Model>
