@@ -142,10 +142,14 @@
 #include <cairn/ops/queue_without_this_op.hpp>                       // an op that a device lacks, as a diagnostic
 #include <cairn/ops/rotation/cpu.hpp>                                // rotation on a cpu
 #include <cairn/ops/rotation/rotation.hpp>                           // pairs of elements turned by their position
+#include <cairn/ops/rms_norm/cpu.hpp>                                // RMS norm on a cpu
+#include <cairn/ops/rms_norm/rms_norm.hpp>                           // rows of mean square 1
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>       // cross entropy with probabilities of classes
+#include <cairn/ops/softmax/cpu.hpp>                                 // softmax on a cpu
+#include <cairn/ops/softmax/softmax.hpp>                             // rows of probabilities
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>                   // softmax cross entropy on a cpu
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp> // -log softmax at a class, averaged
 #include <cairn/ops/squared_norm/cpu.hpp>                            // squared norm on a cpu
@@ -188,6 +192,7 @@
 #include <cairn/layer/description.hpp>            // the properties of one element of a chain
 #include <cairn/layer/dropout.hpp>                // Dropout
 #include <cairn/layer/elementwise_layer.hpp>      // a layer that changes each element by itself
+#include <cairn/layer/elu.hpp>                    // ELU<Alpha>
 #include <cairn/layer/embedding.hpp>              // Embedding<Vocabulary, Width>
 #include <cairn/layer/flatten.hpp>                // Flatten
 #include <cairn/layer/gelu.hpp>                   // GELU
@@ -206,7 +211,16 @@
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
 #include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
 #include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
+#include <cairn/layer/leaky_relu.hpp>             // LeakyReLU<Slope>
+#include <cairn/layer/linear.hpp>                 // Linear<In, Out>
+#include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
+#include <cairn/layer/relu.hpp>                   // ReLU
+#include <cairn/layer/rms_norm.hpp>               // RMSNorm<Features>
+#include <cairn/layer/sigmoid.hpp>                // Sigmoid
+#include <cairn/layer/silu.hpp>                   // SiLU
+#include <cairn/layer/softmax.hpp>                // Softmax
 #include <cairn/layer/tanh.hpp>                   // Tanh
+#include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
 

@@ -7894,6 +7894,20 @@ template <class... C>
 }
 CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
+// e^x - 1 for x <= 88, within 2e-7 relative; -1 below -25, as rounding gives. It is made like e^x, with the 1 kept apart, so that
+// nothing cancels: 2^k (r + r^2 P(r)) + (2^k - 1).
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential_minus_one(float x) {
+  constexpr float shift = 0x1.8p23F;
+  const float limited = blend(x < -25.0F, -25.0F, blend(x > 88.0F, 88.0F, x));
+  const float shifted = limited * 1.44269504F + shift;
+  const float k = shifted - shift;
+  const float r = (limited - k * 0.693359375F) + k * 2.12194440e-4F;
+  const float p = polynomial(r, 0.5F, 0.166665733F, 0.0416663624F, 0.00836377591F, 0.00139421667F);
+  const float power = power_of_two(__builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, shift));
+  return power * (r + r * r * p) + (power - 1.0F);
+}
+CAIRN_HOST_DEVICE inline double exponential_minus_one(double x) { return std::expm1(x); }
+
 // The square root of x >= 0, within 1 unit in the last place; for x < 0 the result is unspecified. std::sqrt sets errno, so it
 // makes no vector code without -fno-math-errno.
 //
@@ -16088,6 +16102,149 @@ void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t sampl
 
 CAIRN_KERNELS_END
 
+// cairn/ops/rms_norm/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The formulas of rms_norm.hpp for one element, on every device. T is the type of r: float for 16-bit elements.
+namespace cairn::detail {
+
+// r of a row, from the sum of the squares of its elements.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T inverse_from(double squares, double count, double eps) {
+  return static_cast<T>(1 / std::sqrt(squares / count + eps));
+}
+
+template <class T>
+struct rms_normalize {
+  T inverse;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T weight) const { x = x * inverse * weight; }
+};
+
+// One row's share of the gradient of the weight, added up in Sum.
+template <class T>
+struct rms_weight_derivative {
+  T inverse;
+  template <class Sum>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(Sum& weight, T gradient, T x) const {
+    weight += static_cast<Sum>(gradient * (x * inverse));
+  }
+};
+
+template <class T>
+struct rms_derivative {
+  T inverse, mean_product; // r and mean(g h)
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T x, T weight) const {
+    gradient = inverse * (gradient * weight - x * inverse * mean_product);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/rms_norm/rms_norm.hpp
+
+namespace cairn::ops {
+
+// y = x r w, where each row of x (rows, features) has r = 1 / sqrt(mean(x^2) + eps). `inverses` is (rows), the r of each row, or
+// null if not wanted.
+//
+// The output may lie on the input. Squares are added up in double (Zhang, Sennrich: Root mean square layer normalization.
+// arXiv:1910.07467).
+template <class T>
+void rms_norm_forward(detail::queue_without_this_op, std::size_t rows, std::size_t features, double eps, T* output,
+                      accumulated<T>* inverses, const T* input, const T* weight) = delete;
+
+// dw = sum over rows of dy h,                         with h = x r
+// dx = r (g - h mean(g h)),  the mean over a row,     with g = dy w
+//
+// The input gradient may lie on the output gradient. A gradient that is null is not computed.
+template <class T>
+void rms_norm_backward(detail::queue_without_this_op, std::size_t rows, std::size_t features, T* input_gradient,
+                       accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
+                       const T* weight) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept rms_norm_runs_on =
+    requires(Queue& queue, std::size_t n, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums) {
+      rms_norm_forward(queue, n, n, 1e-5, y, sum, x, x);
+      rms_norm_backward(queue, n, n, y, sum, x, x, sums, x);
+    };
+
+} // namespace cairn::detail
+
+// cairn/ops/rms_norm/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::ops {
+
+template <class T>
+void rms_norm_forward(cpu::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, accumulated<T>* inverses,
+                      const T* input, const T* weight) {
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T* const x = input + row * features;
+    const double squares = detail::sum_in_lanes(features, [x](std::size_t j) __attribute__((always_inline)) {
+      const auto value = static_cast<double>(x[j]);
+      return value * value;
+    });
+    const detail::rms_normalize<accumulated<T>> f{
+        detail::inverse_from<accumulated<T>>(squares, static_cast<double>(features), eps)};
+    if (inverses != nullptr) inverses[row] = f.inverse;
+    detail::run_elements(set, f, features, std::array{output + row * features}, std::array{x, weight});
+  });
+}
+
+template <class T>
+void rms_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features, T* input_gradient,
+                       accumulated<T>* weight_gradient, const T* output_gradient, const T* input, const accumulated<T>* inverses,
+                       const T* weight) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  const std::size_t learnt = weight_gradient == nullptr ? 0 : features;
+  detail::for_each_strip(queue, rows, learnt, [&](std::size_t begin, std::size_t columns) {
+    detail::chained_sums<wide> dw;
+    detail::start_sums(dw, columns);
+    for (std::size_t row = 0; row < rows;) {
+      detail::start_chain(dw, columns);
+      for (const std::size_t end = std::min(rows, row + detail::sum_chain); row < end; ++row) {
+        const detail::rms_weight_derivative<wide> f{inverses[row]};
+        const T *const dy = output_gradient + row * features + begin, *const x = input + row * features + begin;
+        if constexpr (detail::is_narrow<T>) // without chains
+          detail::add_widened(f, std::array<double*, 1>{dw.total},
+                              std::array{matrix<const T>{dy, 1, columns}, matrix<const T>{x, 1, columns}},
+                              std::array<const wide*, 0>{});
+        else detail::run_elements(set, f, columns, std::array<T*, 1>{dw.chain}, std::array<const T*, 3>{dw.chain, dy, x});
+      }
+      detail::end_chain(set, dw, columns);
+    }
+    for (std::size_t j = 0; j < columns; ++j) weight_gradient[begin + j] = static_cast<wide>(dw.total[j]);
+  });
+  if (input_gradient == nullptr) return;
+
+  detail::for_each_row(queue, rows, features, [&](std::size_t row) {
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const wide inverse = inverses[row];
+    const double product = detail::sum_in_lanes(features, [=](std::size_t j) __attribute__((always_inline)) {
+      return static_cast<double>(dy[j]) * static_cast<double>(weight[j]) * static_cast<double>(static_cast<wide>(x[j]) * inverse);
+    });
+    const detail::rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
+    detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/sgd/sgd.hpp
 
 namespace cairn::ops {
@@ -16608,6 +16765,122 @@ void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std
 
 CAIRN_KERNELS_END
 
+// cairn/ops/softmax/formula.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// The derivative of softmax.hpp for one element, on every device; the forward pass takes shifted_exponential and scaled of
+// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements.
+namespace cairn::detail {
+
+template <class T>
+struct softmax_derivative {
+  T product; // the sum of dy y
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product); }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/softmax/softmax.hpp
+
+namespace cairn::ops {
+
+// y_j = e^(x_j - m) / sum_k e^(x_k - m)  for each row of x (rows, columns), m being its maximum
+//
+// The output may lie on the input. Subtracting the maximum first keeps every exponential in (0, 1]. They are added up in double.
+// A row with NaN or infinity, or of -infinity alone, becomes NaN, as in torch.
+template <class T>
+void softmax_forward(detail::queue_without_this_op, std::size_t rows, std::size_t columns, T* output, const T* input) = delete;
+
+// dx_j = y_j (dy_j - sum_k dy_k y_k)
+//
+// The input gradient may lie on the output gradient.
+template <class T>
+void softmax_backward(detail::queue_without_this_op, std::size_t rows, std::size_t columns, T* input_gradient,
+                      const T* output_gradient, const T* output) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept softmax_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x) {
+  softmax_forward(queue, n, n, y, x);
+  softmax_backward(queue, n, n, y, x, x);
+};
+
+} // namespace cairn::detail
+
+// cairn/ops/softmax/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// One row, a strip of it at a time. The exponentials of float and double wait in the output for their sum. Those of 16-bit
+// elements are floats, and are computed again in a row of several strips.
+template <class T>
+struct softmax_of_row {
+  using wide = accumulated<T>;
+  instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
+
+  void run(std::size_t columns, T* y, const T* x) const {
+    widened_row<T> own;
+    const shifted_exponential<wide> f{largest(x, columns)};
+    const auto exponentials = [&](std::size_t begin, std::size_t count) {
+      wide* const to = own.room(y + begin);
+      run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 1>{own.read(x + begin, count)});
+      return to;
+    };
+    double sum = 0;
+    for (std::size_t begin = 0; begin < columns; begin += strip) {
+      const std::size_t count = std::min(strip, columns - begin);
+      const wide* const e = exponentials(begin, count);
+      add_terms<T>(sum, count, [e](std::size_t j) __attribute__((always_inline)) { return static_cast<double>(e[j]); });
+    }
+    const scaled<wide> share{static_cast<wide>(1 / sum)};
+    for (std::size_t begin = 0; begin < columns; begin += strip) {
+      const std::size_t count = std::min(strip, columns - begin);
+      wide* const e = is_narrow<T> && columns > strip ? exponentials(begin, count) : own.room(y + begin);
+      run_elements(set_of_results, share, count, std::array<wide*, 1>{e}, std::array<const wide*, 1>{e});
+      own.write(y + begin, count);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void softmax_forward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* output, const T* input) {
+  const detail::softmax_of_row<T> of;
+  detail::for_each_row(queue, rows, columns,
+                       [&](std::size_t row) { of.run(columns, output + row * columns, input + row * columns); });
+}
+
+template <class T>
+void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
+                      const T* output) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
+    const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
+    const double product = detail::sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
+      return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+    });
+    detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
+                         std::array{input_gradient + row * columns}, std::array{dy, y});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
 // cairn/ops/squared_norm/squared_norm.hpp
 
 namespace cairn::ops {
@@ -16753,8 +17026,14 @@ CAIRN_KERNELS_END
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
   EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
   EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*);                                 \
+  EXTERN template void rms_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,         \
+                                           const T*);                                                                            \
+  EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
+                                            const accumulated<T>*, const T*);                                                    \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
+  EXTERN template void softmax_forward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*);                                  \
+  EXTERN template void softmax_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                       \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \
@@ -21061,6 +21340,62 @@ struct elementwise_layer {
 
 } // namespace cairn::detail
 
+// cairn/layer/elu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+template <auto Alpha>
+struct elu_value {
+  static constexpr const char* name = "ELU forward";
+  static constexpr double alpha = static_cast<double>(Alpha);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x > T{0}, x, static_cast<T>(alpha) * exponential_minus_one(x));
+  }
+};
+
+// For x <= 0 the derivative is Alpha e^x = y + Alpha.
+template <auto Alpha>
+struct elu_slope {
+  static constexpr const char* name = "ELU backward";
+  static constexpr double alpha = static_cast<double>(Alpha);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return blend(y <= T{0}, dy * (y + static_cast<T>(alpha)), dy);
+  }
+};
+
+struct elu_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "ELU: alpha must be 0 or more, as backward reads the output; write ELU<>, or ELU<fraction{1, 2}>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x if x > 0, else Alpha (e^x - 1), as torch.nn.ELU(alpha) with its default of 1 (Clevert, Unterthiner, Hochreiter:
+// Exponential linear units. arXiv:1511.07289); within 3e-7 relative for float. For x <= 0 the derivative is y + Alpha, as with
+// torch's inplace=True: backward does not need the input, which the output may overwrite. So the derivative is within a rounding
+// of y, not of itself, where e^x is small, and Alpha must not be negative.
+template <auto Alpha = fraction{1}>
+struct ELU : detail::elu_message, detail::elementwise_layer<detail::elu_value<Alpha>, detail::elu_slope<Alpha>, reads::output> {
+  static constexpr bool options_are_right = static_cast<double>(Alpha) >= 0;
+
+  // An exponential is about 15 operations.
+  static constexpr work flops(const arguments& in) { return {20 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
 // cairn/layer/embedding.hpp
 
 namespace cairn {
@@ -22493,6 +22828,182 @@ struct started : Layer {
 
 } // namespace cairn::detail
 
+// cairn/layer/leaky_relu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// NaN stays NaN, as in torch.
+template <auto Slope>
+struct leaky_relu_value {
+  static constexpr const char* name = "LeakyReLU forward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x > T{0}, x, static_cast<T>(slope) * x);
+  }
+};
+
+// v is x or y, which have the same sign if the slope is not negative. At 0 the derivative is the slope, as in torch.
+template <auto Slope>
+struct leaky_relu_slope {
+  static constexpr const char* name = "LeakyReLU backward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T v) const {
+    return blend(v > T{0}, dy, static_cast<T>(slope) * dy);
+  }
+};
+
+template <auto Slope>
+using leaky_relu = elementwise_layer<leaky_relu_value<Slope>, leaky_relu_slope<Slope>,
+                                     static_cast<double>(Slope) < 0 ? reads::input : reads::output>;
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x if x > 0, else Slope x, as torch.nn.LeakyReLU(negative_slope) with its default of 0.01: LeakyReLU<percent<20>>. Backward
+// needs only whether y > 0, not the input, which the output may overwrite; with a negative slope it reads the input.
+template <auto Slope = percent<1>>
+struct LeakyReLU : detail::leaky_relu<Slope> {
+  // A product and a choice.
+  static constexpr work flops(const arguments& in) { return {2 * in[0].size(), 2 * in[0].size(), 2 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/rms_norm.hpp
+
+namespace cairn {
+
+// Every row of Features elements gets a mean square of 1, then a weight per feature, as torch.nn.RMSNorm(Features, eps). An input
+// of any rank whose last extent is Features is a stack of such rows. The weight starts as ones; there is no bias.
+//
+// RMSNorm<64, fraction{1, 100000}> has that eps. Without one it is that of torch: the epsilon of the type computed in, 1.2e-7 for
+// float and for 16-bit elements, 2.2e-16 for double. 1 / sqrt(mean square + eps) of each row is kept for backward.
+template <std::size_t Features, auto... Eps>
+struct RMSNorm {
+  static_assert(Features > 0, "RMSNorm: it needs at least one feature; write RMSNorm<Features>");
+  static_assert(sizeof...(Eps) < 2, "RMSNorm: it has one eps; write RMSNorm<Features, fraction{1, 100000}>");
+
+  template <class T>
+  static constexpr double eps() {
+    if constexpr (sizeof...(Eps) == 0) return static_cast<double>(std::numeric_limits<accumulated<T>>::epsilon());
+    else return (static_cast<double>(Eps), ...);
+  }
+
+  static constexpr tensor_list inputs{{Features}};
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Features}, initial::constant(1)}}; }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0])}.of(element::accumulated); }
+
+  // The mean square and the result are 4 operations per element; the gradient of the weight is 3, of the input 7.
+  static constexpr work flops(const arguments& in) { return {4 * in[0].size(), 10 * in[0].size(), 7 * in[0].size()}; }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    rms_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps<T>(), call.outputs[0], call.tape.sums(0),
+                     call.inputs[0], call.parameters[0]);
+  }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    rms_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
+                      call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+  }
+
+private:
+  // The number of rows of Features elements in one sample.
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+};
+
+} // namespace cairn
+
+// cairn/layer/silu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct silu_value {
+  static constexpr const char* name = "SiLU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * logistic(x);
+  }
+};
+
+// dy (s + x s (1 - s)) with s = 1 / (1 + e^-x).
+struct silu_slope {
+  static constexpr const char* name = "SiLU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    const T s = logistic(x);
+    return dy * (s * (T{1} + x * (T{1} - s)));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x / (1 + e^-x), as torch.nn.SiLU (Elfwing, Uchibe, Doya: Sigmoid-weighted linear units. arXiv:1702.03118). For float it is
+// within 3e-7 relative down to x = -87, where e^-x is the largest power that a float holds, and below a 0. Two inputs have the
+// same output, so backward must read the input.
+struct SiLU : detail::elementwise_layer<detail::silu_value, detail::silu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 23 * in[0].size(), 23 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/softmax.hpp
+
+namespace cairn {
+
+// Every row of the last extent becomes probabilities, y_j = e^x_j / sum_k e^x_k, as torch.nn.Softmax(dim=-1). For float it is
+// within 1e-6 relative where x is at most 10 below the row's maximum, and within 6e-6 down to 87 below. Backward reads the
+// output, which may overwrite the input. CrossEntropyLoss takes logits: it needs no Softmax before it.
+struct Softmax {
+  static constexpr reads backward_reads = reads::output;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+
+  // The maximum, the difference, an exponential of about 15 operations, the sum and the product are 19 operations per element;
+  // backward's product, sum, difference and product are 4.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 4 * in[0].size(), 4 * in[0].size()}; }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    softmax_forward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    softmax_backward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.input_gradients[0], call.output_gradients[0],
+                     call.outputs[0]);
+  }
+
+private:
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / in.last(); }
+};
+
+} // namespace cairn
+
 // cairn/layer/tanh.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -22526,6 +23037,61 @@ namespace cairn {
 struct Tanh : detail::elementwise_layer<detail::tanh_value, detail::tanh_slope, reads::output> {
   // An exponential, a division and a polynomial are about 25 operations.
   static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/tanh_gelu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// 2 u = sqrt(8 / pi) (x + 0.044715 x^3) = x (linear + cubic x^2). In 1 / (1 + e^-2u) nothing cancels, unlike in (1 + tanh u) / 2,
+// which is the same number.
+template <class T>
+struct tanh_gelu_at {
+  static constexpr T linear = static_cast<T>(1.59576912160573071176), cubic = static_cast<T>(0.0713548162726002488);
+  T square; // x^2, or 10^4 where it is more: there the logistic function is 0 or 1, and x^2 may be infinite
+  T s;      // 1 / (1 + e^-2u)
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE explicit inline tanh_gelu_at(T x)
+      : square(blend(x * x > T{10000}, T{10000}, x * x)), s(logistic(x * (linear + cubic * square))) {}
+};
+
+struct tanh_gelu_value {
+  static constexpr const char* name = "TanhGELU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * tanh_gelu_at<T>(x).s;
+  }
+};
+
+// dy (s + x s (1 - s) 2u') with 2u' = sqrt(8 / pi) (1 + 3 * 0.044715 x^2).
+struct tanh_gelu_slope {
+  static constexpr const char* name = "TanhGELU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    using at_x = tanh_gelu_at<T>;
+    const at_x at(x);
+    const T inner = at_x::linear + T{3} * at_x::cubic * at.square;
+    return dy * (at.s * (T{1} + x * (T{1} - at.s) * inner));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as torch.nn.GELU with approximate="tanh" and as in GPT-2
+// (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). It is up to 5e-4 apart from GELU. For float it is within
+// 1e-6 relative down to x = -3 and within 3e-6 down to -5, where torch's formula cancels. Two inputs have the same output, so
+// backward must read the input.
+struct TanhGELU : detail::elementwise_layer<detail::tanh_gelu_value, detail::tanh_gelu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 32 * in[0].size(), 32 * in[0].size()}; }
 };
 
 } // namespace cairn
@@ -26247,6 +26813,10 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
   CAIRN_COMPILED_FUNCTION(EXTERN, T, relu_slope, 2)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_value, 1)                                                                           \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_slope, 2)                                                                           \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_slope, 2)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_value, 1)                                                                         \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_slope, 2)                                                                         \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_value, 1)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_slope, 2)
 
@@ -39234,12 +39804,13 @@ using csv_log = detail::csv_table<detail::open_file>;
 
 namespace cairn::detail {
 
-// The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
+// The length of a fraction at the start of a name, as compilers show it: {10, 100} or {-1, 2}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
   constexpr std::string_view digits = "0123456789";
   if (name.substr(0, 1) != "{") return 0;
-  const std::size_t comma = std::min(name.find_first_not_of(digits, 1), name.size());
-  if (comma == 1 || name.substr(comma, 2) != ", ") return 0;
+  const std::size_t first = name.substr(1, 1) == "-" ? 2 : 1;
+  const std::size_t comma = std::min(name.find_first_not_of(digits, first), name.size());
+  if (comma == first || name.substr(comma, 2) != ", ") return 0;
   const std::size_t end = std::min(name.find_first_not_of(digits, comma + 2), name.size());
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
@@ -39308,10 +39879,12 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   // Defaults that a user does not type and that only some compilers show.
-  constexpr std::array<std::array<std::string_view, 2>, 4> defaults{{{", true>", ">"},
+  constexpr std::array<std::array<std::string_view, 2>, 6> defaults{{{", true>", ">"},
                                                                      {", fraction{1, 100000}, fraction{1, 10}>", ">"},
                                                                      {", fraction{1, 100000}>", ">"},
-                                                                     {"Dropout<percent<50>>", "Dropout<>"}}};
+                                                                     {"Dropout<percent<50>>", "Dropout<>"},
+                                                                     {"LeakyReLU<percent<1>>", "LeakyReLU<>"},
+                                                                     {"ELU<fraction{1, 1}>", "ELU<>"}}};
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);

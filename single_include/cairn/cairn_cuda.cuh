@@ -4200,6 +4200,115 @@ void normalized_product_backward(cuda::queue& queue, const normalized_product_gr
 
 } // namespace cairn::ops
 
+// cairn/ops/rms_norm/cuda.cuh
+
+namespace cairn::detail {
+
+// One row per team. Elements after the last one of a row are 0.
+template <class T>
+struct rms_norm_row {
+  std::size_t features;
+  double eps;
+  bool aligned;
+  T *output, *inverses;
+  const T *input, *weight;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
+    const T* const x = input + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
+    const auto add_squares = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += v.at[j] * v.at[j];
+    };
+    const double squares = team.template sums_over_quads<T, 1>(quads, add_squares).at[0];
+    const rms_normalize<T> f{inverse_from<T>(squares, static_cast<double>(features), eps)};
+    if (inverses != nullptr) team.once([&] { inverses[row] = f.inverse; });
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(x, q);
+      const quad<T> by = load(weight, q);
+      for (std::size_t j = 0; j < width; ++j) f(v.at[j], by.at[j]);
+      store_quad(output + row * features, v, q * width, features, aligned);
+    });
+  }
+};
+template <class T>
+struct rms_norm_row_gradient {
+  std::size_t features;
+  bool aligned;
+  T* input_gradient;
+  const T *output_gradient, *input, *inverses, *weight;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(features);
+    const T *const x = input + row * features, *const dy = output_gradient + row * features;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, features, aligned); };
+    const T inverse = inverses[row];
+    const auto add = [&](std::size_t q, T(&sum)[1]) {
+      const quad<T> g = load(dy, q), by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += g.at[j] * by.at[j] * (v.at[j] * inverse);
+    };
+    const double product = team.template sums_over_quads<T, 1>(quads, add).at[0];
+    const rms_derivative<T> f{inverse, static_cast<T>(product / static_cast<double>(features))};
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q);
+      const quad<T> by = load(weight, q), v = load(x, q);
+      for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j], by.at[j]);
+      store_quad(input_gradient + row * features, g, q * width, features, aligned);
+    });
+  }
+};
+// The gradient of the weight; see sum_columns_then, of whose two sums it needs one.
+template <class T>
+struct rms_norm_weight_gradient {
+  std::size_t features;
+  T* weight_gradient;
+  const T *output_gradient, *input, *inverses;
+
+  CAIRN_DEVICE void add(std::size_t row, std::size_t end, std::size_t column, double& dw, double&) const {
+    T sum = 0;
+    for (; row < end; ++row) {
+      const std::size_t at = row * features + column;
+      rms_weight_derivative<T>{inverses[row]}(sum, output_gradient[at], input[at]);
+    }
+    dw += static_cast<double>(sum);
+  }
+  CAIRN_DEVICE void finish(std::size_t column, double dw, double) const { weight_gradient[column] = static_cast<T>(dw); }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void rms_norm_forward(cuda::queue& queue, std::size_t rows, std::size_t features, double eps, T* output, T* inverses,
+                      const T* input, const T* weight) {
+  const bool aligned = detail::rows_are_quads<T>(features, output, input, weight);
+  detail::launch_teams_for(features / 2, queue, "rms_norm_forward", rows,
+                           detail::rms_norm_row<T>{features, eps, aligned, output, inverses, input, weight});
+}
+
+template <std::floating_point T>
+void rms_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                       const T* output_gradient, const T* input, const T* inverses, const T* weight) {
+  constexpr const char* op = "rms_norm_backward";
+  // The parameters come first: the input gradient may take the place of the output gradient.
+  if (weight_gradient != nullptr)
+    detail::sum_columns_then(queue, op, rows, features,
+                             detail::rms_norm_weight_gradient<T>{features, weight_gradient, output_gradient, input, inverses});
+  const bool aligned = detail::rows_are_quads<T>(features, input_gradient, output_gradient, input, weight);
+  if (input_gradient != nullptr)
+    detail::launch_teams_for(
+        features / 2, queue, op, rows,
+        detail::rms_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, inverses, weight});
+}
+
+} // namespace cairn::ops
+
 // cairn/ops/sgd/cuda.cuh
 
 namespace cairn::ops {
@@ -4308,6 +4417,98 @@ void soft_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, st
                    soft_cross_entropy_of_part<T>{logits.data, output_gradient, targets, class_weights, classes, logits.rows,
                                                  aligned, label_smoothing, how, sums});
   launch_teams<256>(queue, op, 1, sum_of_parts_then<store_mean>{{loss, logits.rows}, how.parts, sums});
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/softmax/cuda.cuh
+
+namespace cairn::detail {
+
+// One row per team. Each element is read for the last time by the thread that writes its result, which may lie there.
+template <class T>
+struct softmax_row {
+  static constexpr unsigned resident_threads = sizeof(T) == sizeof(float) ? 768 : 512; // exponentials of doubles need registers
+
+  std::size_t columns;
+  bool aligned;
+  T* output;
+  const T* input;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(columns);
+    const T* const x = input + row * columns;
+    const auto load = [&](std::size_t q) { return load_quad(x, q * width, columns, aligned); };
+    const shifted_exponential<T> f{team.greatest(quads, [&](std::size_t q) {
+      const quad<T> v = load(q);
+      T found = v.at[0];
+      for (std::size_t j = 1; j < width; ++j) found = q * width + j < columns && v.at[j] > found ? v.at[j] : found;
+      return found;
+    })};
+    const auto add_powers = [&](std::size_t q, T(&some)[1]) {
+      quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) {
+        f(v.at[j]);
+        some[0] += q * width + j < columns ? v.at[j] : T{0};
+      }
+    };
+    const double sum = team.template sums_over_quads<T, 1>(quads, add_powers).at[0];
+    const scaled<T> share{static_cast<T>(1 / sum)};
+    team.each(quads, [&](std::size_t q) {
+      quad<T> v = load(q);
+      for (std::size_t j = 0; j < width; ++j) {
+        f(v.at[j]);
+        share(v.at[j]);
+      }
+      store_quad(output + row * columns, v, q * width, columns, aligned);
+    });
+  }
+};
+template <class T>
+struct softmax_row_gradient {
+  std::size_t columns;
+  bool aligned;
+  T* input_gradient;
+  const T *output_gradient, *output;
+
+  template <class Team>
+  CAIRN_DEVICE void operator()(const Team& team, std::size_t row) const {
+    constexpr std::size_t width = quad_width<T>;
+    const std::size_t quads = quads_for<T>(columns);
+    const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
+    const auto load = [&](const T* from, std::size_t q) { return load_quad(from, q * width, columns, aligned); };
+    const auto add = [&](std::size_t q, T(&sum)[1]) { // after the last element both are 0
+      const quad<T> g = load(dy, q), v = load(y, q);
+      for (std::size_t j = 0; j < width; ++j) sum[0] += g.at[j] * v.at[j];
+    };
+    const softmax_derivative<T> f{static_cast<T>(team.template sums_over_quads<T, 1>(quads, add).at[0])};
+    team.each(quads, [&](std::size_t q) {
+      quad<T> g = load(dy, q);
+      const quad<T> v = load(y, q);
+      for (std::size_t j = 0; j < width; ++j) f(g.at[j], v.at[j]);
+      store_quad(input_gradient + row * columns, g, q * width, columns, aligned);
+    });
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void softmax_forward(cuda::queue& queue, std::size_t rows, std::size_t columns, T* output, const T* input) {
+  detail::launch_teams_for(columns / 2, queue, "softmax_forward", rows,
+                           detail::softmax_row<T>{columns, detail::rows_are_quads<T>(columns, output, input), output, input});
+}
+
+template <std::floating_point T>
+void softmax_backward(cuda::queue& queue, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
+                      const T* output) {
+  const bool aligned = detail::rows_are_quads<T>(columns, input_gradient, output_gradient, output);
+  detail::launch_teams_for(columns / 2, queue, "softmax_backward", rows,
+                           detail::softmax_row_gradient<T>{columns, aligned, input_gradient, output_gradient, output});
 }
 
 } // namespace cairn::ops

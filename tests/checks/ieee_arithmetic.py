@@ -25,6 +25,7 @@ PROGRAM = """#include <bit>
 #include <cstdio>
 #include <vector>
 
+#include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/sigmoid.hpp>
 #include <cairn/layer/tanh.hpp>
@@ -49,6 +50,8 @@ int main() {
   elementwise(queue, count, detail::sigmoid_value{}, y.data(), x.data());
   all();
   elementwise(queue, count, detail::gelu_value{}, y.data(), x.data());
+  all();
+  elementwise(queue, count, detail::elu_value<fraction{1}>{}, y.data(), x.data());
   all();
   layer_norm_forward(queue, rows, columns, 1e-5, y.data(), statistics.data(), x.data(), scale.data(), shift.data());
   all();

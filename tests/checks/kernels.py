@@ -13,10 +13,14 @@ from house import SPDX, WARNINGS, run, spread
 COMPILERS = ["g++", "g++-11", "g++-12", "g++-13", "g++-14", "clang++", "clang++-14", "clang++-19"]
 STRICT = ["-Wsign-conversion", "-Wdouble-promotion"]
 
-PROGRAM = """#include <cairn/layer/gelu.hpp>
+PROGRAM = """#include <cairn/layer/elu.hpp>
+#include <cairn/layer/gelu.hpp>
+#include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/ops.hpp>
 #include <cairn/train/losses/bce_with_logits_loss.hpp>
@@ -42,9 +46,21 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   elementwise(q, 2, detail::tanh_slope{}, y, x, x);
   elementwise(q, 2, detail::sigmoid_value{}, y, x);
   elementwise(q, 2, detail::sigmoid_slope{}, y, x, x);
+  elementwise(q, 2, detail::silu_value{}, y, x);
+  elementwise(q, 2, detail::silu_slope{}, y, x, x);
+  elementwise(q, 2, detail::tanh_gelu_value{}, y, x);
+  elementwise(q, 2, detail::tanh_gelu_slope{}, y, x, x);
+  elementwise(q, 2, detail::leaky_relu_value<percent<1>>{}, y, x);
+  elementwise(q, 2, detail::leaky_relu_slope<percent<1>>{}, y, x, x);
+  elementwise(q, 2, detail::elu_value<fraction{1}>{}, y, x);
+  elementwise(q, 2, detail::elu_slope<fraction{1}>{}, y, x, x);
   dropout(q, 2, y, x, types::random_key{}, ops::dropout_rate{});
   layer_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   layer_norm_backward(q, 2, 2, y, y, y, x, x, x, x);
+  rms_norm_forward(q, 2, 2, 1e-5, y, y, x, x);
+  rms_norm_backward(q, 2, 2, y, y, x, x, x, x);
+  softmax_forward(q, 2, 2, y, x);
+  softmax_backward(q, 2, 2, y, x, x);
   batch_norm_forward(q, 2, 2, 1e-5, y, y, x, x, x);
   batch_norm_update(q, 2, 2, 0.1, y, y, x);
   batch_norm_evaluate(q, 2, 2, 1e-5, y, x, x, x, x, x);

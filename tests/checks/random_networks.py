@@ -229,8 +229,9 @@ class Writer:
     def layer(self, width):
         if self.has_tokens and self.of_tokens.random() < 0.25:
             return self.attention(width)
-        name = self.choose({"Linear": 5, "ReLU": 2.5, "GELU": 1, "Tanh": 1.5, "Sigmoid": 1, f"LayerNorm<{width}>": 2,
-                            "Dropout<percent<30>>": 2, "Scale": 0.7, "Witness": 0.5})
+        name = self.choose({"Linear": 5, "ReLU": 2.5, "GELU": 1, "Tanh": 1.5, "Sigmoid": 1, "SiLU": 0.5, "Softmax": 0.5,
+                            f"LayerNorm<{width}>": 2, f"RMSNorm<{width}>": 1, "Dropout<percent<30>>": 2, "Scale": 0.7,
+                            "Witness": 0.5})
         return self.linear(width, self.random.choice(self.widths)) if name == "Linear" else Layer(name)
 
     def layer_of_several(self, widths):

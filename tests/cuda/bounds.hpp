@@ -20,6 +20,10 @@ inline constexpr bound_of_op bounds[] = {
     {"gelu", 1e-6, 1e-15},
     {"tanh", 5e-7, 1e-15},
     {"sigmoid", 3e-7, 1e-15},
+    {"silu", 5e-7, 1e-15},
+    {"tanh_gelu", 1e-6, 1e-15},
+    {"leaky_relu", 6e-8, 2e-16},
+    {"elu", 3e-7, 1e-15},
     {"elementwise", 5e-7, 1e-15},
     {"dropout", 1e-7, 2e-16},
     // optimizers: one step
@@ -28,10 +32,13 @@ inline constexpr bound_of_op bounds[] = {
     // sums over rows: in float by sixteens, then in double
     {"layer_norm", 3e-6, 1e-14},
     {"layer_norm's parameters", 2e-5, 1e-13},
+    {"rms_norm", 3e-6, 1e-14},
+    {"rms_norm's parameters", 2e-5, 1e-13},
     {"batch_norm", 1e-5, 1e-13},
     {"batch_norm far from 0", 2e-4, 1e-12},
     {"batch_norm in parts far from 0", 2e-3, 1e-10}, // a variance from a sum of squares
     {"group_norm", 1e-5, 1e-13},
+    {"softmax", 1e-6, 1e-14},
     {"embedding", 2e-6, 1e-15},
     // losses and their gradients
     {"softmax_cross_entropy", 2e-6, 1e-14},

@@ -119,8 +119,14 @@ TEST_CASE("cuda: examples/gpus.md tells which layers, losses and optimizers trai
   all.add<layer_on<GELU>>("layers", "GELU");
   all.add<layer_on<Tanh>>("layers", "Tanh");
   all.add<layer_on<Sigmoid>>("layers", "Sigmoid");
+  all.add<layer_on<SiLU>>("layers", "SiLU");
+  all.add<layer_on<TanhGELU>>("layers", "TanhGELU");
+  all.add<layer_on<LeakyReLU<>>>("layers", "LeakyReLU");
+  all.add<layer_on<ELU<>>>("layers", "ELU");
+  all.add<layer_on<Softmax>>("layers", "Softmax");
   all.add<layer_on<Dropout<>>>("layers", "Dropout");
   all.add<layer_on<LayerNorm<4>>>("layers", "LayerNorm");
+  all.add<layer_on<RMSNorm<4>>>("layers", "RMSNorm");
   all.add<layer_on<BatchNorm1d<4>>>("layers", "BatchNorm1d");
   all.add<layer_on<BatchNorm2d<4>>>("layers", "BatchNorm2d");
   all.add<layer_on<GroupNorm<2, 4>>>("layers", "GroupNorm");

@@ -15,7 +15,10 @@
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/layer/rms_norm.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
+#include <cairn/layer/softmax.hpp>
 #include <cairn/layer/tanh.hpp>
 #include <cairn/net/checkpoint.hpp>
 #include <cairn/net/multihead_attention.hpp>

@@ -20,8 +20,10 @@
 #include <cairn/ops/normalized_conv2d/normalized_conv2d.hpp>
 #include <cairn/ops/normalized_product/normalized_product.hpp>
 #include <cairn/ops/ops.hpp>
+#include <cairn/ops/rms_norm/rms_norm.hpp>
 #include <cairn/ops/sgd/sgd.hpp>
 #include <cairn/ops/soft_cross_entropy/soft_cross_entropy.hpp>
+#include <cairn/ops/softmax/softmax.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 namespace testing {
@@ -34,6 +36,7 @@ concept has_every_op =
     cairn::detail::conv2d_runs_on<Queue, T> && cairn::detail::max_pool2d_runs_on<Queue, T> &&
     cairn::detail::avg_pool2d_runs_on<Queue, T> && cairn::detail::channel_statistics_runs_on<Queue, T> &&
     cairn::detail::normalized_product_runs_on<Queue, T> && cairn::detail::normalized_conv2d_runs_on<Queue, T> &&
+    cairn::detail::rms_norm_runs_on<Queue, T> && cairn::detail::softmax_runs_on<Queue, T> &&
     cairn::detail::softmax_cross_entropy_runs_on<Queue, T, std::int32_t> && cairn::detail::soft_cross_entropy_runs_on<Queue, T> &&
     cairn::detail::bce_with_logits_runs_on<Queue, T> && cairn::detail::sgd_runs_on<Queue, cairn::accumulated<T>> &&
     cairn::detail::adam_runs_on<Queue, cairn::accumulated<T>>;

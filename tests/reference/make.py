@@ -53,6 +53,25 @@ def layers():
     layer("flatten", nn.Flatten(), 2, 3, 4)
 
 
+def activations():
+    torch.manual_seed(21)
+    layer("silu", nn.SiLU(), 4, 9)
+    layer("tanh_gelu", nn.GELU(approximate="tanh"), 4, 9)
+    layer("leaky_relu", nn.LeakyReLU(), 4, 9)
+    layer("leaky_relu_slope", nn.LeakyReLU(0.25), 4, 9)
+    layer("leaky_relu_negative", nn.LeakyReLU(-0.5), 4, 9)
+    layer("elu", nn.ELU(), 4, 9)
+    layer("elu_alpha", nn.ELU(0.75), 4, 9)
+
+
+def rows():
+    torch.manual_seed(22)
+    layer("rms_norm", nn.RMSNorm(6), 4, 6)
+    layer("rms_norm_eps", nn.RMSNorm(19, eps=0.1), 2, 3, 19)
+    layer("softmax", nn.Softmax(dim=-1), 4, 7)
+    layer("softmax_rank_3", nn.Softmax(dim=-1), 2, 3, 70)
+
+
 def losses():
     def loss(name, module, output, target):
         output.requires_grad_()
@@ -684,7 +703,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer, positions):
+                 averages, attention, transformer, positions, activations, rows):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

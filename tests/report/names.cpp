@@ -5,9 +5,14 @@
 #include <cairn/layer/batch_norm.hpp>
 #include <cairn/layer/conv2d.hpp>
 #include <cairn/layer/dropout.hpp>
+#include <cairn/layer/elu.hpp>
 #include <cairn/layer/layer_norm.hpp>
+#include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/layer/rms_norm.hpp>
+#include <cairn/layer/silu.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/initialized.hpp>
 #include <cairn/plan/policies.hpp>
@@ -44,6 +49,8 @@ TEST_CASE("names: a fraction is named as it was typed, as g++ shows it and as cl
   for (const char* const shown : {"cairn::Dropout<cairn::fraction{1, 3}>", "cairn::Dropout<{1, 3}>"})
     CHECK(detail::typed_name(shown) == "Dropout<fraction{1, 3}>");
   CHECK(detail::typed_name("cairn::Dropout<{50, 100}>") == "Dropout<>"); // the default, which g++ leaves out
+  for (const char* const shown : {"cairn::LeakyReLU<cairn::fraction{-1, 2}>", "cairn::LeakyReLU<{-1, 2}>"})
+    CHECK(detail::typed_name(shown) == "LeakyReLU<fraction{-1, 2}>");
   CHECK(detail::typed_name("cairn::LayerNorm<64ul, {1, 100000}>") == "LayerNorm<64>");
   CHECK(detail::typed_name("{anonymous}::Own<(char)44>") == "{anonymous}::Own<(char)44>");
   CHECK(detail::typed_name("Own<{1, 2, 3}>") == "Own<{1, 2, 3}>"); // no fraction
@@ -74,6 +81,13 @@ TEST_CASE("names: those of this compiler's own types") {
   CHECK(report::name_of<every<2>>() == "every<2>");
   CHECK(report::name_of<Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>>() ==
         "Sequential<Dropout<>, Dropout<percent<10>>, Dropout<fraction{1, 3}>>");
+  CHECK(report::name_of<LeakyReLU<>>() == "LeakyReLU<>");
+  CHECK(report::name_of<LeakyReLU<percent<20>>>() == "LeakyReLU<percent<20>>");
+  CHECK(report::name_of<ELU<>>() == "ELU<>");
+  CHECK(report::name_of<ELU<fraction{1, 2}>>() == "ELU<fraction{1, 2}>");
+  CHECK(report::name_of<Sequential<SiLU, TanhGELU>>() == "Sequential<SiLU, TanhGELU>");
+  CHECK(report::name_of<RMSNorm<64>>() == "RMSNorm<64>");
+  CHECK(report::name_of<RMSNorm<64, fraction{1, 1000}>>() == "RMSNorm<64, fraction{1, 1000}>");
   CHECK(report::name_of<LayerNorm<64>>() == "LayerNorm<64>");
   CHECK(report::name_of<LayerNorm<64, fraction{1, 1000}>>() == "LayerNorm<64, fraction{1, 1000}>");
 }

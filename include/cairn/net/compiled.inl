@@ -13,6 +13,10 @@
   CAIRN_COMPILED_FUNCTION(EXTERN, T, relu_slope, 2)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_value, 1)                                                                           \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, sigmoid_slope, 2)                                                                           \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_value, 1)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, silu_slope, 2)                                                                              \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_value, 1)                                                                         \
+  CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_gelu_slope, 2)                                                                         \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_value, 1)                                                                              \
   CAIRN_COMPILED_FUNCTION(EXTERN, T, tanh_slope, 2)
 

@@ -310,7 +310,9 @@ void run_op(const program<T, Queue>& p, Queue& queue, const frame<T>& lent, std:
 #include <cairn/layer/gelu.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/ops/cpu.hpp>
 
 #include <cairn/net/compiled.inl>

@@ -67,8 +67,14 @@
   EXTERN template void positions_gradient<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, accumulated<T>*, const T*);     \
   EXTERN template void add_sinusoids<T>(cpu::queue&, std::size_t, std::size_t, std::size_t, T*, const T*);                       \
   EXTERN template void rotate<T>(cpu::queue&, const rotation&, bool, std::size_t, T*, const T*);                                 \
+  EXTERN template void rms_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,         \
+                                           const T*);                                                                            \
+  EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
+                                            const accumulated<T>*, const T*);                                                    \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
                                              const accumulated<T>*, double);                                                     \
+  EXTERN template void softmax_forward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*);                                  \
+  EXTERN template void softmax_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                       \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \

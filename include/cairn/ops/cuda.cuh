@@ -24,8 +24,10 @@
 #include <cairn/ops/mean_of_terms/cuda.cuh>
 #include <cairn/ops/normalized_conv2d/cuda.cuh>
 #include <cairn/ops/normalized_product/cuda.cuh>
+#include <cairn/ops/rms_norm/cuda.cuh>
 #include <cairn/ops/sgd/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>
+#include <cairn/ops/softmax/cuda.cuh>
 #include <cairn/ops/softmax_cross_entropy/cuda.cuh>
 #include <cairn/ops/squared_norm/cuda.cuh>
 #include <cairn/ops/transfer/cuda.cuh>

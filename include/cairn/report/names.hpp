@@ -16,12 +16,13 @@
 
 namespace cairn::detail {
 
-// The length of a fraction at the start of a name, as compilers show it: {10, 100}. 0 if there is none.
+// The length of a fraction at the start of a name, as compilers show it: {10, 100} or {-1, 2}. 0 if there is none.
 inline std::size_t fraction_length(std::string_view name) {
   constexpr std::string_view digits = "0123456789";
   if (name.substr(0, 1) != "{") return 0;
-  const std::size_t comma = std::min(name.find_first_not_of(digits, 1), name.size());
-  if (comma == 1 || name.substr(comma, 2) != ", ") return 0;
+  const std::size_t first = name.substr(1, 1) == "-" ? 2 : 1;
+  const std::size_t comma = std::min(name.find_first_not_of(digits, first), name.size());
+  if (comma == first || name.substr(comma, 2) != ", ") return 0;
   const std::size_t end = std::min(name.find_first_not_of(digits, comma + 2), name.size());
   return end > comma + 2 && name.substr(end, 1) == "}" ? end + 1 : 0;
 }
@@ -90,10 +91,12 @@ inline std::string typed_name(std::string_view name) {
     out += name[i];
   }
   // Defaults that a user does not type and that only some compilers show.
-  constexpr std::array<std::array<std::string_view, 2>, 4> defaults{{{", true>", ">"},
+  constexpr std::array<std::array<std::string_view, 2>, 6> defaults{{{", true>", ">"},
                                                                      {", fraction{1, 100000}, fraction{1, 10}>", ">"},
                                                                      {", fraction{1, 100000}>", ">"},
-                                                                     {"Dropout<percent<50>>", "Dropout<>"}}};
+                                                                     {"Dropout<percent<50>>", "Dropout<>"},
+                                                                     {"LeakyReLU<percent<1>>", "LeakyReLU<>"},
+                                                                     {"ELU<fraction{1, 1}>", "ELU<>"}}};
   for (const auto& [shown, typed] : defaults)
     for (std::size_t at = 0; (at = out.find(shown, at)) != std::string::npos;) out.replace(at, shown.size(), typed);
   shorten_squares(out);

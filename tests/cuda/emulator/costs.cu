@@ -13,10 +13,14 @@
 #include <vector>
 
 #include <cairn/core/random.hpp>
+#include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/ops/cuda.cuh>
 #include <cairn/ops/ops.hpp>
 #include <cairn/train/losses/bce_with_logits_loss.hpp>
@@ -85,6 +89,10 @@ void add_elements(list& all) {
     function("gelu", detail::gelu_value{}, detail::gelu_slope{});
     function("tanh", detail::tanh_value{}, detail::tanh_slope{});
     function("sigmoid", detail::sigmoid_value{}, detail::sigmoid_slope{});
+    function("silu", detail::silu_value{}, detail::silu_slope{});
+    function("tanh_gelu", detail::tanh_gelu_value{}, detail::tanh_gelu_slope{});
+    function("leaky_relu", detail::leaky_relu_value<percent<1>>{}, detail::leaky_relu_slope<percent<1>>{});
+    function("elu", detail::elu_value<fraction{1}>{}, detail::elu_slope<fraction{1}>{});
     of("dropout", [=](cuda::queue& q, const arrays& a) {
       dropout(q, n, a.to(0), a.from(1), types::random_key{.seed = 1}, ops::dropout_rate{std::uint64_t{1} << 30, 4.0 / 3});
     });
@@ -151,6 +159,15 @@ void add_rows(list& all) {
     of("layer_norm backward", [=](cuda::queue& q, const arrays& a) {
       layer_norm_backward(q, rows, features, a.to(0), a.to(1), a.to(2), a.from(3), a.from(4), a.from(5), a.from(6));
     });
+    of("rms_norm", [=](cuda::queue& q, const arrays& a) {
+      rms_norm_forward(q, rows, features, 1e-5, a.to(0), a.to(1), a.from(2), a.from(3));
+    });
+    of("rms_norm backward", [=](cuda::queue& q, const arrays& a) {
+      rms_norm_backward(q, rows, features, a.to(0), a.to(1), a.from(3), a.from(4), a.from(5), a.from(6));
+    });
+    of("softmax", [=](cuda::queue& q, const arrays& a) { softmax_forward(q, rows, features, a.to(0), a.from(1)); });
+    of("softmax backward",
+       [=](cuda::queue& q, const arrays& a) { softmax_backward(q, rows, features, a.to(0), a.from(1), a.from(2)); });
     of("cross entropy", [=](cuda::queue& q, const arrays& a) {
       softmax_cross_entropy(q, a.sums(), a.to(0), ops::matrix(a.from(1), rows, features), a.integers());
     });

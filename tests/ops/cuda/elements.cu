@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
 #include <cairn/ops/ops.hpp>
@@ -64,6 +68,29 @@ TEST_CASE("cuda: functions of elements agree with the cpu's") {
         }) <= 1);
   CHECK(worst_of("sigmoid", 2, [](auto& q, std::size_t n, const auto& g) {
           elementwise(q, n, detail::sigmoid_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("silu", 1,
+                 [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, detail::silu_value{}, g.out[0], g.in[0]); }) <= 1);
+  CHECK(worst_of("silu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::silu_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("tanh_gelu", 1, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::tanh_gelu_value{}, g.out[0], g.in[0]);
+        }) <= 1);
+  CHECK(worst_of("tanh_gelu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::tanh_gelu_slope{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("leaky_relu", 1, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::leaky_relu_value<percent<1>>{}, g.out[0], g.in[0]);
+        }) <= 1);
+  CHECK(worst_of("leaky_relu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::leaky_relu_slope<percent<1>>{}, g.out[0], g.in[0], g.in[1]);
+        }) <= 1);
+  CHECK(worst_of("elu", 1, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::elu_value<fraction{1}>{}, g.out[0], g.in[0]);
+        }) <= 1);
+  CHECK(worst_of("elu", 2, [](auto& q, std::size_t n, const auto& g) {
+          elementwise(q, n, detail::elu_slope<fraction{1}>{}, g.out[0], g.in[0], g.in[1]);
         }) <= 1);
   CHECK(worst_of("elementwise", 2,
                  [](auto& q, std::size_t n, const auto& g) { elementwise(q, n, silu{}, g.out[0], g.in[0], g.in[1]); }) <= 1);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <type_traits>
+
 #include <cairn/ops/cpu.hpp>
 #include <cairn/ops/cuda.cuh>
 
@@ -60,6 +62,42 @@ TEST_CASE("cuda: LayerNorm's gradient over many rows agrees with the cpu's") {
           layer_norm_backward(q, rows, features, g.out[0], g.out[2], g.out[3], g.in[2], g.in[0],
                               static_cast<decltype(g.in[0])>(g.out[1]), g.in[1]);
         }) <= 1);
+}
+
+TEST_CASE("cuda: RMSNorm agrees with the cpu's, of many rows as well") {
+  for (const auto& [rows, features] :
+       {std::pair{1U, 1U}, {37U, 1U}, {1U, 37U}, {37U, 37U}, {37U, 40U}, {1U, 700U}, {37U, 700U}, {2000U, 33U}}) {
+    CAPTURE(rows);
+    CAPTURE(features);
+    const std::size_t n = rows, m = features, size = n * m;
+    const testing::operands all{.in = {normal(size, 1), normal(m, 2), normal(size, 4)},
+                                .out = {normal(size, 5), normal(n, 6), normal(m, 7), normal(size, 8)}};
+    CHECK(over("rms_norm", all,
+               [&](auto& q, const auto& g) { rms_norm_forward(q, n, m, 1e-3, g.out[0], g.out[1], g.in[0], g.in[1]); }) <= 1);
+    CHECK(over("rms_norm's parameters", all, [&](auto& q, const auto& g) {
+            const auto* const inverses = g.in[2]; // any numbers will do
+            rms_norm_backward(q, n, m, g.out[0], g.out[2], g.in[2], g.in[0], inverses, g.in[1]);
+            const auto* const dy = g.out[3]; // overwritten by the input gradient
+            const std::remove_cvref_t<decltype(g.out[0])> unwanted = nullptr;
+            rms_norm_backward(q, n, m, g.out[3], unwanted, dy, g.in[0], inverses, g.in[1]);
+          }) <= 1);
+  }
+}
+
+TEST_CASE("cuda: Softmax agrees with the cpu's, also in place") {
+  for (const auto& [rows, columns] : {std::pair{3U, 1U}, {37U, 37U}, {37U, 40U}, {5U, 700U}, {2U, 5000U}}) {
+    CAPTURE(columns);
+    const std::size_t n = rows, m = columns, size = n * m;
+    const testing::operands all{.in = {normal(size, 1), normal(size, 2), normal(size, 3)},
+                                .out = {normal(size, 4), normal(size, 5), normal(size, 6), normal(size, 7)}};
+    CHECK(over("softmax", all, [&](auto& q, const auto& g) {
+            softmax_forward(q, n, m, g.out[0], g.in[0]);
+            const auto *const x = g.out[1], *const dy = g.out[3];
+            softmax_forward(q, n, m, g.out[1], x);
+            softmax_backward(q, n, m, g.out[2], g.in[1], g.in[2]);
+            softmax_backward(q, n, m, g.out[3], dy, g.in[2]);
+          }) <= 1);
+  }
 }
 
 TEST_CASE("cuda: BatchNorm agrees with the cpu's, whole and in parts, far from 0 as well") {

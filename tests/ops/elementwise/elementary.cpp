@@ -21,6 +21,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
     [[gnu::always_inline]] inline void operator()(float& x) const { x = value; }                                                 \
   };
 CAIRN_TEST_FUNCTION(exponential, detail::exponential(x))
+CAIRN_TEST_FUNCTION(exponential_minus_one, detail::exponential_minus_one(x))
 CAIRN_TEST_FUNCTION(square_root, detail::square_root(x))
 CAIRN_TEST_FUNCTION(hyperbolic_tangent, detail::hyperbolic_tangent(x))
 CAIRN_TEST_FUNCTION(logistic, detail::logistic(x))
@@ -39,6 +40,8 @@ bool bits_stay(const F& f, double low, double high) {
 // The bounds are those in the header's comments; 1.2e-7 is a unit in the last place.
 TEST_CASE("elementary: error bounds on every instruction set") {
   CHECK(largest_error(exponential{}, -87, 88.7, [](double x) { return std::exp(x); }) < 2.4e-7);
+  for (const double size : {1e-30, 1e-3, 0.4, 30.0})
+    CHECK(largest_error(exponential_minus_one{}, -size, size, [](double x) { return std::expm1(x); }) < 2e-7);
   CHECK(largest_error(square_root{}, 1e-30, 1e-28, [](double x) { return std::sqrt(x); }) < 1.2e-7);
   CHECK(largest_error(square_root{}, 0, 10, [](double x) { return std::sqrt(x); }) < 1.2e-7);
   CHECK(largest_error(square_root{}, 0, 3e38, [](double x) { return std::sqrt(x); }) < 1.2e-7);
@@ -62,6 +65,7 @@ TEST_CASE("elementary: the square root of every exponent, down to the smallest n
 
 TEST_CASE("elementary: bits do not depend on where an element lies") {
   CHECK(bits_stay(exponential{}, -110, 90));
+  CHECK(bits_stay(exponential_minus_one{}, -30, 5));
   CHECK(bits_stay(square_root{}, 0, 5));
   CHECK(bits_stay(hyperbolic_tangent{}, -5, 5));
   CHECK(bits_stay(logistic{}, -90, 90));
@@ -77,6 +81,9 @@ TEST_CASE("elementary: the ends of the range, and no number") {
   CHECK(detail::exponential(88.8F) == infinity);
   CHECK(detail::exponential(-103.0F) == std::exp(-103.0F)); // the result is subnormal
   CHECK(std::isnan(detail::exponential(NAN)));
+  CHECK(detail::exponential_minus_one(0.0F) == 0.0F);
+  CHECK(detail::exponential_minus_one(-infinity) == -1.0F);
+  CHECK(std::isnan(detail::exponential_minus_one(NAN)));
   CHECK(detail::square_root(0.0F) == 0.0F);
   CHECK(detail::square_root(infinity) == infinity);
   CHECK(detail::hyperbolic_tangent(infinity) == 1.0F);

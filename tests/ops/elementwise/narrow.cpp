@@ -9,10 +9,14 @@
 #include <doctest/doctest.h>
 
 #include <cairn/core/config.hpp>
+#include <cairn/layer/elu.hpp>
 #include <cairn/layer/gelu.hpp>
+#include <cairn/layer/leaky_relu.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/layer/sigmoid.hpp>
+#include <cairn/layer/silu.hpp>
 #include <cairn/layer/tanh.hpp>
+#include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/ops/add/cpu.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/mean_of_terms/cpu.hpp>
@@ -58,6 +62,10 @@ void check_activations() {
   forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::gelu_value{}, y, in); });
   forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::tanh_value{}, y, in); });
   forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::sigmoid_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::silu_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::tanh_gelu_value{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::leaky_relu_value<percent<1>>{}, y, in); });
+  forward([&](auto* y, const auto* in) { elementwise(queue, count, detail::elu_value<fraction{1}>{}, y, in); });
   const auto backward = [&](auto op) {
     op(own.data(), dy.own.data(), x.own.data());
     op(wide.data(), dy.wide.data(), x.wide.data());
@@ -67,6 +75,13 @@ void check_activations() {
   backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::gelu_slope{}, dx, g, in); });
   backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::tanh_slope{}, dx, g, in); });
   backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::sigmoid_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::silu_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::tanh_gelu_slope{}, dx, g, in); });
+  backward([&](auto* dx, const auto* g, const auto* in) {
+    elementwise(queue, count, detail::leaky_relu_slope<percent<1>>{}, dx, g, in);
+  });
+  backward(
+      [&](auto* dx, const auto* g, const auto* in) { elementwise(queue, count, detail::elu_slope<fraction{1}>{}, dx, g, in); });
   backward([&](auto* made, const auto* a, const auto* b) { elementwise(queue, count, product{}, made, a, b); });
   backward([&](auto* sum, const auto* a, const auto* b) { add(queue, count, sum, a, b); });
   own = x.own; // the sum may overwrite an operand
