@@ -59,10 +59,10 @@ public:
     take({out, in}, {{.parameter = {}, .tensors = {name + ".weight"}, .transposed = transposed}});
     take({rows}, name + ".bias");
   }
-  // The second names of shared weights.
+  // The second names of the first weight, which is that of the tokens.
   void take_tied(const std::string& tensor) {
     for (const weight_shape& w : all_)
-      if (!w.tied_to.empty()) sources_.push_back({.parameter = w.name, .tensors = {tensor}});
+      if (!w.tied_to.empty() && w.tied_to == all_[0].name) sources_.push_back({.parameter = w.name, .tensors = {tensor}});
   }
 
   std::vector<weight_source> sources() && { return std::move(sources_); }
