@@ -168,6 +168,11 @@ TEST_CASE("weights_to_load: each difference is an error that says what was expec
   CHECK(has(
       changed([](tensors& all) { all[1].extents = {2, 3}; }),
       "nothing was taken from it; of another shape: 0.weight (6, 2), found a (1, 2) + b (2, 3) + c (2, 2); see weights::partly"));
+  CHECK(has(changed([](tensors& all) {
+              all[1].extents = {3, 1};
+              all[1].bytes = all[1].bytes.first(12);
+            }),
+            "of another shape: 0.weight (6, 2), found a (1, 2) + b (3, 1) + c (2, 2); see"));
   CHECK(has(changed([](tensors& all) { all.erase(all.begin() + 1); }), "missing: 0.weight (from b); see"));
   CHECK(has(changed([](tensors& all) { all.erase(all.begin(), all.begin() + 2); }), "missing: 0.weight (from a + b); see"));
   CHECK(has(changed([](tensors& all) {
