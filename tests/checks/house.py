@@ -28,7 +28,8 @@ FLOORS = {
 # Headers with these names need a library: cairn.hpp does not include them, and they are compiled only where it is found.
 COMPONENTS = ("blas", "mpi", "onednn", "safetensors", "xtensor")
 # Headers that include a component's, besides those in a folder of its name.
-COMPONENT_OF = {name: "safetensors" for name in ("buffers_of_others", "loader_words", "saved_state", "saved_states", "state_file")}
+COMPONENT_OF = {name: "safetensors" for name in ("buffers_of_others", "loader_words", "saved_state", "saved_states", "state_file",
+                                                 "transformer_names", "weights_to_load", "weights_to_save")}
 COMPONENT_OF["passes_by_onednn"] = "onednn"
 
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]

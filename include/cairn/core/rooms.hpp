@@ -33,6 +33,9 @@ namespace cairn::metrics {}
 // cairn::types: of options, which a program writes in braces, and of results, which it takes as auto.
 namespace cairn::types {}
 
+// cairn::transformers: the names of transformers' weights in files of other programs.
+namespace cairn::transformers {}
+
 // cairn::report: what tables, pictures and traces are made of.
 namespace cairn::report {}
 

@@ -31,8 +31,8 @@ TEST_CASE("weight_names: what no pair can mean is an error, and patterns say wha
   CHECK_THROWS_WITH_AS(check("", "b"), doctest::Contains("found an empty text"), input_error);
   CHECK_THROWS_WITH_AS(check("a", "b.*"), doctest::Contains("'b.*' has more * than 'a'"), input_error);
   const types::weights_options o{.transposed = {"h.*.attn"}};
-  CHECK(detail::is_transposed("h.3.attn.weight", o));
-  CHECK_FALSE(detail::is_transposed("h.3.mlp.weight", o));
+  CHECK(detail::is_among(o.transposed, "h.3.attn.weight"));
+  CHECK_FALSE(detail::is_among(o.transposed, "h.3.mlp.weight"));
 }
 
 TEST_CASE("weight_names: a report says everything that was not taken") {
