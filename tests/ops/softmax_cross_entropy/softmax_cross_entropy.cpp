@@ -3,6 +3,7 @@
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
 #include <cmath>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -234,6 +235,24 @@ TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or wei
                           all_ignored ? ignored.data() : chosen.data(), options);
     CHECK(loss == 0);
     CHECK((x == std::vector<float>{0, 0, 0, 0}));
+  }
+}
+
+TEST_CASE("softmax_cross_entropy: the maximum of a row is found wherever it is, and a NaN is not lost") {
+  cpu device;
+  constexpr std::size_t classes = 70;
+  const std::vector<int> targets{0};
+  for (std::size_t at = 0; at < classes; ++at) {
+    std::vector<float> x(classes, -200); // without the maximum, the exponential of the largest would overflow
+    x[at] = 200;
+    double loss = 7;
+    softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>(x.data(), 1, classes), targets.data());
+    CHECK(loss == (at == 0 ? 0 : 400));
+    std::vector<float> nan(classes, -1);
+    nan[at] = NAN;
+    softmax_cross_entropy(device.compute(), &loss, static_cast<float*>(nullptr), ops::matrix<const float>(nan.data(), 1, classes),
+                          targets.data());
+    CHECK(std::isnan(loss));
   }
 }
 

@@ -24,11 +24,26 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
+// The maximum of a row, in lanes if it is long: one after another, each comparison would wait for the one before. A NaN in front
+// stays, as every lane begins with it; others are ignored here, and found by the sum.
 template <class T>
 accumulated<T> largest(const T* row, std::size_t classes) {
-  auto most = static_cast<accumulated<T>>(row[0]);
-  for (std::size_t c = 1; c < classes; ++c) {
-    const auto x = static_cast<accumulated<T>>(row[c]);
+  using wide = accumulated<T>;
+  constexpr std::size_t lanes = 16;
+  auto most = static_cast<wide>(row[0]);
+  std::size_t c = 1;
+  if (classes >= 4 * lanes) {
+    wide in_lanes[lanes];
+    for (wide& m : in_lanes) m = most;
+    for (c = 0; c + lanes <= classes; c += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const auto x = static_cast<wide>(row[c + lane]);
+        in_lanes[lane] = x > in_lanes[lane] ? x : in_lanes[lane];
+      }
+    for (const wide m : in_lanes) most = m > most ? m : most;
+  }
+  for (; c < classes; ++c) {
+    const auto x = static_cast<wide>(row[c]);
     most = x > most ? x : most;
   }
   return most;
