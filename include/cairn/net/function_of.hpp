@@ -17,7 +17,8 @@ struct function_parts;
 template <class Part, class... Parts>
 struct function_parts<Part, pack<Parts...>> {
   static auto find() {
-    if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
+    if constexpr (requires { typename Part::layer_alone; }) return type_of<pack<typename Part::layer_alone>>{}; // in strips
+    else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
     else return type_of<pack<typename made_of<Part>::template with<typename function_made_of<Parts>::type...>>>{};

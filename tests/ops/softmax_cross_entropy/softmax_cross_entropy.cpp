@@ -2,6 +2,7 @@
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -236,6 +237,30 @@ TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or wei
     CHECK(loss == 0);
     CHECK((x == std::vector<float>{0, 0, 0, 0}));
   }
+}
+
+TEST_CASE_TEMPLATE("softmax_cross_entropy with options: strips of rows have the gradients of all rows, bit for bit", T, float,
+                   double) {
+  constexpr std::size_t rows = 11, classes = 70;
+  cpu device({.threads = 2});
+  const auto x = steps<T>(-9, 8, rows * classes);
+  std::vector<int> targets(rows);
+  for (std::size_t row = 0; row < rows; ++row) targets[row] = static_cast<int>(row * 7 % classes);
+  targets[2] = targets[8] = -100; // in the first strip and in the last
+  std::vector<T> weights(classes);
+  for (std::size_t c = 0; c < classes; ++c) weights[c] = static_cast<T>(0.5) + static_cast<T>(c % 3);
+  const ops::cross_entropy_options<T> options{.label_smoothing = 0.1, .class_weights = weights.data()};
+  auto whole = x, strips = x;
+  double loss = 7, sum = 7;
+  softmax_cross_entropy(device.compute(), &loss, whole.data(), ops::matrix<const T>(whole.data(), rows, classes), targets.data(),
+                        options);
+  for (const std::size_t first : {0U, 4U, 8U}) {
+    T* const there = strips.data() + first * classes;
+    const ops::matrix<const T> logits(there, std::min<std::size_t>(4, rows - first), classes);
+    softmax_cross_entropy(device.compute(), &sum, there, logits, targets.data(), options, {first, rows});
+  }
+  CHECK(strips == whole);
+  CHECK(sum == doctest::Approx(loss).epsilon(1e-14));
 }
 
 TEST_CASE("softmax_cross_entropy: the maximum of a row is found wherever it is, and a NaN is not lost") {

@@ -187,15 +187,17 @@ struct cross_entropy {
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
 
 template <class T, class Target>
-void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call) {
-  call.prepare(rows);
+void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call,
+                       const strip_of_rows& of_batch) {
+  call.prepare(of_batch.all);
+  call.targets += of_batch.first;
   const double sum = sum_of_parts(queue, rows, rows_at_once(call.classes), [&](std::size_t begin, std::size_t end, auto) {
     if (call.options == nullptr && call.classes <= call.short_row) return call.short_rows(begin, end);
     double part = 0;
     for (std::size_t row = begin; row < end; ++row) part += call.loss_of(row);
     return part;
   });
-  *loss = sum * call.by.share;
+  *loss = of_batch.first == 0 ? sum * call.by.share : *loss + sum * call.by.share;
 }
 
 } // namespace cairn::detail
@@ -205,15 +207,23 @@ namespace cairn::ops {
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
-  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, nullptr});
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows, {logits.data, output_gradient, targets, logits.columns, nullptr},
+                                       {0, logits.rows});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options});
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, {0, logits.rows});
+}
+
+template <class T, std::integral Target>
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
+                           const strip_of_rows& of_batch) {
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, of_batch);
 }
 
 } // namespace cairn::ops
