@@ -198,6 +198,7 @@
 #include <cairn/layer/gelu.hpp>                   // GELU
 #include <cairn/layer/gradient_check.hpp>         // checks the gradients of a layer, for its author
 #include <cairn/layer/group_norm.hpp>             // GroupNorm<Groups, Channels>
+#include <cairn/layer/head_in_strips.hpp>         // a last layer, the loss and both gradients by strips of rows
 #include <cairn/layer/inputs.hpp>                 // several tensors and constants for a network
 #include <cairn/layer/layer.hpp>                  // the concept: a function and its derivative
 #include <cairn/layer/layer_members.hpp>          // the forms of the members of a layer
@@ -205,6 +206,7 @@
 #include <cairn/layer/layer_sums.hpp>             // the sums of a layer over the ranks
 #include <cairn/layer/learned_positions.hpp>      // LearnedPositions<Positions, Width>
 #include <cairn/layer/linear.hpp>                 // Linear<In, Out>
+#include <cairn/layer/loss_in_strips.hpp>         // the loss of a strip of rows of the output
 #include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
 #include <cairn/layer/relu.hpp>                   // ReLU
 #include <cairn/layer/rotary_embedding.hpp>       // RotaryEmbedding<Heads, KeyHeads>
@@ -278,6 +280,7 @@
 #include <cairn/net/fused_update.hpp>         // the same training, updating inside backward
 #include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/initialized.hpp>          // initialized<Part, Start>
+#include <cairn/net/head.hpp>                 // a last layer whose output a step makes in strips of rows
 #include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                // two layers that do not fit, and why
 #include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant

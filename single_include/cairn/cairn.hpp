@@ -8590,6 +8590,7 @@ struct epilogue {
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
   accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
+  bool adds = false;                  // for 16-bit elements, if c is a sum that is kept in another type: it is added to c
 };
 
 // Overwrites c with the product of op(a) and op(b).
@@ -14088,7 +14089,10 @@ void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<co
     return sum;
   };
   for_each_row(queue, size.m, size.n * std::max<std::size_t>(1, size.k), [&](std::size_t i) {
-    for (std::size_t j = 0; j < size.n; ++j) c(i, j) = static_cast<C>(element(i, j));
+    for (std::size_t j = 0; j < size.n; ++j) {
+      const wide v = element(i, j);
+      c(i, j) = static_cast<C>(then.adds ? static_cast<wide>(c(i, j)) + v : v);
+    }
     if (then.row_sums == nullptr) return;
     double sum = 0;
     for (std::size_t first = 0; first < size.k; first += sum_chain) {
@@ -16459,6 +16463,19 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
                            std::type_identity_t<matrix<const T>> logits, const Target* targets,
                            const std::type_identity_t<cross_entropy_options<T>>& options) = delete;
 
+// A strip of a batch: the rows from `first` on, of `all` rows.
+struct strip_of_rows {
+  std::size_t first = 0;
+  std::size_t all = 0;
+};
+
+// The same for a strip of the logits, with the targets of all rows: W is the sum over all of them. The first strip overwrites
+// *loss, the others add to it: after the last one it is the loss of all rows.
+template <class T, std::integral Target>
+void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
+                           std::type_identity_t<matrix<const T>> logits, const Target* targets,
+                           const std::type_identity_t<cross_entropy_options<T>>& options, const strip_of_rows& of_batch) = delete;
+
 } // namespace cairn::ops
 
 namespace cairn::detail {
@@ -16485,6 +16502,12 @@ concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* 
   softmax_cross_entropy(queue, loss, y, x, targets, options);
 };
 
+// It has the last of them too.
+template <class Queue, class T, class Target>
+concept softmax_cross_entropy_in_strips_runs_on =
+    requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets, const cross_entropy_options<T>& options,
+             const strip_of_rows& of_batch) { softmax_cross_entropy(queue, loss, y, x, targets, options, of_batch); };
+
 } // namespace cairn::detail
 
 // cairn/ops/softmax_cross_entropy/cpu.hpp
@@ -16493,11 +16516,26 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
+// The maximum of a row, in lanes if it is long: one after another, each comparison would wait for the one before. A NaN in front
+// stays, as every lane begins with it; others are ignored here, and found by the sum.
 template <class T>
 accumulated<T> largest(const T* row, std::size_t classes) {
-  auto most = static_cast<accumulated<T>>(row[0]);
-  for (std::size_t c = 1; c < classes; ++c) {
-    const auto x = static_cast<accumulated<T>>(row[c]);
+  using wide = accumulated<T>;
+  constexpr std::size_t lanes = 16;
+  auto most = static_cast<wide>(row[0]);
+  std::size_t c = 1;
+  if (classes >= 4 * lanes) {
+    wide in_lanes[lanes];
+    for (wide& m : in_lanes) m = most;
+    for (c = 0; c + lanes <= classes; c += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const auto x = static_cast<wide>(row[c + lane]);
+        in_lanes[lane] = x > in_lanes[lane] ? x : in_lanes[lane];
+      }
+    for (const wide m : in_lanes) most = m > most ? m : most;
+  }
+  for (; c < classes; ++c) {
+    const auto x = static_cast<wide>(row[c]);
     most = x > most ? x : most;
   }
   return most;
@@ -16641,15 +16679,17 @@ struct cross_entropy {
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
 
 template <class T, class Target>
-void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call) {
-  call.prepare(rows);
+void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call,
+                       const strip_of_rows& of_batch) {
+  call.prepare(of_batch.all);
+  call.targets += of_batch.first;
   const double sum = sum_of_parts(queue, rows, rows_at_once(call.classes), [&](std::size_t begin, std::size_t end, auto) {
     if (call.options == nullptr && call.classes <= call.short_row) return call.short_rows(begin, end);
     double part = 0;
     for (std::size_t row = begin; row < end; ++row) part += call.loss_of(row);
     return part;
   });
-  *loss = sum * call.by.share;
+  *loss = of_batch.first == 0 ? sum * call.by.share : *loss + sum * call.by.share;
 }
 
 } // namespace cairn::detail
@@ -16659,15 +16699,23 @@ namespace cairn::ops {
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
-  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, nullptr});
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows, {logits.data, output_gradient, targets, logits.columns, nullptr},
+                                       {0, logits.rows});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options});
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, {0, logits.rows});
+}
+
+template <class T, std::integral Target>
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
+                           const strip_of_rows& of_batch) {
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, of_batch);
 }
 
 } // namespace cairn::ops
@@ -19851,6 +19899,38 @@ struct layer_sums {
 
 } // namespace cairn::detail
 
+// cairn/layer/loss_in_strips.hpp
+
+namespace cairn::detail {
+
+// The loss of a training step, for a layer that makes its output in strips of rows: each call replaces a strip of the output by
+// its gradient, and adds the strip's part to the loss. Strips come in the order of their rows.
+template <class T>
+struct loss_in_strips {
+  // The strip: `rows` rows of `columns` elements from row `first` on, of `all` rows in the batch.
+  struct strip {
+    T* output = nullptr;
+    std::size_t columns = 0;
+    std::size_t first = 0, rows = 0, all = 0;
+  };
+
+  void (*function)(const void* self, const strip&) = nullptr;
+  const void* self = nullptr;
+
+  void operator()(const strip& of) const { function(self, of); }
+};
+
+// The number of rows in each strip of `all` rows, except the last, which may have fewer: as many strips as rows of at most
+// `most` need, of nearly equal sizes. A function of these two numbers alone, as it decides how the sums over rows are rounded.
+constexpr std::size_t rows_of_strips(std::size_t all, std::size_t most) {
+  if (all <= most) return all;
+  const std::size_t strips = (all + most - 1) / most, even = (all + strips - 1) / strips;
+  const std::size_t whole = (even + 7) / 8 * 8; // products are made in panels of 8 rows
+  return whole < most ? whole : most;
+}
+
+} // namespace cairn::detail
+
 // cairn/layer/layer.hpp
 
 namespace cairn::detail {
@@ -19901,6 +19981,7 @@ struct forward_call {
   std::size_t output_stride = 0;
   const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
   const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
+  bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -19922,13 +20003,15 @@ struct backward_call {
   types::tensors<const T> tape{};
   types::tensors<T> workspace{};
   types::random_key random{};
-  ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
-  const T* tied = nullptr;                        // as in forward
-  accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
-  const detail::layer_sums* over_ranks = nullptr; // as in forward
-  const detail::dense_strides* dense = nullptr;   // as in forward
+  ops::activation before = ops::activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;                         // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;                     // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;                           // as in forward
+  accumulated<T>* tied_gradient = nullptr;           // of that parameter, to be overwritten
+  const detail::layer_sums* over_ranks = nullptr;    // as in forward
+  const detail::dense_strides* dense = nullptr;      // as in forward
+  const detail::loss_in_strips<T>* strips = nullptr; // set only for a head_in_strips in training
+  accumulated<T>* added_sums = nullptr;              // see adds_gradients
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -19968,6 +20051,8 @@ struct backward_call {
 //   adds                it adds call.addend [false]
 //   skips_gradients     it leaves the gradients of its parameters out if call.gradients has no block: needed inside frozen<>
 //                       [false]
+//   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
+//                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]
@@ -21160,6 +21245,7 @@ struct element_facts {
   stage as_stage{};
   bool adds = false;
   bool strided = false;
+  std::size_t strip = 0;         // bytes of its output in a step that makes it in strips: see layer/head_in_strips.hpp
   const char* tied_to = nullptr; // the spelling of the layer whose first parameter it has: see layer/tied.hpp
   std::size_t parameter_count = 0;
   std::array<std::size_t, tensor_list::most> parameter_ends{}; // in elements of the block of parameters
@@ -21256,6 +21342,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
     s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;
   if constexpr (requires { requires L::adds; }) facts->adds = true;
   if constexpr (requires { requires L::strided; }) facts->strided = true;
+  if constexpr (requires { requires L::in_strips; }) facts->strip = L::workspace(in, pass::backward)[1].size() * to.sizes.real;
   if constexpr (requires { typename L::tied_to; }) facts->tied_to = spelling<typename L::tied_to>();
   if constexpr (requires { L::as_activation; }) s.as_activation = static_cast<unsigned char>(L::as_activation);
 }
@@ -22310,6 +22397,113 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/head_in_strips.hpp
+
+namespace cairn::detail {
+
+struct head_message {
+  template <class Head>
+  static constexpr bool right() {
+    static_assert(Head::options_are_right,
+                  "head_in_strips: expected a layer that can add to its gradients, and strips of at least one row; write "
+                  "head_in_strips<Linear<In, Out>>, or head_in_strips<Tied<Linear<In, Out>, Owner>>");
+    return Head::options_are_right;
+  }
+};
+
+// Does a layer add to the gradients of its parameters if call.added_sums is set?
+template <class Layer>
+constexpr bool adds_to_gradients() {
+  if constexpr (requires { Layer::adds_gradients; }) return Layer::adds_gradients;
+  else return false;
+}
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Computes what Layer computes, as the last element of a network. A training step does not keep its output: the layer, the loss
+// and both gradients are computed for a strip of at most Rows rows of the last extent, then for the next one, so that only one
+// strip of the output is in memory. For the logits of many classes, such as the words of a language:
+//
+//   Sequential<Inputs<integers<1024>>, Embedding<50257, 768>, ..., head_in_strips<Linear<768, 50257>>>
+//
+// With 4 samples, these logits are 785 MiB, and a strip of them is 46 MiB. The weights are packed for each strip: more rows are
+// quicker. An evaluation has the whole output.
+//
+// Layer is a Linear, or a Tied one. The loss is one that can be computed in strips, as CrossEntropyLoss. The gradients of inputs
+// have the bits of the layer alone. Those of its parameters are sums over the strips, in their order; its length depends on the
+// number of rows of a call and on Rows only, so policies, threads and ranks do not change a bit.
+template <class Layer, std::size_t Rows = 240>
+struct head_in_strips : Layer, detail::head_message {
+  using layer_alone = Layer; // the same function without strips
+  static constexpr bool in_strips = true;
+  static constexpr bool fuses = false;
+  static constexpr bool adds = false;
+  static constexpr bool strided = false;
+  static constexpr bool options_are_right = Rows > 0 && detail::adds_to_gradients<Layer>();
+
+  using detail::head_message::right;
+
+  // A row of sums that are added to a gradient, and one strip of the output.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    if (why != pass::backward) return {};
+    const std::size_t columns = output_of(in).last();
+    return {tensor({columns}).of(element::accumulated).once(), tensor({Rows, columns}).once()};
+  }
+
+  template <class Queue, class T>
+    requires requires(Queue& queue, const forward_call<T>& call) { Layer::forward(queue, call); }
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    if (!call.passes_on) return Layer::forward(queue, call);
+    copy(queue, call.rows * call.in(0).size(), call.outputs[0], call.inputs[0]);
+  }
+
+  // In strips the gradient of the output is where forward has passed the input on, so it is the input. The gradient of the input
+  // may lie there too: a strip's rows are overwritten after their last use.
+  template <class Queue, class T>
+    requires requires(Queue& queue, const backward_call<T>& call) { Layer::backward(queue, call); }
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (call.strips == nullptr) return Layer::backward(queue, call);
+    const tensor row = tensor({call.in(0).last()});
+    const arguments given{&row, 1, call.given->constants()};
+    const std::size_t width = row.size(), columns = output_of(given).last();
+    const std::size_t all = call.rows * (call.in(0).size() / width), rows = detail::rows_of_strips(all, Rows);
+    T* const logits = call.workspace[1];
+    for (std::size_t first = 0; first < all; first += rows) {
+      const std::size_t count = std::min(rows, all - first);
+      const T* const x = call.output_gradients[0] + first * width;
+      forward_call<T> make;
+      make.rows = count;
+      make.given = &given;
+      make.inputs = detail::one_tensor(x);
+      make.outputs = detail::one_tensor(logits);
+      make.constants = call.constants;
+      make.parameters = call.parameters;
+      make.tied = call.tied;
+      Layer::forward(queue, make);
+      (*call.strips)({logits, columns, first, count, all});
+      backward_call<T> back = call;
+      back.rows = count;
+      back.given = &given;
+      back.inputs = detail::one_tensor(x);
+      back.output_gradients = detail::one_tensor(static_cast<const T*>(logits));
+      if (call.input_gradients) back.input_gradients = detail::one_tensor(call.input_gradients[0] + first * width);
+      back.strips = nullptr;
+      if (first > 0) back.added_sums = call.workspace.sums(0);
+      Layer::backward(queue, back);
+    }
+  }
+
+private:
+  static constexpr tensor output_of(const arguments& in) {
+    if constexpr (std::is_same_v<decltype(Layer::outputs(in)), tensor>) return Layer::outputs(in);
+    else return tensor_list(Layer::outputs(in))[0];
+  }
+};
+
+} // namespace cairn
+
 // cairn/layer/inputs.hpp
 
 namespace cairn {
@@ -22481,6 +22675,7 @@ struct Linear {
   static constexpr bool adds = true;
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
@@ -22521,11 +22716,17 @@ struct Linear {
     const ops::matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
     if (call.gradients) {
       ops::epilogue<T> sums{};
-      if constexpr (Bias) sums.row_sums = call.gradients[1];
+      if constexpr (Bias) sums.row_sums = call.added_sums == nullptr ? call.gradients[1] : call.added_sums;
       const ops::matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
+      if (call.added_sums != nullptr) {
+        if constexpr (detail::is_narrow<T>) sums.adds = true;
+        else sums.addend = {call.gradients[0], Out, In};
+      }
       matmul(queue, weight_gradient, output_gradient, input,
              ops::transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);
+      if constexpr (Bias)
+        if (call.added_sums != nullptr) add(queue, Out, call.gradients[1], call.gradients[1], call.added_sums);
     }
     if (!call.input_gradients) return;
 
@@ -23729,6 +23930,16 @@ struct output_without_gradient_message {
   }
 };
 
+struct misplaced_head_message {
+  template <class Net>
+  static constexpr bool right() {
+    static_assert(is_right<Net>, "head_in_strips: it is the last element of the whole network, before the loss, and takes one "
+                                 "tensor; inside of a block, before another layer, under with_all_outputs or with a tensor that "
+                                 "passes by, write the layer alone; see misplaced_head<network>");
+    return false;
+  }
+};
+
 // A network without a layer.
 template <class Net>
 struct empty_network : empty_network_message {};
@@ -23783,6 +23994,10 @@ struct output_without_gradient : output_without_gradient_message {};
 // A layer whose shapes the compiler cannot evaluate.
 template <std::size_t Position, class Layer>
 struct shape_at_run_time : shape_at_run_time_message {};
+
+// A head_in_strips that is not the last element of a whole network.
+template <class Net>
+struct misplaced_head : misplaced_head_message {};
 
 } // namespace cairn::detail
 
@@ -24420,6 +24635,61 @@ struct stand_in_layer {
   static void forward(Queue&, const forward_call<T>&) {}
   template <class Queue, class T>
   static void backward(Queue&, const backward_call<T>&) {}
+};
+
+} // namespace cairn::detail
+
+// cairn/net/head.hpp
+
+namespace cairn::detail {
+
+// The last layer of a chain. Where a training step makes its output in strips of rows (layer/head_in_strips.hpp), the step passes
+// the layer's input on to the loss, and the layer's backward makes output, loss and gradients. An evaluation makes the output as
+// a whole. Drawn is the blueprint of the chain.
+template <class Drawn>
+struct head_of {
+  static constexpr std::uint32_t element = Drawn::order[Drawn::size > 0 ? Drawn::size - 1 : 0];
+  static constexpr bool is_last = [] {
+    std::size_t heads = 0;
+    for (std::size_t i = 0; i < Drawn::size; ++i) heads += Drawn::element_of[Drawn::order[i]].strip > 0 ? 1U : 0U;
+    if (heads == 0) return true;
+    return heads == 1 && Drawn::is_root && Drawn::element_of[element].strip > 0 && Drawn::values.input(element).count == 1 &&
+           !Drawn::all_outputs;
+  }();
+  static constexpr bool in_strips = [] {
+    if constexpr (!is_last) return misplaced_head<typename Drawn::body>::template right<misplaced_head<typename Drawn::body>>();
+    else return Drawn::size > 0 && Drawn::element_of[element].strip > 0;
+  }();
+
+  // The stage in a training step, from the stage of the layer alone.
+  static constexpr stage in_step(stage s) {
+    const std::size_t whole = s.output.at(Drawn::batch), strip = align_up(Drawn::element_of[element].strip);
+    if (whole < strip) s.backward_workspace.per_batch -= strip - whole; // it is the last tensor there
+    s.output = Drawn::to.of(Drawn::values.input(element));
+    s.in_place_forward = s.in_place_backward = true;
+    s.reads_input = s.reads_output = false;
+    s.backward_flops += s.forward_flops;
+    s.forward_flops = s.tape_flops = 0;
+    return s;
+  }
+
+  // The chain of an evaluation.
+  struct evaluated_source {
+    static constexpr std::array<stage, Drawn::size> stages = [] {
+      std::array<stage, Drawn::size> list = Drawn::typed_stages;
+      stage& last = list[Drawn::size - 1];
+      const char* const type = last.type;
+      last = Drawn::element_of[element].as_stage;
+      last.output = Drawn::to.of(Drawn::values.output());
+      last.type = type;
+      return list;
+    }();
+    static constexpr chain value = [] {
+      chain c = Drawn::typed_source::value;
+      if constexpr (in_strips) c.stages = stages;
+      return c;
+    }();
+  };
 };
 
 } // namespace cairn::detail
@@ -25226,6 +25496,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     static constexpr tensor value = outputs[0];
   };
 
+  using head = head_of<self>;
   template <std::size_t I, std::size_t Way = 0>
   using inner = inner_blueprints<self, I, pack_element<I, elements>, Way>;
   template <std::size_t I, class E, std::size_t Way = 0>
@@ -25264,6 +25535,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
         out[e].in_place_backward = out[e].in_place_backward && same;
       }
     }
+    if (head::in_strips) out[head::element] = head::in_step(out[head::element]);
     return out;
   }();
   static constexpr std::span<const stage> element_stages = element_stages_in<0>; // nvcc 13 takes no reference
@@ -25408,7 +25680,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is
   // recomputed later. Each part of a plan, such as trained::memory, is computed only when it is named.
   using trained = plan_of<source, sound_policy<typename ways::policy, source>>;
-  using evaluated = plan_of<typed_source, forward_pass>;
+  using evaluated = plan_of<typename head::evaluated_source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];
@@ -26160,6 +26432,7 @@ struct program {
   std::string_view nesting{};
 
   bool is_root = true;
+  bool in_strips = false; // a training step makes the last layer's output in strips: see layer/head_in_strips.hpp
   bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
   chain_ends ends{};      // of a chain inside a block
   walk training{};
@@ -26340,6 +26613,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.is_transparent = detail::is_transparent<body>;
     p.nesting = detail::nesting<body>::value;
     p.is_root = Blueprint::is_root;
+    p.in_strips = Blueprint::head::in_strips;
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;
     if constexpr (Trains)
@@ -26463,7 +26737,8 @@ struct frame : frozen_as_T<T> {
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
-  const sums_of_layers* sums = nullptr; // null: every rank has its own
+  const sums_of_layers* sums = nullptr;      // null: every rank has its own
+  const loss_in_strips<T>* strips = nullptr; // for a head_in_strips, in the backward pass
 
   // The memory at a place in one of the two regions that belong to the chain.
   std::byte* bytes(const place& p) const {
@@ -26621,6 +26896,7 @@ private:
       call.dense = frame_.dense;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
+        call.passes_on = program_.in_strips && frame_.why != pass::evaluate;
         call.addend = frame_.output_addend;
         if (at.output.where == region::output) call.output_stride = frame_.output_stride;
       }
@@ -26689,6 +26965,7 @@ private:
     call.dense = frame_.dense;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;
+    if (is_last(i) && program_.in_strips) call.strips = frame_.strips;
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)
@@ -26997,6 +27274,7 @@ struct function_parts<Part, pack<Parts...>> {
   static auto find() {
     using plain = typename without_start<Part>::type;
     if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
+    else if constexpr (requires { typename Part::layer_alone; }) return type_of<pack<typename Part::layer_alone>>{}; // in strips
     else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
@@ -29820,6 +30098,9 @@ struct loss_call {
   T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
   double* loss = nullptr;                    // one number in the device's memory
   const accumulated<T>* constants = nullptr; // the loss's own, in memory that ops can read: see constants() below
+  // For a loss in strips, if all_rows > 0: output and gradient are a strip of an output of all_rows rows, those from first_row
+  // on, and the targets are those of all of them.
+  std::size_t first_row = 0, all_rows = 0;
 };
 
 // A loss compares the output of a network with targets and computes one number for each batch, a mean over its rows.
@@ -29839,6 +30120,9 @@ struct loss_call {
 // the host, before a step begins, so that a wrong target changes no layer. It may have constants<T>(), a std::span<const T> of
 // numbers for its ops, with static constexpr most_constants(const shape& output), the largest number of them: run() then finds
 // them at call.constants, on every device.
+//
+// It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
+// strip overwrites *call.loss, the others add their part to it, of a mean over all rows.
 //
 // The loss of a batch need not be the mean of the losses of its parts; the last batch of an epoch may be smaller.
 // examples/own_loss.cpp defines a loss.
@@ -29966,6 +30250,23 @@ struct loss_joint_message {
   }
 };
 
+struct loss_of_head_message {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(is_right<Joint>,
+                  "trainer: the network ends with a head_in_strips, and this loss cannot be computed in strips on this device; "
+                  "take CrossEntropyLoss on a cpu, or write the layer alone; see loss_of_head<loss, last layer, queue>");
+    return false;
+  }
+};
+
+// Can a loss be computed strip by strip, for elements of type T on a device whose queue is Queue?
+template <class Loss, class Queue, class T>
+constexpr bool runs_in_strips() {
+  if constexpr (requires { Loss::template runs_in_strips<Queue, T>; }) return Loss::template runs_in_strips<Queue, T>;
+  else return false;
+}
+
 // Checks that L is a loss for outputs of type T on a device whose queue is Queue. If it is not, this type is the diagnostic of
 // the error (core/explain.hpp).
 template <class L, class Queue, class T>
@@ -29982,6 +30283,9 @@ struct checked_loss : loss_message {
 // A loss that does not fit the last layer of a network.
 template <class Loss, class Layer, class Output>
 struct loss_joint : loss_joint_message {};
+// One that cannot be computed in strips, for a layer that makes its output in them.
+template <class Loss, class Layer, class Queue>
+struct loss_of_head : loss_of_head_message {};
 template <class Loss, class Output>
 struct loss_at_run_time : loss_at_run_time_message {};
 
@@ -30433,6 +30737,8 @@ struct training_diagnostic {
       return type_of<nothing_learnt<Model>>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
+    else if constexpr (Plan::head::in_strips && !runs_in_strips<Loss, typename Device::queue, T>())
+      return type_of<loss_of_head<Loss, last, typename Device::queue>>{};
     else return type_of<nothing_wrong>{};
   }
   template <class Whole>
@@ -31155,7 +31461,10 @@ public:
   execution_context(const execution_context&) = delete;
   execution_context& operator=(const execution_context&) = delete;
 
+  // The arena of a trainer's context is that of its steps and of its evaluations. With a head_in_strips only an evaluation has
+  // whole outputs: the first one then allocates memory of its own.
   static constexpr std::size_t arena_of(std::size_t asked) {
+    if (plan::head::in_strips && asked > 0) return asked;
     return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
   }
   // What it allocates besides the arena: on the device, and in the host's memory.
@@ -31186,7 +31495,7 @@ public:
   frame<T> blank(std::size_t rows, pass why) {
     frame<T> f;
     f.rows = rows;
-    f.workspace = arena_.data();
+    f.workspace = why == pass::evaluate ? evaluation_arena().data() : arena_.data();
     f.why = why;
     return f;
   }
@@ -31225,7 +31534,8 @@ public:
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {
-    return outputs_type::view(static_cast<const T*>(elements_at(place_of_evaluated())), 0, rows, outputs_type::values);
+    const std::byte* const made = evaluation_arena().data() + place_of_evaluated().offset();
+    return outputs_type::view(reinterpret_cast<const T*>(made), 0, rows, outputs_type::values);
   }
   // The same in memory of its own (with a with_all_outputs, an array of all outputs), or in the caller's memory.
   template <class Code, step_inputs Inputs, class Lend, class Wait>
@@ -31275,6 +31585,13 @@ public:
   }
 
 private:
+  memory& evaluation_arena() {
+    if constexpr (plan::head::in_strips) {
+      if (arena_.size() >= plan::evaluated::arena) return arena_;
+      if (evaluation_.size() == 0) evaluation_ = device_->allocate(plan::evaluated::arena);
+      return evaluation_;
+    } else return arena_;
+  }
   static constexpr const place& place_of_evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.loss].input; }
   template <class Lend>
   frame<T> with_taken(std::size_t rows, const Lend& lend) {
@@ -31293,6 +31610,7 @@ private:
 
   held_device<Device> device_;
   memory arena_;
+  memory evaluation_{}; // see arena_of
   [[no_unique_address]] slots_type slots_;
   [[no_unique_address]] working_type working_;
   taken_inputs<plan, T> inputs_{};
@@ -33174,6 +33492,24 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 
+// Puts the loss of a strip of the outputs on the queue, and its derivative in the place of the outputs. The targets are those of
+// all rows.
+template <class Loss, class T, class Queue, class Target>
+void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_in_strips<T>::strip& of, const Target* targets,
+                        const judged_at& at) {
+  const shape row{of.columns};
+  loss_call<T, Target> call;
+  call.rows = of.rows;
+  call.output_shape = &row;
+  call.output = call.output_gradient = of.output;
+  call.targets = targets;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.first_row = of.first;
+  call.all_rows = of.all;
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
 } // namespace cairn::detail
 
 // cairn/train/ranks/reduction.hpp
@@ -34984,7 +35320,8 @@ namespace cairn {
 // part of a trainer, as each has a replica of its own: they share the calls of their communicator, whose most are 4096 here.
 //
 // Not counted: what MPI or NCCL allocate, a cpu's oneDNN, programs and data sets, and the memory for the gradients of a
-// step_by() or a larger arena of a schedule that was solved at run time, which only trainer::memory() knows.
+// step_by() or a larger arena of a schedule that was solved at run time, which only trainer::memory() knows, and the arena with
+// whole outputs that the first evaluation by a trainer of a head_in_strips allocates.
 template <class Trainer>
 constexpr types::training_memory training_bytes(const types::ranks_and_states& of = {}) {
   return Trainer::training_type::types::memory(of);
@@ -35624,6 +35961,7 @@ public:
         tell_{.finished = {&finished, this}, .discarded = t.discarded},
         layers_(watch.program_of(t.code, t.compute()), t.compute(), lent), rest_(t) {
     lent.tell = &tell_;
+    if constexpr (types::plan::head::in_strips) lent.strips = &strips_;
     t.walk = step_walk(t.template list<Kind>(), rows(), this);
   }
   void run() {
@@ -35669,10 +36007,27 @@ private:
   }
 
   void nothing(const step_op&) {} // inputs were taken; layers that sum over the ranks make these calls themselves
-  void scheduled(const step_op& o) { layers_.run(o.index); }
+  static constexpr bool in_strips = types::plan::head::in_strips;
+  void scheduled(const step_op& o) {
+    layers_.run(o.index);
+    if constexpr (in_strips) // the last layer's backward has made the loss
+      if (o.kind == step_op_kind::backward && o.stage + 1 == types::plan::size) check_loss();
+  }
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
-    judge_(t_.counters.rows, t_.replica.elements_at(at.input), t_.replica.elements_at(at.output_gradient), at_);
+    const std::size_t rows = t_.counters.rows;
+    T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
+    if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
+    else judge_(rows, output, gradient, at_);
+    check_loss();
+  }
+  static void strip(const void* me, const typename loss_in_strips<T>::strip& of) {
+    const auto& now = *static_cast<const self*>(me);
+    if constexpr (in_strips && requires { now.judge_.strip(of, now.at_); }) now.judge_.strip(of, now.at_); // else an error
+  }
+  // In strips, the last layer's input in place of its output.
+  static constexpr std::size_t elements_before_head = types::plan::values.input(types::plan::head::element)[0].size();
+  void check_loss() {
     if constexpr (Judge::tells_loss)
       if (t_.options.check_loss) check(t_.loss_now());
   }
@@ -35703,6 +36058,7 @@ private:
   const judged_at at_;
   Watch& watch_;
   const callbacks tell_;
+  const loss_in_strips<T> strips_{&strip, this};
   executor<T, typename types::queue> layers_;
   step_rows<Training> rest_;
 };
@@ -36812,6 +37168,8 @@ struct CrossEntropyLoss {
 
   template <class, class Target>
   static constexpr bool takes = std::integral<Target>;
+  template <class Queue, class T>
+  static constexpr bool runs_in_strips = detail::softmax_cross_entropy_in_strips_runs_on<Queue, T, int>;
 
   // All numbers, which the ranks of a job compare before they begin.
   std::vector<double> settings() const {
@@ -36840,13 +37198,18 @@ struct CrossEntropyLoss {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const ops::matrix<const T> logits{call.output, rows, classes};
-    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    if (!has_options() && call.all_rows == 0)
+      return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
     const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
                                                 .label_smoothing = label_smoothing,
                                                 .class_weights = weight.size() == 0 ? nullptr : weights};
+    if constexpr (runs_in_strips<Queue, T>)
+      if (call.all_rows > 0)
+        return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options,
+                                     {call.first_row, call.all_rows});
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 
@@ -37188,6 +37551,7 @@ public:
     lent_.inputs = tensors<T>{inputs_.data(), inputs_at.offsets.data()}.to_read();
     lent_.constants = tensors<T>{constants_.data(), constants_at.offsets.data()}.to_read();
     lent_.gradients = &place_;
+    if constexpr (plan::head::in_strips) lent_.strips = &strips_;
     lent_.random = {.seed = 1};
   }
 
@@ -37266,6 +37630,7 @@ private:
   typename Device::memory gradients_;
   gradient_place<sum> place_;
   typename Device::memory inputs_, constants_;
+  const loss_in_strips<T> strips_{[](const void*, const typename loss_in_strips<T>::strip&) {}}; // outputs are their gradient
   std::vector<T> loss_gradient_; // random numbers in place of the loss's gradient
   stopwatch watch_;
   frame<T> lent_{};
@@ -38555,6 +38920,20 @@ struct judged_by_first_message {
 template <class Model>
 struct judged_by_first : judged_by_first_message {};
 
+struct whole_outputs_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>,
+                  "trainer: forward(), step_from(), accumulate_from(), step_by() and accumulate_by() need the whole outputs of a "
+                  "step, and a head_in_strips makes them in strips; write the layer alone, or call step() and accumulate(); see "
+                  "whole_outputs<model>");
+    return false;
+  }
+};
+// A network whose outputs a step makes in strips, with a step that uses all of them.
+template <class Model>
+struct whole_outputs : whole_outputs_message {};
+
 template <class Training>
 struct judge {
   using types = typename Training::types;
@@ -38599,6 +38978,11 @@ struct judged_by_loss : judge<Training> {
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
     take_loss(base::t.options.loss, base::queue(), rows, plan::output_shape, first, at, output, gradient);
+  }
+  // The same for a strip of the outputs, of which the gradient takes the place.
+  void strip(const typename loss_in_strips<T>::strip& of, const judged_at& at) const {
+    const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss_of_strip<loss_type, T>(base::t.options.loss, base::queue(), of, first, at);
   }
 
 private:
@@ -39056,6 +39440,7 @@ public:
   // of all outputs.
   template <detail::step_inputs Inputs>
   auto forward(const Inputs& inputs) {
+    static_assert(has_whole_outputs());
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     detail::run_forward_alone(inside(), rows, inputs);
     return inside().replica.fetched_outputs(inside().at_loss().input, rows, inside().waiting());
@@ -39066,12 +39451,12 @@ public:
   // generator passes its discriminator's input_gradient(), several losses the sum of their gradients.
   template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
-    static_assert(is_judged_by_first());
+    static_assert(is_judged_by_first() && has_whole_outputs());
     make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
   template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
-    static_assert(can_accumulate() && is_judged_by_first());
+    static_assert(can_accumulate() && is_judged_by_first() && has_whole_outputs());
     make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
 
@@ -39088,11 +39473,12 @@ public:
   // gradients' memory.
   template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
+    static_assert(has_whole_outputs());
     return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
   template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
-    static_assert(can_accumulate());
+    static_assert(can_accumulate() && has_whole_outputs());
     return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
 
@@ -39285,6 +39671,11 @@ private:
   static constexpr bool can_accumulate() {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
                           "fused update there are never all of them; use step(), or train without fused_update");
+    return true;
+  }
+  // A head_in_strips makes only strips of the outputs of a step.
+  static constexpr bool has_whole_outputs() {
+    if constexpr (plan::head::in_strips) detail::whole_outputs<Model>::template right<detail::whole_outputs<Model>>();
     return true;
   }
   static constexpr bool is_judged_by_first() {

@@ -83,6 +83,7 @@ constexpr void describe(const value_list& value, const tensor_list& constants, c
     s.reshapes = s.in_place_forward && !s.fuses && !s.keeps_tape() && s.parameters == 0 && s.state_block == 0;
   if constexpr (requires { requires L::adds; }) facts->adds = true;
   if constexpr (requires { requires L::strided; }) facts->strided = true;
+  if constexpr (requires { requires L::in_strips; }) facts->strip = L::workspace(in, pass::backward)[1].size() * to.sizes.real;
   if constexpr (requires { typename L::tied_to; }) facts->tied_to = spelling<typename L::tied_to>();
   if constexpr (requires { L::as_activation; }) s.as_activation = static_cast<unsigned char>(L::as_activation);
 }

@@ -56,6 +56,7 @@ struct element_facts {
   stage as_stage{};
   bool adds = false;
   bool strided = false;
+  std::size_t strip = 0;         // bytes of its output in a step that makes it in strips: see layer/head_in_strips.hpp
   const char* tied_to = nullptr; // the spelling of the layer whose first parameter it has: see layer/tied.hpp
   std::size_t parameter_count = 0;
   std::array<std::size_t, tensor_list::most> parameter_ends{}; // in elements of the block of parameters

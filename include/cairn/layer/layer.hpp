@@ -10,6 +10,7 @@
 #include <cairn/core/tensor.hpp>
 #include <cairn/core/tensors.hpp>
 #include <cairn/layer/layer_sums.hpp>
+#include <cairn/layer/loss_in_strips.hpp>
 #include <cairn/ops/activation.hpp>
 
 namespace cairn::detail {
@@ -60,6 +61,7 @@ struct forward_call {
   std::size_t output_stride = 0;
   const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
   const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
+  bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -81,13 +83,15 @@ struct backward_call {
   types::tensors<const T> tape{};
   types::tensors<T> workspace{};
   types::random_key random{};
-  ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
-  const T* tied = nullptr;                        // as in forward
-  accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
-  const detail::layer_sums* over_ranks = nullptr; // as in forward
-  const detail::dense_strides* dense = nullptr;   // as in forward
+  ops::activation before = ops::activation::none;    // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;                         // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;                     // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;                           // as in forward
+  accumulated<T>* tied_gradient = nullptr;           // of that parameter, to be overwritten
+  const detail::layer_sums* over_ranks = nullptr;    // as in forward
+  const detail::dense_strides* dense = nullptr;      // as in forward
+  const detail::loss_in_strips<T>* strips = nullptr; // set only for a head_in_strips in training
+  accumulated<T>* added_sums = nullptr;              // see adds_gradients
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
@@ -127,6 +131,8 @@ struct backward_call {
 //   adds                it adds call.addend [false]
 //   skips_gradients     it leaves the gradients of its parameters out if call.gradients has no block: needed inside frozen<>
 //                       [false]
+//   adds_gradients      with call.added_sums, it adds to call.gradients in place of overwriting them; there it finds memory as
+//                       large as the innermost extent of its output. Input gradients may lie on inputs [false]
 //   strided             it obeys call.output_stride [false]
 //   options_are_right   whether its template arguments are valid. If not, its right<L>() has a static_assert that fails with a
 //                       sentence, which is then the only error of a network [true]

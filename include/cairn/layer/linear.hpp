@@ -3,9 +3,11 @@
 
 #include <cstddef>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/core/constant_sqrt.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/ops/add/add.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
 namespace cairn {
@@ -28,6 +30,7 @@ struct Linear {
   static constexpr bool adds = true;
   static constexpr bool strided = true;
   static constexpr bool skips_gradients = true;
+  static constexpr bool adds_gradients = true; // the gradient of the weight is made before that of the input
 
   static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == In; }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(Out); }
@@ -68,11 +71,17 @@ struct Linear {
     const ops::matrix<const T> output_gradient{call.output_gradients[0], rows, Out, stride};
     if (call.gradients) {
       ops::epilogue<T> sums{};
-      if constexpr (Bias) sums.row_sums = call.gradients[1];
+      if constexpr (Bias) sums.row_sums = call.added_sums == nullptr ? call.gradients[1] : call.added_sums;
       const ops::matrix<accumulated<T>> weight_gradient{call.gradients[0], Out, In};
+      if (call.added_sums != nullptr) {
+        if constexpr (detail::is_narrow<T>) sums.adds = true;
+        else sums.addend = {call.gradients[0], Out, In};
+      }
       matmul(queue, weight_gradient, output_gradient, input,
              ops::transpose::first, // (Out, In) = (rows, Out)^T x (rows, In)
              sums);
+      if constexpr (Bias)
+        if (call.added_sums != nullptr) add(queue, Out, call.gradients[1], call.gradients[1], call.added_sums);
     }
     if (!call.input_gradients) return;
 

@@ -17,6 +17,7 @@
 #include <cairn/net/checked_network.hpp>
 #include <cairn/net/elements.hpp>
 #include <cairn/net/fused_update.hpp>
+#include <cairn/net/head.hpp>
 #include <cairn/net/inner_blueprints.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/net/repeat.hpp>
@@ -82,6 +83,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     static constexpr tensor value = outputs[0];
   };
 
+  using head = head_of<self>;
   template <std::size_t I, std::size_t Way = 0>
   using inner = inner_blueprints<self, I, pack_element<I, elements>, Way>;
   template <std::size_t I, class E, std::size_t Way = 0>
@@ -120,6 +122,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
         out[e].in_place_backward = out[e].in_place_backward && same;
       }
     }
+    if (head::in_strips) out[head::element] = head::in_step(out[head::element]);
     return out;
   }();
   static constexpr std::span<const stage> element_stages = element_stages_in<0>; // nvcc 13 takes no reference
@@ -264,7 +267,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
   // Plans of the training step, and of the forward pass alone, which keeps nothing: for evaluation, and for a forward that is
   // recomputed later. Each part of a plan, such as trained::memory, is computed only when it is named.
   using trained = plan_of<source, sound_policy<typename ways::policy, source>>;
-  using evaluated = plan_of<typed_source, forward_pass>;
+  using evaluated = plan_of<typename head::evaluated_source, forward_pass>;
   static constexpr const auto& training = trained::schedule;
 
   static constexpr std::size_t parameter_block = parameter_begin[size];

@@ -126,6 +126,7 @@ private:
       call.dense = frame_.dense;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
+        call.passes_on = program_.in_strips && frame_.why != pass::evaluate;
         call.addend = frame_.output_addend;
         if (at.output.where == region::output) call.output_stride = frame_.output_stride;
       }
@@ -194,6 +195,7 @@ private:
     call.dense = frame_.dense;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;
+    if (is_last(i) && program_.in_strips) call.strips = frame_.strips;
     e.backward(queue_, call);
     if (size == 0) return;
     for (const tie& t : program_.ties)

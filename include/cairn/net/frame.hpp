@@ -84,7 +84,8 @@ struct frame : frozen_as_T<T> {
   random_key random{};            // its position is that of the chain's first layer
   pass why = pass::forward;
   const callbacks* tell = nullptr;
-  const sums_of_layers* sums = nullptr; // null: every rank has its own
+  const sums_of_layers* sums = nullptr;      // null: every rank has its own
+  const loss_in_strips<T>* strips = nullptr; // for a head_in_strips, in the backward pass
 
   // The memory at a place in one of the two regions that belong to the chain.
   std::byte* bytes(const place& p) const {

@@ -112,6 +112,7 @@ struct program {
   std::string_view nesting{};
 
   bool is_root = true;
+  bool in_strips = false; // a training step makes the last layer's output in strips: see layer/head_in_strips.hpp
   bool is_frozen = false; // its parameters lie among the buffers, those of a layer before its buffers
   chain_ends ends{};      // of a chain inside a block
   walk training{};
@@ -292,6 +293,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
     p.is_transparent = detail::is_transparent<body>;
     p.nesting = detail::nesting<body>::value;
     p.is_root = Blueprint::is_root;
+    p.in_strips = Blueprint::head::in_strips;
     p.is_frozen = Blueprint::is_frozen;
     p.ends = Blueprint::ends;
     if constexpr (Trains)

@@ -167,6 +167,16 @@ struct output_without_gradient_message {
   }
 };
 
+struct misplaced_head_message {
+  template <class Net>
+  static constexpr bool right() {
+    static_assert(is_right<Net>, "head_in_strips: it is the last element of the whole network, before the loss, and takes one "
+                                 "tensor; inside of a block, before another layer, under with_all_outputs or with a tensor that "
+                                 "passes by, write the layer alone; see misplaced_head<network>");
+    return false;
+  }
+};
+
 // A network without a layer.
 template <class Net>
 struct empty_network : empty_network_message {};
@@ -221,5 +231,9 @@ struct output_without_gradient : output_without_gradient_message {};
 // A layer whose shapes the compiler cannot evaluate.
 template <std::size_t Position, class Layer>
 struct shape_at_run_time : shape_at_run_time_message {};
+
+// A head_in_strips that is not the last element of a whole network.
+template <class Net>
+struct misplaced_head : misplaced_head_message {};
 
 } // namespace cairn::detail

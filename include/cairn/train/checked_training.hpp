@@ -200,6 +200,8 @@ struct training_diagnostic {
       return type_of<nothing_learnt<Model>>{};
     else if constexpr (!answers_in_constants<Loss, Plan>) return type_of<loss_at_run_time<Loss, output>>{};
     else if constexpr (!Loss::accepts(Plan::output_shape)) return type_of<loss_joint<Loss, last, output>>{};
+    else if constexpr (Plan::head::in_strips && !runs_in_strips<Loss, typename Device::queue, T>())
+      return type_of<loss_of_head<Loss, last, typename Device::queue>>{};
     else return type_of<nothing_wrong>{};
   }
   template <class Whole>

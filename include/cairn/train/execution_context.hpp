@@ -84,7 +84,10 @@ public:
   execution_context(const execution_context&) = delete;
   execution_context& operator=(const execution_context&) = delete;
 
+  // The arena of a trainer's context is that of its steps and of its evaluations. With a head_in_strips only an evaluation has
+  // whole outputs: the first one then allocates memory of its own.
   static constexpr std::size_t arena_of(std::size_t asked) {
+    if (plan::head::in_strips && asked > 0) return asked;
     return asked > plan::evaluated::arena ? asked : plan::evaluated::arena;
   }
   // What it allocates besides the arena: on the device, and in the host's memory.
@@ -115,7 +118,7 @@ public:
   frame<T> blank(std::size_t rows, pass why) {
     frame<T> f;
     f.rows = rows;
-    f.workspace = arena_.data();
+    f.workspace = why == pass::evaluate ? evaluation_arena().data() : arena_.data();
     f.why = why;
     return f;
   }
@@ -154,7 +157,8 @@ public:
     return shown(evaluated(rows));
   }
   tensor_view<const T> evaluated(std::size_t rows) {
-    return outputs_type::view(static_cast<const T*>(elements_at(place_of_evaluated())), 0, rows, outputs_type::values);
+    const std::byte* const made = evaluation_arena().data() + place_of_evaluated().offset();
+    return outputs_type::view(reinterpret_cast<const T*>(made), 0, rows, outputs_type::values);
   }
   // The same in memory of its own (with a with_all_outputs, an array of all outputs), or in the caller's memory.
   template <class Code, step_inputs Inputs, class Lend, class Wait>
@@ -204,6 +208,13 @@ public:
   }
 
 private:
+  memory& evaluation_arena() {
+    if constexpr (plan::head::in_strips) {
+      if (arena_.size() >= plan::evaluated::arena) return arena_;
+      if (evaluation_.size() == 0) evaluation_ = device_->allocate(plan::evaluated::arena);
+      return evaluation_;
+    } else return arena_;
+  }
   static constexpr const place& place_of_evaluated() { return plan::evaluated::memory.at[plan::evaluated::schedule.loss].input; }
   template <class Lend>
   frame<T> with_taken(std::size_t rows, const Lend& lend) {
@@ -222,6 +233,7 @@ private:
 
   held_device<Device> device_;
   memory arena_;
+  memory evaluation_{}; // see arena_of
   [[no_unique_address]] slots_type slots_;
   [[no_unique_address]] working_type working_;
   taken_inputs<plan, T> inputs_{};

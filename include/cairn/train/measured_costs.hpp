@@ -87,6 +87,7 @@ public:
     lent_.inputs = tensors<T>{inputs_.data(), inputs_at.offsets.data()}.to_read();
     lent_.constants = tensors<T>{constants_.data(), constants_at.offsets.data()}.to_read();
     lent_.gradients = &place_;
+    if constexpr (plan::head::in_strips) lent_.strips = &strips_;
     lent_.random = {.seed = 1};
   }
 
@@ -165,6 +166,7 @@ private:
   typename Device::memory gradients_;
   gradient_place<sum> place_;
   typename Device::memory inputs_, constants_;
+  const loss_in_strips<T> strips_{[](const void*, const typename loss_in_strips<T>::strip&) {}}; // outputs are their gradient
   std::vector<T> loss_gradient_; // random numbers in place of the loss's gradient
   stopwatch watch_;
   frame<T> lent_{};

@@ -118,6 +118,7 @@ public:
   // of all outputs.
   template <detail::step_inputs Inputs>
   auto forward(const Inputs& inputs) {
+    static_assert(has_whole_outputs());
     const std::size_t rows = detail::taken_inputs<plan, T>::rows(inputs, Batch::size, "trainer::forward, inputs");
     detail::run_forward_alone(inside(), rows, inputs);
     return inside().replica.fetched_outputs(inside().at_loss().input, rows, inside().waiting());
@@ -128,12 +129,12 @@ public:
   // generator passes its discriminator's input_gradient(), several losses the sum of their gradients.
   template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void step_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
-    static_assert(is_judged_by_first());
+    static_assert(is_judged_by_first() && has_whole_outputs());
     make_step(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
   template <detail::step_inputs Inputs, detail::numbers Gradient, detail::step_hook... Hooks>
   void accumulate_from(const Inputs& inputs, const Gradient& gradient, const Hooks&... hooks) {
-    static_assert(can_accumulate() && is_judged_by_first());
+    static_assert(can_accumulate() && is_judged_by_first() && has_whole_outputs());
     make_micro_batch(inputs, given_gradient<Gradient>{{inside()}, gradient}, hooks...);
   }
 
@@ -150,11 +151,12 @@ public:
   // gradients' memory.
   template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type step_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
+    static_assert(has_whole_outputs());
     return make_step(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
   template <detail::step_inputs Inputs, class F, detail::step_hook... Hooks>
   loss_type accumulate_by(const Inputs& inputs, F&& f, const Hooks&... hooks) {
-    static_assert(can_accumulate());
+    static_assert(can_accumulate() && has_whole_outputs());
     return make_micro_batch(inputs, judged_by_function<F>{{inside()}, f}, hooks...);
   }
 
@@ -347,6 +349,11 @@ private:
   static constexpr bool can_accumulate() {
     static_assert(!fused, "fused_update: accumulate() keeps all gradients from one micro-batch to the next, and with a "
                           "fused update there are never all of them; use step(), or train without fused_update");
+    return true;
+  }
+  // A head_in_strips makes only strips of the outputs of a step.
+  static constexpr bool has_whole_outputs() {
+    if constexpr (plan::head::in_strips) detail::whole_outputs<Model>::template right<detail::whole_outputs<Model>>();
     return true;
   }
   static constexpr bool is_judged_by_first() {

@@ -59,7 +59,8 @@ namespace cairn {
 // part of a trainer, as each has a replica of its own: they share the calls of their communicator, whose most are 4096 here.
 //
 // Not counted: what MPI or NCCL allocate, a cpu's oneDNN, programs and data sets, and the memory for the gradients of a
-// step_by() or a larger arena of a schedule that was solved at run time, which only trainer::memory() knows.
+// step_by() or a larger arena of a schedule that was solved at run time, which only trainer::memory() knows, and the arena with
+// whole outputs that the first evaluation by a trainer of a head_in_strips allocates.
 template <class Trainer>
 constexpr types::training_memory training_bytes(const types::ranks_and_states& of = {}) {
   return Trainer::training_type::types::memory(of);

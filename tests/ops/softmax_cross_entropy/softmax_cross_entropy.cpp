@@ -2,7 +2,9 @@
 #include <cairn/ops/softmax_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax_cross_entropy/softmax_cross_entropy.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -234,6 +236,48 @@ TEST_CASE("softmax_cross_entropy with options: rows that are all ignored, or wei
                           all_ignored ? ignored.data() : chosen.data(), options);
     CHECK(loss == 0);
     CHECK((x == std::vector<float>{0, 0, 0, 0}));
+  }
+}
+
+TEST_CASE_TEMPLATE("softmax_cross_entropy with options: strips of rows have the gradients of all rows, bit for bit", T, float,
+                   double) {
+  constexpr std::size_t rows = 11, classes = 70;
+  cpu device({.threads = 2});
+  const auto x = steps<T>(-9, 8, rows * classes);
+  std::vector<int> targets(rows);
+  for (std::size_t row = 0; row < rows; ++row) targets[row] = static_cast<int>(row * 7 % classes);
+  targets[2] = targets[8] = -100; // in the first strip and in the last
+  std::vector<T> weights(classes);
+  for (std::size_t c = 0; c < classes; ++c) weights[c] = static_cast<T>(0.5) + static_cast<T>(c % 3);
+  const ops::cross_entropy_options<T> options{.label_smoothing = 0.1, .class_weights = weights.data()};
+  auto whole = x, strips = x;
+  double loss = 7, sum = 7;
+  softmax_cross_entropy(device.compute(), &loss, whole.data(), ops::matrix<const T>(whole.data(), rows, classes), targets.data(),
+                        options);
+  for (const std::size_t first : {0U, 4U, 8U}) {
+    T* const there = strips.data() + first * classes;
+    const ops::matrix<const T> logits(there, std::min<std::size_t>(4, rows - first), classes);
+    softmax_cross_entropy(device.compute(), &sum, there, logits, targets.data(), options, {first, rows});
+  }
+  CHECK(strips == whole);
+  CHECK(sum == doctest::Approx(loss).epsilon(1e-14));
+}
+
+TEST_CASE("softmax_cross_entropy: the maximum of a row is found wherever it is, and a NaN is not lost") {
+  cpu device;
+  constexpr std::size_t classes = 70;
+  const std::vector<int> targets{0};
+  for (std::size_t at = 0; at < classes; ++at) {
+    std::vector<float> x(classes, -200); // without the maximum, the exponential of the largest would overflow
+    x[at] = 200;
+    double loss = 7;
+    softmax_cross_entropy(device.compute(), &loss, x.data(), ops::matrix<const float>(x.data(), 1, classes), targets.data());
+    CHECK(loss == (at == 0 ? 0 : 400));
+    std::vector<float> nan(classes, -1);
+    nan[at] = NAN;
+    softmax_cross_entropy(device.compute(), &loss, static_cast<float*>(nullptr), ops::matrix<const float>(nan.data(), 1, classes),
+                          targets.data());
+    CHECK(std::isnan(loss));
   }
 }
 

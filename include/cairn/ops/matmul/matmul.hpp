@@ -27,6 +27,7 @@ struct epilogue {
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
   accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
+  bool adds = false;                  // for 16-bit elements, if c is a sum that is kept in another type: it is added to c
 };
 
 // Overwrites c with the product of op(a) and op(b).

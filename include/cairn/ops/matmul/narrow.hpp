@@ -55,7 +55,10 @@ void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<co
     return sum;
   };
   for_each_row(queue, size.m, size.n * std::max<std::size_t>(1, size.k), [&](std::size_t i) {
-    for (std::size_t j = 0; j < size.n; ++j) c(i, j) = static_cast<C>(element(i, j));
+    for (std::size_t j = 0; j < size.n; ++j) {
+      const wide v = element(i, j);
+      c(i, j) = static_cast<C>(then.adds ? static_cast<wide>(c(i, j)) + v : v);
+    }
     if (then.row_sums == nullptr) return;
     double sum = 0;
     for (std::size_t first = 0; first < size.k; first += sum_chain) {

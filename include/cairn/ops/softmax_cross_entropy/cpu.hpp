@@ -24,11 +24,26 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
+// The maximum of a row, in lanes if it is long: one after another, each comparison would wait for the one before. A NaN in front
+// stays, as every lane begins with it; others are ignored here, and found by the sum.
 template <class T>
 accumulated<T> largest(const T* row, std::size_t classes) {
-  auto most = static_cast<accumulated<T>>(row[0]);
-  for (std::size_t c = 1; c < classes; ++c) {
-    const auto x = static_cast<accumulated<T>>(row[c]);
+  using wide = accumulated<T>;
+  constexpr std::size_t lanes = 16;
+  auto most = static_cast<wide>(row[0]);
+  std::size_t c = 1;
+  if (classes >= 4 * lanes) {
+    wide in_lanes[lanes];
+    for (wide& m : in_lanes) m = most;
+    for (c = 0; c + lanes <= classes; c += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const auto x = static_cast<wide>(row[c + lane]);
+        in_lanes[lane] = x > in_lanes[lane] ? x : in_lanes[lane];
+      }
+    for (const wide m : in_lanes) most = m > most ? m : most;
+  }
+  for (; c < classes; ++c) {
+    const auto x = static_cast<wide>(row[c]);
     most = x > most ? x : most;
   }
   return most;
@@ -172,15 +187,17 @@ struct cross_entropy {
 inline std::size_t rows_at_once(std::size_t classes) { return std::max<std::size_t>(1, 4096 / classes); }
 
 template <class T, class Target>
-void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call) {
-  call.prepare(rows);
+void run_cross_entropy(cpu::queue& queue, double* loss, std::size_t rows, cross_entropy<T, Target> call,
+                       const strip_of_rows& of_batch) {
+  call.prepare(of_batch.all);
+  call.targets += of_batch.first;
   const double sum = sum_of_parts(queue, rows, rows_at_once(call.classes), [&](std::size_t begin, std::size_t end, auto) {
     if (call.options == nullptr && call.classes <= call.short_row) return call.short_rows(begin, end);
     double part = 0;
     for (std::size_t row = begin; row < end; ++row) part += call.loss_of(row);
     return part;
   });
-  *loss = sum * call.by.share;
+  *loss = of_batch.first == 0 ? sum * call.by.share : *loss + sum * call.by.share;
 }
 
 } // namespace cairn::detail
@@ -190,15 +207,23 @@ namespace cairn::ops {
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets) {
-  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, nullptr});
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows, {logits.data, output_gradient, targets, logits.columns, nullptr},
+                                       {0, logits.rows});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
   detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options});
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, {0, logits.rows});
+}
+
+template <class T, std::integral Target>
+void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
+                           const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
+                           const strip_of_rows& of_batch) {
+  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
+                                       {logits.data, output_gradient, targets, logits.columns, &options}, of_batch);
 }
 
 } // namespace cairn::ops

@@ -45,6 +45,19 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
                            std::type_identity_t<matrix<const T>> logits, const Target* targets,
                            const std::type_identity_t<cross_entropy_options<T>>& options) = delete;
 
+// A strip of a batch: the rows from `first` on, of `all` rows.
+struct strip_of_rows {
+  std::size_t first = 0;
+  std::size_t all = 0;
+};
+
+// The same for a strip of the logits, with the targets of all rows: W is the sum over all of them. The first strip overwrites
+// *loss, the others add to it: after the last one it is the loss of all rows.
+template <class T, std::integral Target>
+void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
+                           std::type_identity_t<matrix<const T>> logits, const Target* targets,
+                           const std::type_identity_t<cross_entropy_options<T>>& options, const strip_of_rows& of_batch) = delete;
+
 } // namespace cairn::ops
 
 namespace cairn::detail {
@@ -70,5 +83,11 @@ concept softmax_cross_entropy_runs_on = requires(Queue& queue, double* loss, T* 
   softmax_cross_entropy(queue, loss, y, x, targets);
   softmax_cross_entropy(queue, loss, y, x, targets, options);
 };
+
+// It has the last of them too.
+template <class Queue, class T, class Target>
+concept softmax_cross_entropy_in_strips_runs_on =
+    requires(Queue& queue, double* loss, T* y, matrix<const T> x, const Target* targets, const cross_entropy_options<T>& options,
+             const strip_of_rows& of_batch) { softmax_cross_entropy(queue, loss, y, x, targets, options, of_batch); };
 
 } // namespace cairn::detail

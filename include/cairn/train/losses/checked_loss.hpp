@@ -76,6 +76,23 @@ struct loss_joint_message {
   }
 };
 
+struct loss_of_head_message {
+  template <class Joint>
+  static constexpr bool right() {
+    static_assert(is_right<Joint>,
+                  "trainer: the network ends with a head_in_strips, and this loss cannot be computed in strips on this device; "
+                  "take CrossEntropyLoss on a cpu, or write the layer alone; see loss_of_head<loss, last layer, queue>");
+    return false;
+  }
+};
+
+// Can a loss be computed strip by strip, for elements of type T on a device whose queue is Queue?
+template <class Loss, class Queue, class T>
+constexpr bool runs_in_strips() {
+  if constexpr (requires { Loss::template runs_in_strips<Queue, T>; }) return Loss::template runs_in_strips<Queue, T>;
+  else return false;
+}
+
 // Checks that L is a loss for outputs of type T on a device whose queue is Queue. If it is not, this type is the diagnostic of
 // the error (core/explain.hpp).
 template <class L, class Queue, class T>
@@ -92,6 +109,9 @@ struct checked_loss : loss_message {
 // A loss that does not fit the last layer of a network.
 template <class Loss, class Layer, class Output>
 struct loss_joint : loss_joint_message {};
+// One that cannot be computed in strips, for a layer that makes its output in them.
+template <class Loss, class Layer, class Queue>
+struct loss_of_head : loss_of_head_message {};
 template <class Loss, class Output>
 struct loss_at_run_time : loss_at_run_time_message {};
 

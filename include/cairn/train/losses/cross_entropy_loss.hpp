@@ -38,6 +38,8 @@ struct CrossEntropyLoss {
 
   template <class, class Target>
   static constexpr bool takes = std::integral<Target>;
+  template <class Queue, class T>
+  static constexpr bool runs_in_strips = detail::softmax_cross_entropy_in_strips_runs_on<Queue, T, int>;
 
   // All numbers, which the ranks of a job compare before they begin.
   std::vector<double> settings() const {
@@ -66,13 +68,18 @@ struct CrossEntropyLoss {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const ops::matrix<const T> logits{call.output, rows, classes};
-    if (!has_options()) return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
+    if (!has_options() && call.all_rows == 0)
+      return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
     const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
                                                 .label_smoothing = label_smoothing,
                                                 .class_weights = weight.size() == 0 ? nullptr : weights};
+    if constexpr (runs_in_strips<Queue, T>)
+      if (call.all_rows > 0)
+        return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options,
+                                     {call.first_row, call.all_rows});
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 

@@ -19,6 +19,9 @@ struct loss_call {
   T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
   double* loss = nullptr;                    // one number in the device's memory
   const accumulated<T>* constants = nullptr; // the loss's own, in memory that ops can read: see constants() below
+  // For a loss in strips, if all_rows > 0: output and gradient are a strip of an output of all_rows rows, those from first_row
+  // on, and the targets are those of all of them.
+  std::size_t first_row = 0, all_rows = 0;
 };
 
 // A loss compares the output of a network with targets and computes one number for each batch, a mean over its rows.
@@ -38,6 +41,9 @@ struct loss_call {
 // the host, before a step begins, so that a wrong target changes no layer. It may have constants<T>(), a std::span<const T> of
 // numbers for its ops, with static constexpr most_constants(const shape& output), the largest number of them: run() then finds
 // them at call.constants, on every device.
+//
+// It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
+// strip overwrites *call.loss, the others add their part to it, of a mean over all rows.
 //
 // The loss of a batch need not be the mean of the losses of its parts; the last batch of an epoch may be smaller.
 // examples/own_loss.cpp defines a loss.

@@ -8,6 +8,7 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/shape.hpp>
+#include <cairn/layer/loss_in_strips.hpp>
 #include <cairn/train/checked_training.hpp>
 #include <cairn/train/losses/loss.hpp>
 #include <cairn/train/samples.hpp>
@@ -58,6 +59,24 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
   call.output_gradient = gradient;
   call.loss = at.loss;
   call.constants = static_cast<const accumulated<T>*>(at.constants);
+  if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
+}
+
+// Puts the loss of a strip of the outputs on the queue, and its derivative in the place of the outputs. The targets are those of
+// all rows.
+template <class Loss, class T, class Queue, class Target>
+void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_in_strips<T>::strip& of, const Target* targets,
+                        const judged_at& at) {
+  const shape row{of.columns};
+  loss_call<T, Target> call;
+  call.rows = of.rows;
+  call.output_shape = &row;
+  call.output = call.output_gradient = of.output;
+  call.targets = targets;
+  call.loss = at.loss;
+  call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.first_row = of.first;
+  call.all_rows = of.all;
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 

@@ -67,6 +67,20 @@ struct judged_by_first_message {
 template <class Model>
 struct judged_by_first : judged_by_first_message {};
 
+struct whole_outputs_message {
+  template <class Model>
+  static constexpr bool right() {
+    static_assert(is_right<Model>,
+                  "trainer: forward(), step_from(), accumulate_from(), step_by() and accumulate_by() need the whole outputs of a "
+                  "step, and a head_in_strips makes them in strips; write the layer alone, or call step() and accumulate(); see "
+                  "whole_outputs<model>");
+    return false;
+  }
+};
+// A network whose outputs a step makes in strips, with a step that uses all of them.
+template <class Model>
+struct whole_outputs : whole_outputs_message {};
+
 template <class Training>
 struct judge {
   using types = typename Training::types;
@@ -111,6 +125,11 @@ struct judged_by_loss : judge<Training> {
   void operator()(std::size_t rows, const T* output, T* gradient, const judged_at& at) const {
     const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
     take_loss(base::t.options.loss, base::queue(), rows, plan::output_shape, first, at, output, gradient);
+  }
+  // The same for a strip of the outputs, of which the gradient takes the place.
+  void strip(const typename loss_in_strips<T>::strip& of, const judged_at& at) const {
+    const auto* const first = types::is_apart ? static_cast<const target*>(at.targets) : first_number(targets);
+    take_loss_of_strip<loss_type, T>(base::t.options.loss, base::queue(), of, first, at);
   }
 
 private:

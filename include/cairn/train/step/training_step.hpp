@@ -10,7 +10,9 @@
 
 #include <cairn/comm/call_purpose.hpp>
 #include <cairn/core/error.hpp>
+#include <cairn/layer/loss_in_strips.hpp>
 #include <cairn/net/execute.hpp>
+#include <cairn/ops/copy/copy.hpp>
 #include <cairn/plan/step/step_op.hpp>
 #include <cairn/plan/step/step_walk.hpp>
 #include <cairn/train/input_arrays.hpp>
@@ -54,6 +56,7 @@ public:
         tell_{.finished = {&finished, this}, .discarded = t.discarded},
         layers_(watch.program_of(t.code, t.compute()), t.compute(), lent), rest_(t) {
     lent.tell = &tell_;
+    if constexpr (types::plan::head::in_strips) lent.strips = &strips_;
     t.walk = step_walk(t.template list<Kind>(), rows(), this);
   }
   void run() {
@@ -99,10 +102,27 @@ private:
   }
 
   void nothing(const step_op&) {} // inputs were taken; layers that sum over the ranks make these calls themselves
-  void scheduled(const step_op& o) { layers_.run(o.index); }
+  static constexpr bool in_strips = types::plan::head::in_strips;
+  void scheduled(const step_op& o) {
+    layers_.run(o.index);
+    if constexpr (in_strips) // the last layer's backward has made the loss
+      if (o.kind == step_op_kind::backward && o.stage + 1 == types::plan::size) check_loss();
+  }
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
-    judge_(t_.counters.rows, t_.replica.elements_at(at.input), t_.replica.elements_at(at.output_gradient), at_);
+    const std::size_t rows = t_.counters.rows;
+    T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
+    if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
+    else judge_(rows, output, gradient, at_);
+    check_loss();
+  }
+  static void strip(const void* me, const typename loss_in_strips<T>::strip& of) {
+    const auto& now = *static_cast<const self*>(me);
+    if constexpr (in_strips && requires { now.judge_.strip(of, now.at_); }) now.judge_.strip(of, now.at_); // else an error
+  }
+  // In strips, the last layer's input in place of its output.
+  static constexpr std::size_t elements_before_head = types::plan::values.input(types::plan::head::element)[0].size();
+  void check_loss() {
     if constexpr (Judge::tells_loss)
       if (t_.options.check_loss) check(t_.loss_now());
   }
@@ -133,6 +153,7 @@ private:
   const judged_at at_;
   Watch& watch_;
   const callbacks tell_;
+  const loss_in_strips<T> strips_{&strip, this};
   executor<T, typename types::queue> layers_;
   step_rows<Training> rest_;
 };
