@@ -15,6 +15,8 @@
 namespace cairn::detail {
 
 struct dense_strides; // layer/dense/dense_half.hpp
+template <class T>
+struct unrolled_steps; // net/unroll_step.hpp
 
 } // namespace cairn::detail
 
@@ -58,8 +60,9 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
-  const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::layer_sums* over_ranks = nullptr;   // set only for a layer that has sums_over_ranks
+  const detail::dense_strides* dense = nullptr;     // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::unrolled_steps<T>* steps = nullptr; // set only for the steps of an Unroll
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
 };
@@ -80,13 +83,14 @@ struct backward_call {
   types::tensors<const T> tape{};
   types::tensors<T> workspace{};
   types::random_key random{};
-  ops::activation before = ops::activation::none; // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
-  const T* addend = nullptr;                      // like inputs[0], to be added to input_gradients[0]; with `adds`
-  std::size_t output_stride = 0;                  // of outputs[0] and output_gradients[0]; with `strided`
-  const T* tied = nullptr;                        // as in forward
-  accumulated<T>* tied_gradient = nullptr;        // of that parameter, to be overwritten
-  const detail::layer_sums* over_ranks = nullptr; // as in forward
-  const detail::dense_strides* dense = nullptr;   // as in forward
+  ops::activation before = ops::activation::none;   // multiply input_gradients[0] by its derivative at inputs[0]; with `fuses`
+  const T* addend = nullptr;                        // like inputs[0], to be added to input_gradients[0]; with `adds`
+  std::size_t output_stride = 0;                    // of outputs[0] and output_gradients[0]; with `strided`
+  const T* tied = nullptr;                          // as in forward
+  accumulated<T>* tied_gradient = nullptr;          // of that parameter, to be overwritten
+  const detail::layer_sums* over_ranks = nullptr;   // as in forward
+  const detail::dense_strides* dense = nullptr;     // as in forward
+  const detail::unrolled_steps<T>* steps = nullptr; // as in forward
 
   const tensor& in(std::size_t k) const { return (*given)[k]; }
 };
