@@ -73,7 +73,7 @@ private:
 template <class Cell>
 struct cell_facts {
   static constexpr std::size_t states = Cell::inputs.count - 1;
-  static constexpr const tensor& input = Cell::inputs[0];
+  static constexpr tensor input = Cell::inputs[0];
   static constexpr tensor_list state = [] {
     tensor_list list{};
     for (std::size_t k = 1; k < Cell::inputs.count; ++k) list.push_back(Cell::inputs[k]);
