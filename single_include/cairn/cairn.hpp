@@ -27785,8 +27785,8 @@ private:
 //
 // The gradients of the parameters are summed from the last step to the first. A cell overwrites gradients, so those of all steps
 // but the last are written to other memory first, and added.
-template <std::size_t Steps, class Cell>
-struct unroll_step {
+template <std::size_t Steps, class Cell, bool LastOnly>
+struct step_of_unroll {
   using facts = cell_facts<Cell>;
   static constexpr std::size_t takes = facts::states;
   static constexpr reads backward_reads = Cell::backward_reads;
@@ -27856,7 +27856,7 @@ struct unroll_step {
     gradients.set(0, first_gradient(queue, call, t));
     for (std::size_t k = 1; k < takes; ++k) gradients.set(k, call.output_gradients[k]);
     tensors_anywhere<T> wanted;
-    if (all.input_gradients != nullptr) wanted.set(0, call.workspace[2]);
+    if (all.input_gradients != nullptr) wanted.set(0, call.workspace[1]);
     for (std::size_t k = 0; k < takes && t > 0; ++k) wanted.set(1 + k, call.input_gradients[k]); // the first states are constant
 
     const bool adds = all.gradients && t + 1 < Steps;
@@ -27878,14 +27878,15 @@ struct unroll_step {
     if (all.input_gradients == nullptr) return;
     const std::size_t size = facts::input.size();
     copy_matrix(queue, facts::at_step(all.input_gradients, t, Steps, call.rows, size),
-                ops::matrix<const T>{call.workspace[2], call.rows, size});
+                ops::matrix<const T>{call.workspace[1], call.rows, size});
   }
 
 private:
-  // In forward: the input. In backward also: the gradient of the first state, and that of the input.
+  // In forward: the input. In backward also: the gradient of the input, and that of the first state, if it is a sum.
   static constexpr tensor_list own_workspace(pass why) {
     if (why != pass::backward) return facts::input;
-    return {facts::input, facts::state[0], facts::input};
+    if (LastOnly) return {facts::input, facts::input};
+    return {facts::input, facts::input, facts::state[0]};
   }
   template <class Call>
   static auto workspace_of_cell(const Call& call, pass why) {
@@ -27908,13 +27909,19 @@ private:
     const T *const next = call.output_gradients[0], *const all = call.steps->output_gradients;
     if (all == nullptr) return next;
     const std::size_t size = facts::state[0].size();
-    const ops::matrix<T> sum{call.workspace[1], call.rows, size};
+    const ops::matrix<T> sum{call.workspace[2], call.rows, size};
     const auto output = facts::at_step(all, t, Steps, call.rows, size);
     if (next == nullptr) copy_matrix(queue, sum, output);
     else add_matrix(queue, sum, ops::matrix<const T>{next, call.rows, size}, output);
     return sum.data;
   }
 };
+
+// A step of an Unroll, and of an Unroll::last.
+template <std::size_t Steps, class Cell>
+struct unroll_step : step_of_unroll<Steps, Cell, false> {};
+template <std::size_t Steps, class Cell>
+struct unroll_silent_step : step_of_unroll<Steps, Cell, true> {};
 
 } // namespace cairn::detail
 
@@ -27989,12 +27996,13 @@ constexpr bool is_cell() {
 }
 
 // The chain of a cell in steps; of none if it is no cell, so that no other error follows.
-template <std::size_t T, class Cell, bool Right>
+template <std::size_t T, class Cell, bool LastOnly, bool Right>
 struct unrolled_chain {
-  using type = Sequential<unroll_start<T, Cell>, Repeat<T, unroll_step<T, Cell>>>;
+  using step = std::conditional_t<LastOnly, unroll_silent_step<T, Cell>, unroll_step<T, Cell>>;
+  using type = Sequential<unroll_start<T, Cell>, Repeat<T, step>>;
 };
-template <std::size_t T, class Cell>
-struct unrolled_chain<T, Cell, false> {
+template <std::size_t T, class Cell, bool LastOnly>
+struct unrolled_chain<T, Cell, LastOnly, false> {
   using type = Sequential<>;
 };
 
@@ -28010,7 +28018,7 @@ constexpr std::size_t states_for_sweeps(std::size_t n, std::size_t sweeps) {
 
 template <std::size_t Steps, class Cell, class Policy, bool LastOnly>
 struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
-    : one_chain<typename unrolled_chain<Steps, Cell, (Steps > 0) && is_cell<Cell>()>::type> {
+    : one_chain<typename unrolled_chain<Steps, Cell, LastOnly, (Steps > 0) && is_cell<Cell>()>::type> {
   using block_type = Unroll<Steps, Cell, Policy, LastOnly>;
   using policy = Policy;
   static constexpr std::string_view name = LastOnly ? "Unroll::last" : "Unroll";

@@ -85,12 +85,13 @@ constexpr bool is_cell() {
 }
 
 // The chain of a cell in steps; of none if it is no cell, so that no other error follows.
-template <std::size_t T, class Cell, bool Right>
+template <std::size_t T, class Cell, bool LastOnly, bool Right>
 struct unrolled_chain {
-  using type = Sequential<unroll_start<T, Cell>, Repeat<T, unroll_step<T, Cell>>>;
+  using step = std::conditional_t<LastOnly, unroll_silent_step<T, Cell>, unroll_step<T, Cell>>;
+  using type = Sequential<unroll_start<T, Cell>, Repeat<T, step>>;
 };
-template <std::size_t T, class Cell>
-struct unrolled_chain<T, Cell, false> {
+template <std::size_t T, class Cell, bool LastOnly>
+struct unrolled_chain<T, Cell, LastOnly, false> {
   using type = Sequential<>;
 };
 
@@ -106,7 +107,7 @@ constexpr std::size_t states_for_sweeps(std::size_t n, std::size_t sweeps) {
 
 template <std::size_t Steps, class Cell, class Policy, bool LastOnly>
 struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
-    : one_chain<typename unrolled_chain<Steps, Cell, (Steps > 0) && is_cell<Cell>()>::type> {
+    : one_chain<typename unrolled_chain<Steps, Cell, LastOnly, (Steps > 0) && is_cell<Cell>()>::type> {
   using block_type = Unroll<Steps, Cell, Policy, LastOnly>;
   using policy = Policy;
   static constexpr std::string_view name = LastOnly ? "Unroll::last" : "Unroll";

@@ -140,8 +140,8 @@ private:
 //
 // The gradients of the parameters are summed from the last step to the first. A cell overwrites gradients, so those of all steps
 // but the last are written to other memory first, and added.
-template <std::size_t Steps, class Cell>
-struct unroll_step {
+template <std::size_t Steps, class Cell, bool LastOnly>
+struct step_of_unroll {
   using facts = cell_facts<Cell>;
   static constexpr std::size_t takes = facts::states;
   static constexpr reads backward_reads = Cell::backward_reads;
@@ -211,7 +211,7 @@ struct unroll_step {
     gradients.set(0, first_gradient(queue, call, t));
     for (std::size_t k = 1; k < takes; ++k) gradients.set(k, call.output_gradients[k]);
     tensors_anywhere<T> wanted;
-    if (all.input_gradients != nullptr) wanted.set(0, call.workspace[2]);
+    if (all.input_gradients != nullptr) wanted.set(0, call.workspace[1]);
     for (std::size_t k = 0; k < takes && t > 0; ++k) wanted.set(1 + k, call.input_gradients[k]); // the first states are constant
 
     const bool adds = all.gradients && t + 1 < Steps;
@@ -233,14 +233,15 @@ struct unroll_step {
     if (all.input_gradients == nullptr) return;
     const std::size_t size = facts::input.size();
     copy_matrix(queue, facts::at_step(all.input_gradients, t, Steps, call.rows, size),
-                ops::matrix<const T>{call.workspace[2], call.rows, size});
+                ops::matrix<const T>{call.workspace[1], call.rows, size});
   }
 
 private:
-  // In forward: the input. In backward also: the gradient of the first state, and that of the input.
+  // In forward: the input. In backward also: the gradient of the input, and that of the first state, if it is a sum.
   static constexpr tensor_list own_workspace(pass why) {
     if (why != pass::backward) return facts::input;
-    return {facts::input, facts::state[0], facts::input};
+    if (LastOnly) return {facts::input, facts::input};
+    return {facts::input, facts::input, facts::state[0]};
   }
   template <class Call>
   static auto workspace_of_cell(const Call& call, pass why) {
@@ -263,12 +264,18 @@ private:
     const T *const next = call.output_gradients[0], *const all = call.steps->output_gradients;
     if (all == nullptr) return next;
     const std::size_t size = facts::state[0].size();
-    const ops::matrix<T> sum{call.workspace[1], call.rows, size};
+    const ops::matrix<T> sum{call.workspace[2], call.rows, size};
     const auto output = facts::at_step(all, t, Steps, call.rows, size);
     if (next == nullptr) copy_matrix(queue, sum, output);
     else add_matrix(queue, sum, ops::matrix<const T>{next, call.rows, size}, output);
     return sum.data;
   }
 };
+
+// A step of an Unroll, and of an Unroll::last.
+template <std::size_t Steps, class Cell>
+struct unroll_step : step_of_unroll<Steps, Cell, false> {};
+template <std::size_t Steps, class Cell>
+struct unroll_silent_step : step_of_unroll<Steps, Cell, true> {};
 
 } // namespace cairn::detail
