@@ -21697,6 +21697,13 @@ inline constexpr bool offers_ways = [] {
   else return std::is_same_v<typename made_of<Block>::policy, store_all>;
 }();
 
+// Is it worth a search even if it is the only block? A block that says offers_ways_alone is a long chain.
+template <class Block>
+inline constexpr bool offers_ways_alone = [] {
+  if constexpr (requires { made_of<Block>::offers_ways_alone; }) return made_of<Block>::offers_ways_alone;
+  else return false;
+}();
+
 // The policy of a chain of a block in one of its ways.
 template <class Block, std::size_t Chain, std::size_t Way>
 struct policy_in_way {
@@ -23195,6 +23202,12 @@ struct blocks_with_ways;
 template <class... Elements>
 struct blocks_with_ways<pack<Elements...>> {
   static constexpr std::array<bool, sizeof...(Elements)> value{offers_ways<Elements>...};
+  // The fewest blocks for which it is worth a search.
+  static constexpr std::size_t fewest() {
+    for (const bool alone : {false, offers_ways_alone<Elements>...})
+      if (alone) return 1;
+    return 2;
+  }
 };
 
 // Ways of a chain of blocks. Drawn is its blueprint.
@@ -23483,14 +23496,15 @@ struct way_search {
   static constexpr std::size_t least_bytes() { return least_bytes_in(tried{}); }
 };
 
-// Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
+// Can the blocks of a chain choose among ways? There are two or more that offer them, or one that is long by itself, and a budget
+// around the whole network.
 template <class Drawn, class Policy>
 constexpr bool chooses_ways() {
   if constexpr (keeps_a_budget<Policy> && Drawn::is_root && Drawn::has_blocks) {
+    using offered = blocks_with_ways<typename Drawn::elements>;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < Drawn::size; ++i)
-      count += blocks_with_ways<typename Drawn::elements>::value[Drawn::order[i]] ? 1 : 0;
-    return count > 1;
+    for (std::size_t i = 0; i < Drawn::size; ++i) count += offered::value[Drawn::order[i]] ? 1 : 0;
+    return count >= offered::fewest();
   } else {
     return false;
   }
@@ -28030,6 +28044,7 @@ struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
   using wrong_ends = wrong_unroll<block_type, Takes>;
   // Ways for a budget (net/block_ways.hpp): each step runs once more, twice, three times or four times, with the fewest states.
   static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
+  static constexpr bool offers_ways_alone = offers_ways;
   template <std::size_t Way>
   using policies_in_way = pack<std::conditional_t<Way == 1, sqrt_n, revolve<states_for_sweeps(Steps + 1, Way)>>>;
   template <class...>

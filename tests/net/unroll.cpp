@@ -126,6 +126,9 @@ TEST_CASE("Unroll: a budget around the whole network stores fewer states") {
   constexpr auto ways = blueprint_of<Half, 6>::ways::way;
   static_assert(ways[2] != 0 || ways[3] != 0);
   testing::check_step<Half, 6, float>();
+  using Alone = Sequential<Input<24, 4>, Unroll<24, GRUCell<4, 16>>::last, Linear<16, 3>>;
+  static_assert(peak_activation_bytes<checkpoint<budget_fraction<30>, Alone>, 6> <= peak_activation_bytes<Alone, 6> * 3 / 10);
+  static_assert(blueprint_of<checkpoint<budget_fraction<30>, Alone>, 6>::ways::way[1] != 0);
 }
 
 } // namespace unroll_tests

@@ -119,6 +119,7 @@ struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
   using wrong_ends = wrong_unroll<block_type, Takes>;
   // Ways for a budget (net/block_ways.hpp): each step runs once more, twice, three times or four times, with the fewest states.
   static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
+  static constexpr bool offers_ways_alone = offers_ways;
   template <std::size_t Way>
   using policies_in_way = pack<std::conditional_t<Way == 1, sqrt_n, revolve<states_for_sweeps(Steps + 1, Way)>>>;
   template <class...>

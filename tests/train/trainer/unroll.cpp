@@ -40,7 +40,7 @@ using namespace cairn;
 
 namespace {
 
-// The largest distance of a network of one Unroll from PyTorch's: its output, its input gradient, the gradients of its parameters.
+// The largest distance of a network of one Unroll from PyTorch's: its output, its input gradient, those of its parameters.
 template <std::size_t Steps, class Block, class T>
 double distance_from_torch(const std::string& name) {
   using Model = with_input_gradient<Sequential<Input<Steps, 4>, Block>>;
