@@ -225,6 +225,42 @@
 #include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
+#include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
+#include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
+#include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
+#include <cairn/layer/checked_calls.hpp>           // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>           // a type that is no layer, as a diagnostic
+#include <cairn/layer/conv2d.hpp>                  // Conv2d<In, Out, Kernel>
+#include <cairn/layer/dense/dense_bottleneck.hpp>  // the first half of a layer of DenseBlock
+#include <cairn/layer/dense/dense_growth.hpp>      // the second half of it
+#include <cairn/layer/dense/dense_half.hpp>        // the common part of both halves
+#include <cairn/layer/dense/dense_transition.hpp>  // the layer between two DenseBlocks
+#include <cairn/layer/describe.hpp>                // the properties that a layer states, with defaults
+#include <cairn/layer/description.hpp>             // the properties of one element of a chain
+#include <cairn/layer/dropout.hpp>                 // Dropout
+#include <cairn/layer/elementwise_layer.hpp>       // a layer that changes each element by itself
+#include <cairn/layer/embedding.hpp>               // Embedding<Vocabulary, Width>
+#include <cairn/layer/flatten.hpp>                 // Flatten
+#include <cairn/layer/gelu.hpp>                    // GELU
+#include <cairn/layer/gradient_check.hpp>          // checks the gradients of a layer, for its author
+#include <cairn/layer/group_norm.hpp>              // GroupNorm<Groups, Channels>
+#include <cairn/layer/inputs.hpp>                  // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>                   // the concept: a function and its derivative
+#include <cairn/layer/layer_members.hpp>           // the forms of the members of a layer
+#include <cairn/layer/layer_norm.hpp>              // LayerNorm<Features>
+#include <cairn/layer/layer_sums.hpp>              // the sums of a layer over the ranks
+#include <cairn/layer/linear.hpp>                  // Linear<In, Out>
+#include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
+#include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
+#include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
+#include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell
+#include <cairn/layer/recurrent/lstm_cell.hpp>     // LSTMCell<In, Hidden>
+#include <cairn/layer/recurrent/lstm_formulas.hpp> // the formulas of an LSTMCell
+#include <cairn/layer/relu.hpp>                    // ReLU
+#include <cairn/layer/sigmoid.hpp>                 // Sigmoid
+#include <cairn/layer/tanh.hpp>                    // Tanh
+#include <cairn/layer/tied.hpp>                    // Tied: a layer with the weight of another
+#include <cairn/layer/window_options.hpp>          // stride, padding and other options of Conv2d and pools
 
 #include <cairn/net/block_ways.hpp>                // the ways of a block: what it stores
 #include <cairn/net/blueprint.hpp>                 // all that is known of a step at compile time
@@ -298,6 +334,8 @@
 #include <cairn/net/solved_step.hpp>          // a schedule solved at run time, for a trainer
 #include <cairn/net/summed_layers.hpp>        // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                 // stages that take a parameter from another stage
+#include <cairn/net/unroll.hpp>               // steps of a cell: Unroll<T, Cell>
+#include <cairn/net/unroll_step.hpp>          // the stages of an Unroll
 #include <cairn/net/walk.hpp>                 // the values along a chain
 #include <cairn/net/ways.hpp>                 // the ways that blocks take under a budget
 #include <cairn/net/with_all_outputs.hpp>     // several heads on one body

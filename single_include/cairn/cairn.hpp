@@ -19936,6 +19936,8 @@ constexpr std::size_t rows_of_strips(std::size_t all, std::size_t most) {
 namespace cairn::detail {
 
 struct dense_strides; // layer/dense/dense_half.hpp
+template <class T>
+struct unrolled_steps; // net/unroll_step.hpp
 
 } // namespace cairn::detail
 
@@ -19979,8 +19981,9 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
-  const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::layer_sums* over_ranks = nullptr;   // set only for a layer that has sums_over_ranks
+  const detail::dense_strides* dense = nullptr;     // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::unrolled_steps<T>* steps = nullptr; // set only for the steps of an Unroll
   bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
@@ -20010,6 +20013,7 @@ struct backward_call {
   accumulated<T>* tied_gradient = nullptr;           // of that parameter, to be overwritten
   const detail::layer_sums* over_ranks = nullptr;    // as in forward
   const detail::dense_strides* dense = nullptr;      // as in forward
+  const detail::unrolled_steps<T>* steps = nullptr;  // as in forward
   const detail::loss_in_strips<T>* strips = nullptr; // set only for a head_in_strips in training
   accumulated<T>* added_sums = nullptr;              // see adds_gradients
 
@@ -23370,6 +23374,401 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/recurrent/gate_products.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct gate_value {
+  static constexpr const char* name = "gate of a recurrent cell";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return logistic(x);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn::detail {
+
+// The parameters of a recurrent cell of `Gates` gates, as torch has them: weight_ih (Gates Hidden, In), weight_hh (Gates Hidden,
+// Hidden), bias_ih and bias_hh (Gates Hidden); those of gate g are the rows from g Hidden on. And their products: a gate of all
+// samples is an array (rows, Hidden) of its own, so that formulas run over whole arrays.
+template <std::size_t In, std::size_t Hidden, std::size_t Gates>
+struct gate_products {
+  static constexpr std::size_t width = Gates * Hidden;
+
+  static constexpr tensor_list parameters() {
+    const initial start = initial::uniform(1 / constant_sqrt(static_cast<double>(Hidden)));
+    return {{"weight_ih", {width, In}, start},
+            {"weight_hh", {width, Hidden}, start},
+            {"bias_ih", {width}, start},
+            {"bias_hh", {width}, start}};
+  }
+
+  // Operations of the products of one sample. Backward makes two of each: one for each factor.
+  static constexpr std::size_t product_flops = 2 * width * (In + Hidden) + 2 * width;
+
+  // Writes gate g: x W_ih^T + b_ih, or h W_hh^T + b_hh; the latter is added to what is there if `adds`.
+  template <class T, class Queue>
+  static void of_input(Queue& queue, const forward_call<T>& call, std::size_t g, T* to) {
+    const std::size_t rows = call.rows;
+    matmul(queue, ops::matrix<T>{to, rows, Hidden}, ops::matrix<const T>{call.inputs[0], rows, In},
+           ops::matrix<const T>{call.parameters[0] + g * Hidden * In, Hidden, In}, ops::transpose::second,
+           ops::epilogue<T>{.bias = call.parameters[2] + g * Hidden}); // (rows, Hidden) = (rows, In) x (Hidden, In)^T
+  }
+  template <class T, class Queue>
+  static void of_state(Queue& queue, const forward_call<T>& call, std::size_t g, T* to, bool adds) {
+    const std::size_t rows = call.rows;
+    ops::epilogue<T> then{.bias = call.parameters[3] + g * Hidden};
+    if (adds) then.addend = {to, rows, Hidden};
+    matmul(queue, ops::matrix<T>{to, rows, Hidden}, ops::matrix<const T>{call.inputs[1], rows, Hidden},
+           ops::matrix<const T>{call.parameters[1] + g * Hidden * Hidden, Hidden, Hidden}, ops::transpose::second,
+           then); // (rows, Hidden) = (rows, Hidden) x (Hidden, Hidden)^T
+  }
+
+  // Copies the gradient of gate g to its columns of `all`, (rows, Gates Hidden).
+  template <class T, class Queue>
+  static void put(Queue& queue, std::size_t rows, T* all, std::size_t g, const T* gate) {
+    copy_matrix(queue, ops::matrix<T>{all + g * Hidden, rows, Hidden, width}, ops::matrix<const T>{gate, rows, Hidden});
+  }
+  // The gradients of weight and bias `k`, which read input k, and of that input, given those of all gates. The latter is added to
+  // what is there if `adds`.
+  template <class T, class Queue>
+  static void backward(Queue& queue, const backward_call<T>& call, std::size_t k, const T* gates, bool adds) {
+    const std::size_t rows = call.rows, columns = k == 0 ? In : Hidden;
+    const ops::matrix<const T> gradient{gates, rows, width};
+    if (call.gradients)
+      matmul(queue, ops::matrix<accumulated<T>>{call.gradients[k], width, columns}, gradient,
+             ops::matrix<const T>{call.inputs[k], rows, columns}, ops::transpose::first,
+             ops::epilogue<T>{.row_sums = call.gradients[2 + k]}); // (width, columns) = (rows, width)^T x (rows, columns)
+    T* const to = call.input_gradients[k];
+    if (to == nullptr) return;
+    ops::epilogue<T> then{};
+    if (adds) then.addend = {to, rows, columns};
+    matmul(queue, ops::matrix<T>{to, rows, columns}, gradient, ops::matrix<const T>{call.parameters[k], width, columns},
+           ops::transpose::none, then); // (rows, columns) = (rows, width) x (width, columns)
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/recurrent/gru_formulas.hpp
+
+// The formulas of GRUCell, element by element, and those of its backward pass; see there for the letters.
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// n = tanh(a + r b), where a comes from the input and b from the state.
+struct gru_new_value {
+  static constexpr const char* name = "GRUCell new gate";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T a, T r, T b) const {
+    return hyperbolic_tangent(a + r * b);
+  }
+};
+// h' = (1 - z) n + z h
+struct gru_state_value {
+  static constexpr const char* name = "GRUCell state";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T n, T z, T h) const {
+    return n + z * (h - n);
+  }
+};
+// The gradients of the gates before tanh and the logistic function: dn, dz, and dr given dn.
+struct gru_new_slope {
+  static constexpr const char* name = "GRUCell new gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T z, T n) const {
+    return dy * (T{1} - z) * (T{1} - n * n);
+  }
+};
+struct gru_update_slope {
+  static constexpr const char* name = "GRUCell update gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T z, T n, T h) const {
+    return dy * (h - n) * (z * (T{1} - z));
+  }
+};
+struct gru_reset_slope {
+  static constexpr const char* name = "GRUCell reset gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dn, T r, T b) const {
+    return dn * b * (r * (T{1} - r));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/layer/recurrent/gru_cell.hpp
+
+namespace cairn {
+
+// One step of a gated recurrent unit, as torch.nn.GRUCell(In, Hidden): it takes an input (In) and a state (Hidden), and makes the
+// next state (Cho et al.: Learning phrase representations using RNN encoder-decoder, 2014):
+//
+//   r = logistic(W_ir x + b_ir + W_hr h + b_hr)      z = logistic(W_iz x + b_iz + W_hz h + b_hz)
+//   n = tanh(W_in x + b_in + r (W_hn h + b_hn))      h' = (1 - z) n + z h
+//
+// The rows of weight_ih, weight_hh, bias_ih and bias_hh are those of r, z and n, in this order. All start uniform in
+// +-1 / sqrt(Hidden). Unroll<T, GRUCell<In, Hidden>> is torch.nn.GRU of one layer.
+//
+// Kept for backward: r, z, n and W_hn h + b_hn.
+template <std::size_t In, std::size_t Hidden>
+struct GRUCell {
+  static_assert(In > 0 && Hidden > 0, "GRUCell: it needs at least one input and one element of state; write GRUCell<In, Hidden>");
+
+  static constexpr tensor_list inputs{{In}, {Hidden}};
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0] == inputs[0] && in[1] == inputs[1]; }
+  static constexpr tensor outputs(const arguments&) { return inputs[1]; }
+  static constexpr tensor_list parameters(const arguments&) { return products::parameters(); }
+
+  // A forward whose tape is not kept has the gates in its workspace.
+  static constexpr tensor_list tape(const arguments&) { return gates; }
+  static constexpr tensor_list workspace(const arguments&, pass why) {
+    if (why == pass::evaluate) return gates;
+    if (why == pass::backward) return {{3 * Hidden}, {Hidden}, {Hidden}};
+    return {};
+  }
+
+  // Two logistic functions and a tanh are about 70 operations an element.
+  static constexpr work flops(const arguments&) {
+    return {products::product_flops + 70 * Hidden, 2 * products::product_flops + 20 * Hidden, products::product_flops};
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const types::tensors<T>& own = call.tape ? call.tape : call.workspace;
+    T *const r = own[0], *const z = own[1], *const n = own[2], *const b = own[3];
+    const std::size_t count = call.rows * Hidden;
+    for (const std::size_t g : {0U, 1U}) {
+      products::of_input(queue, call, g, own[g]);
+      products::of_state(queue, call, g, own[g], true);
+      elementwise(queue, count, detail::gate_value{}, own[g], read(own[g]));
+    }
+    products::of_input(queue, call, 2, n);
+    products::of_state(queue, call, 2, b, false);
+    elementwise(queue, count, detail::gru_new_value{}, n, read(n), read(r), read(b));
+    elementwise(queue, count, detail::gru_state_value{}, call.outputs[0], read(n), read(z), call.inputs[1]);
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const T *const r = call.tape[0], *const z = call.tape[1], *const n = call.tape[2], *const b = call.tape[3];
+    const T *const dy = call.output_gradients[0], *const h = call.inputs[1];
+    T *const all = call.workspace[0], *const dn = call.workspace[1], *const one = call.workspace[2];
+    const std::size_t rows = call.rows, count = rows * Hidden;
+    elementwise(queue, count, detail::gru_new_slope{}, dn, dy, z, n);
+    products::put(queue, rows, all, 2, dn);
+    elementwise(queue, count, detail::gru_update_slope{}, one, dy, z, n, h);
+    products::put(queue, rows, all, 1, one);
+    elementwise(queue, count, detail::gru_reset_slope{}, one, read(dn), r, b);
+    products::put(queue, rows, all, 0, one);
+    products::backward(queue, call, 0, all, false);
+    elementwise(queue, count, detail::product_of_two{}, one, read(dn), r); // the state's part of n is multiplied by r
+    products::put(queue, rows, all, 2, one);
+    if (call.input_gradients[1] != nullptr) elementwise(queue, count, detail::product_of_two{}, call.input_gradients[1], dy, z);
+    products::backward(queue, call, 1, all, true);
+  }
+
+private:
+  using products = detail::gate_products<In, Hidden, 3>;
+  static constexpr tensor_list gates{{Hidden}, {Hidden}, {Hidden}, {Hidden}};
+  template <class T>
+  static const T* read(const T* array) {
+    return array;
+  }
+};
+
+} // namespace cairn
+
+// cairn/layer/recurrent/lstm_formulas.hpp
+
+// The formulas of LSTMCell, element by element, and those of its backward pass; see there for the letters.
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct lstm_cell_value { // g, before it is multiplied
+  static constexpr const char* name = "LSTMCell cell gate";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return hyperbolic_tangent(x);
+  }
+};
+// c' = f c + i g
+struct lstm_memory_value {
+  static constexpr const char* name = "LSTMCell memory";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T f, T c, T i, T g) const {
+    return f * c + i * g;
+  }
+};
+// h' = o tanh(c')
+struct lstm_state_value {
+  static constexpr const char* name = "LSTMCell state";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T o, T c) const {
+    return o * hyperbolic_tangent(c);
+  }
+};
+// The gradient of c' by way of h', and added to that by way of the next step.
+struct lstm_memory_slope {
+  static constexpr const char* name = "LSTMCell memory backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dh, T o, T c) const {
+    const T t = hyperbolic_tangent(c);
+    return dh * o * (T{1} - t * t);
+  }
+};
+struct lstm_memory_sum {
+  static constexpr const char* name = "LSTMCell memory backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dh, T o, T c, T dc) const {
+    return dc + lstm_memory_slope{}(dh, o, c);
+  }
+};
+// The gradients of the gates before tanh and the logistic function.
+struct lstm_output_slope {
+  static constexpr const char* name = "LSTMCell output gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dh, T o, T c) const {
+    return dh * hyperbolic_tangent(c) * (o * (T{1} - o));
+  }
+};
+struct lstm_gate_slope { // of i, which multiplies g, and of f, which multiplies c
+  static constexpr const char* name = "LSTMCell gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dc, T gate, T multiplied) const {
+    return dc * multiplied * (gate * (T{1} - gate));
+  }
+};
+struct lstm_cell_slope {
+  static constexpr const char* name = "LSTMCell cell gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dc, T i, T g) const {
+    return dc * i * (T{1} - g * g);
+  }
+};
+struct lstm_no_gradient {
+  static constexpr const char* name = "LSTMCell output gate backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T) const {
+    return T{0};
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/layer/recurrent/lstm_cell.hpp
+
+namespace cairn {
+
+// One step of a long short-term memory, as torch.nn.LSTMCell(In, Hidden): it takes an input (In), a state h (Hidden) and a memory
+// c (Hidden), and makes the next state and memory (Hochreiter, Schmidhuber: Long short-term memory, 1997):
+//
+//   i = logistic(W_ii x + b_ii + W_hi h + b_hi)      f = logistic(W_if x + b_if + W_hf h + b_hf)
+//   g = tanh(W_ig x + b_ig + W_hg h + b_hg)          o = logistic(W_io x + b_io + W_ho h + b_ho)
+//   c' = f c + i g                                   h' = o tanh(c')
+//
+// The rows of weight_ih, weight_hh, bias_ih and bias_hh are those of i, f, g and o, in this order. All start uniform in
+// +-1 / sqrt(Hidden). Unroll<T, LSTMCell<In, Hidden>> is torch.nn.LSTM of one layer.
+//
+// Kept for backward: the four gates; tanh(c') is computed again.
+template <std::size_t In, std::size_t Hidden>
+struct LSTMCell {
+  static_assert(In > 0 && Hidden > 0,
+                "LSTMCell: it needs at least one input and one element of state; write LSTMCell<In, Hidden>");
+
+  static constexpr tensor_list inputs{{In}, {Hidden}, {Hidden}};
+  static constexpr std::size_t takes = 3;
+  static constexpr reads backward_reads = reads::both;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0] == inputs[0] && in[1] == inputs[1] && in[2] == inputs[2]; }
+  static constexpr tensor_list outputs(const arguments&) { return {inputs[1], inputs[2]}; }
+  static constexpr tensor_list parameters(const arguments&) { return products::parameters(); }
+
+  // A forward whose tape is not kept has the gates in its workspace.
+  static constexpr tensor_list tape(const arguments&) { return gates; }
+  static constexpr tensor_list workspace(const arguments&, pass why) {
+    if (why == pass::evaluate) return gates;
+    if (why == pass::backward) return {{4 * Hidden}, {Hidden}, {Hidden}};
+    return {};
+  }
+
+  // Three logistic functions and two tanh are about 120 operations an element.
+  static constexpr work flops(const arguments&) {
+    return {products::product_flops + 120 * Hidden, 2 * products::product_flops + 80 * Hidden, products::product_flops};
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const types::tensors<T>& own = call.tape ? call.tape : call.workspace;
+    const std::size_t count = call.rows * Hidden;
+    for (std::size_t gate = 0; gate < 4; ++gate) {
+      products::of_input(queue, call, gate, own[gate]);
+      products::of_state(queue, call, gate, own[gate], true);
+      if (gate == 2) elementwise(queue, count, detail::lstm_cell_value{}, own[gate], read(own[gate]));
+      else elementwise(queue, count, detail::gate_value{}, own[gate], read(own[gate]));
+    }
+    const T *const i = own[0], *const f = own[1], *const g = own[2], *const o = own[3];
+    elementwise(queue, count, detail::lstm_memory_value{}, call.outputs[1], f, call.inputs[2], i, g);
+    elementwise(queue, count, detail::lstm_state_value{}, call.outputs[0], o, read(call.outputs[1]));
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const T *const i = call.tape[0], *const f = call.tape[1], *const g = call.tape[2], *const o = call.tape[3];
+    const T *const c = call.inputs[2], *const made = call.outputs[1], *const dh = call.output_gradients[0];
+    T *const all = call.workspace[0], *const memory = call.workspace[1], *const one = call.workspace[2];
+    const std::size_t rows = call.rows, count = rows * Hidden;
+    const T* dc = call.output_gradients[1];
+    if (dh == nullptr) {
+      elementwise(queue, count, detail::lstm_no_gradient{}, one, o);
+    } else {
+      if (dc == nullptr) elementwise(queue, count, detail::lstm_memory_slope{}, memory, dh, o, made);
+      else elementwise(queue, count, detail::lstm_memory_sum{}, memory, dh, o, made, dc);
+      dc = memory;
+      elementwise(queue, count, detail::lstm_output_slope{}, one, dh, o, made);
+    }
+    products::put(queue, rows, all, 3, one);
+    elementwise(queue, count, detail::lstm_gate_slope{}, one, dc, i, g);
+    products::put(queue, rows, all, 0, one);
+    elementwise(queue, count, detail::lstm_gate_slope{}, one, dc, f, c);
+    products::put(queue, rows, all, 1, one);
+    elementwise(queue, count, detail::lstm_cell_slope{}, one, dc, i, g);
+    products::put(queue, rows, all, 2, one);
+    products::backward(queue, call, 0, all, false);
+    products::backward(queue, call, 1, all, false);
+    if (call.input_gradients[2] != nullptr) elementwise(queue, count, detail::product_of_two{}, call.input_gradients[2], dc, f);
+  }
+
+private:
+  using products = detail::gate_products<In, Hidden, 4>;
+  static constexpr tensor_list gates{{Hidden}, {Hidden}, {Hidden}, {Hidden}};
+  template <class T>
+  static const T* read(const T* array) {
+    return array;
+  }
+};
+
+} // namespace cairn
+
 // cairn/net/made_of.hpp
 
 // The structure of a network's types. Everything that walks a network's type (stages, shapes, checks, names, the summary, the
@@ -23408,10 +23807,11 @@ struct chain_facts {
   std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
-  bool reads_input = false;      // in its backward pass
-  bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
-  bool reads_output = false;     // ... its last value, if that is the block's own output
-  bool writes_output = false;    // in a forward that makes only the tape
+  std::size_t gradient_bytes = 0; // of its parameters
+  bool reads_input = false;       // in its backward pass
+  bool last_reads_input = false;  // its last stage works on the block's own input, as the only one or reshaped
+  bool reads_output = false;      // ... its last value, if that is the block's own output
+  bool writes_output = false;     // in a forward that makes only the tape
   chain_ends ends{};
   std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
@@ -23438,6 +23838,7 @@ struct chain_facts {
 //                              used
 //   policies                   a pack: the policy of each chain, if they differ
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
+//   names_parts                if false, the layers of its one chain have the block's name in a state_dict
 //   is_transparent             does it compute the same as its one chain?
 //   is_elementwise             does each element of its result depend only on those at its place in the results of its chains,
 //                              and in its input if it has one chain?
@@ -23586,6 +23987,13 @@ inline constexpr bool offers_ways = [] {
   else if constexpr (has_own_ways<Block>) return made_of<Block>::offers_ways;
   else if constexpr (requires { typename made_of<Block>::policies; }) return false;
   else return std::is_same_v<typename made_of<Block>::policy, store_all>;
+}();
+
+// Is it worth a search even if it is the only block? A block that says offers_ways_alone is a long chain.
+template <class Block>
+inline constexpr bool offers_ways_alone = [] {
+  if constexpr (requires { made_of<Block>::offers_ways_alone; }) return made_of<Block>::offers_ways_alone;
+  else return false;
 }();
 
 // The policy of a chain of a block in one of its ways.
@@ -25153,6 +25561,12 @@ struct blocks_with_ways;
 template <class... Elements>
 struct blocks_with_ways<pack<Elements...>> {
   static constexpr std::array<bool, sizeof...(Elements)> value{offers_ways<Elements>...};
+  // The fewest blocks for which it is worth a search.
+  static constexpr std::size_t fewest() {
+    for (const bool alone : {false, offers_ways_alone<Elements>...})
+      if (alone) return 1;
+    return 2;
+  }
 };
 
 // Ways of a chain of blocks. Drawn is its blueprint.
@@ -25386,14 +25800,15 @@ struct way_search {
   static constexpr std::size_t least_bytes() { return compared<tried>::bytes[position_of_least(compared<tried>::bytes)]; }
 };
 
-// Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
+// Can the blocks of a chain choose among ways? There are two or more that offer them, or one that is long by itself, and a budget
+// around the whole network.
 template <class Drawn, class Policy>
 constexpr bool chooses_ways() {
   if constexpr (keeps_a_budget<Policy> && Drawn::is_root && Drawn::has_blocks) {
+    using offered = blocks_with_ways<typename Drawn::elements>;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < Drawn::size; ++i)
-      count += blocks_with_ways<typename Drawn::elements>::value[Drawn::order[i]] ? 1 : 0;
-    return count > 1;
+    for (std::size_t i = 0; i < Drawn::size; ++i) count += offered::value[Drawn::order[i]] ? 1 : 0;
+    return count >= offered::fewest();
   } else {
     return false;
   }
@@ -25730,6 +26145,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.leaves = leaves;
     f.parameters = parameters;
     f.parameter_block = parameter_block;
+    f.gradient_bytes = parameter_block * sizeof(accumulated<T>);
     f.state_block = state_block;
     const auto part = [](std::size_t from, std::size_t end) { return flops(whole, training.ops().subspan(from, end - from)); };
     f.forward_flops = flops(typed_source::value, evaluated::schedule.ops());
@@ -26388,6 +26804,7 @@ struct program {
     std::string_view own_name{};  // in place of the number of a place (net/named_part.hpp)
     std::size_t places = 1;       // in the Sequential around it, in names
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
+    bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
@@ -26528,6 +26945,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I, Way>::type>::value;
       e.part_name = part_name<E>;
       e.is_transparent = detail::is_transparent<E>;
+      e.names_parts = !requires { requires !made_of<E>::names_parts; };
       e.is_elementwise = requires { requires made_of<E>::is_elementwise; };
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;
@@ -26725,6 +27143,7 @@ struct frame : frozen_as_T<T> {
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   const dense_strides* dense = nullptr;
+  const unrolled_steps<T>* steps = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
@@ -26774,6 +27193,7 @@ frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_
   inside.output_addend = inside.gradient_addend = nullptr;
   inside.output_stride = 0;
   inside.dense = nullptr;
+  inside.steps = nullptr;
   return inside;
 }
 
@@ -26894,6 +27314,7 @@ private:
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       call.dense = frame_.dense;
+      call.steps = frame_.steps;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.passes_on = program_.in_strips && frame_.why != pass::evaluate;
@@ -26963,6 +27384,7 @@ private:
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
     call.dense = frame_.dense;
+    call.steps = frame_.steps;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;
     if (is_last(i) && program_.in_strips) call.strips = frame_.strips;
@@ -29974,6 +30396,444 @@ public:
 
 } // namespace cairn::detail
 
+// cairn/net/unroll_step.hpp
+
+// The stages of an Unroll (net/unroll.hpp): a start, which has the cell's parameters and makes the first states, and then the
+// steps. Only states flow from stage to stage. Everything else that the steps share is told by unrolled_steps.
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct first_state {
+  static constexpr const char* name = "Unroll first state";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T) const {
+    return T{0};
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn::detail {
+
+// The memory that all steps of an Unroll share. The arrays are (rows, Steps, ...); each is null where it is not wanted.
+template <class T>
+struct unrolled_steps {
+  std::uint32_t first = 0; // the position of step 0 in keys of random numbers; those of the others follow
+  tensors<const T> parameters{};
+  tensors<accumulated<T>> gradients{};
+  tensors<accumulated<T>> part{}; // of one step: memory for the same list, if there is more than one step
+  const T* inputs = nullptr;
+  T* input_gradients = nullptr;
+  T* outputs = nullptr; // the first state after each step
+  const T* output_gradients = nullptr;
+};
+
+// A list of tensors that lie anywhere.
+template <class T>
+class tensors_anywhere {
+public:
+  void set(std::size_t k, T* tensor) {
+    if (tensor == nullptr) return;
+    if (first_ == nullptr) first_ = reinterpret_cast<byte*>(tensor);
+    at_[k] = reinterpret_cast<std::uintptr_t>(tensor) - reinterpret_cast<std::uintptr_t>(first_);
+    there_ = static_cast<tensor_set>(there_ | 1U << k);
+  }
+  tensors<T> view() const { return {first_, at_.data(), there_}; }
+
+private:
+  using byte = typename tensors<T>::byte;
+  byte* first_ = nullptr;
+  std::array<std::size_t, tensor_list::most> at_{};
+  tensor_set there_ = 0;
+};
+
+// A cell's description: it takes an input and states, Cell::inputs, and makes the states after it.
+template <class Cell>
+struct cell_facts {
+  static constexpr std::size_t states = Cell::inputs.count - 1;
+  static constexpr tensor input = Cell::inputs[0];
+  static constexpr tensor_list state = [] {
+    tensor_list list{};
+    for (std::size_t k = 1; k < Cell::inputs.count; ++k) list.push_back(Cell::inputs[k]);
+    return list;
+  }();
+
+  // The arguments of the cell, from those of a stage.
+  static constexpr arguments of(const arguments& in) { return {Cell::inputs.items.data(), Cell::inputs.count, in.constants()}; }
+  static constexpr tensor_list parameters(const arguments& in) {
+    if constexpr (requires { Cell::parameters(in); }) return Cell::parameters(of(in));
+    else return {};
+  }
+  // A tensor of `steps` times this one.
+  static constexpr tensor in_steps(const tensor& one, std::size_t steps) {
+    tensor out = one;
+    out.extents = {steps};
+    for (std::size_t a = 0; a < one.rank(); ++a) out.extents.push_back(one[a]);
+    return out;
+  }
+  // The elements of all samples at one step of `steps`.
+  template <class T>
+  static ops::matrix<T> at_step(T* all, std::size_t t, std::size_t steps, std::size_t rows, std::size_t size) {
+    return {all + t * size, rows, size, steps * size};
+  }
+};
+
+// The first stage: all states are zero. Its parameters are those of all steps, whose backward passes, which come before its own,
+// have computed their gradients and the gradient of the input.
+template <std::size_t Steps, class Cell>
+struct unroll_start {
+  using facts = cell_facts<Cell>;
+  static constexpr tensor_list inputs{facts::in_steps(facts::input, Steps)};
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool skips_gradients = [] {
+    if constexpr (requires { Cell::skips_gradients; }) return Cell::skips_gradients;
+    else return false;
+  }();
+
+  static constexpr bool accepts(const arguments& in) {
+    return in[0].is_real() && in[0].extents == inputs[0].extents && accepts_states(in);
+  }
+  static constexpr tensor_list outputs(const arguments&) { return facts::state; }
+  static constexpr tensor_list parameters(const arguments& in) { return facts::parameters(in); }
+  static constexpr work flops(const arguments&) { return {}; }
+
+  template <class T, class Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    for (std::size_t k = 0; k < facts::states; ++k)
+      elementwise(queue, facts::state[k].elements(call.rows), first_state{}, call.outputs[k],
+                  static_cast<const T*>(call.outputs[k]));
+  }
+  template <class T, class Queue>
+  static void backward(Queue&, const backward_call<T>&) {}
+
+private:
+  static constexpr bool accepts_states(const arguments& in) {
+    const arguments all = facts::of(in);
+    if constexpr (requires { Cell::accepts(all); }) return Cell::accepts(all);
+    else return true;
+  }
+};
+
+// A step: it takes its input from those of all steps, and the first state that it makes goes to the outputs of all steps.
+//
+// The gradients of the parameters are summed from the last step to the first. A cell overwrites gradients, so those of all steps
+// but the last are written to other memory first, and added.
+template <std::size_t Steps, class Cell, bool LastOnly>
+struct step_of_unroll {
+  using facts = cell_facts<Cell>;
+  static constexpr std::size_t takes = facts::states;
+  static constexpr reads backward_reads = Cell::backward_reads;
+
+  static constexpr bool accepts(const arguments& in) {
+    for (std::size_t k = 0; k < takes; ++k)
+      if (!(in[k] == facts::state[k])) return false;
+    return true;
+  }
+  static constexpr tensor_list outputs(const arguments&) { return facts::state; }
+  static constexpr tensor_list tape(const arguments& in) {
+    if constexpr (requires { Cell::tape(in); }) return Cell::tape(facts::of(in));
+    else return {};
+  }
+  // The step's own tensors, and behind them the cell's.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    tensor_list list = own_workspace(why);
+    if constexpr (requires { Cell::workspace(in, why); }) {
+      const tensor_list of_cell = Cell::workspace(facts::of(in), why);
+      for (const tensor& t : of_cell) list.push_back(t);
+    }
+    return list;
+  }
+  static constexpr work flops(const arguments& in) {
+    if constexpr (requires { Cell::flops(in); }) {
+      return Cell::flops(facts::of(in));
+    } else {
+      const std::size_t made = facts::state.elements();
+      return {made, made, made};
+    }
+  }
+
+  template <class Queue, class T>
+    requires requires(Queue& queue, const forward_call<T>& call) { Cell::forward(queue, call); }
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const unrolled_steps<T>& all = *call.steps;
+    const std::size_t t = call.random.position - all.first;
+    const arguments given = facts::of(*call.given);
+    tensors_anywhere<const T> taken;
+    taken.set(0, input_of(queue, call, t));
+    for (std::size_t k = 0; k < takes; ++k) taken.set(1 + k, call.inputs[k]);
+
+    forward_call<T> own = call;
+    own.given = &given;
+    own.inputs = taken.view();
+    own.parameters = all.parameters;
+    own.workspace = workspace_of_cell(call, call.tape ? pass::forward : pass::evaluate);
+    own.steps = nullptr;
+    Cell::forward(queue, own);
+    if (all.outputs == nullptr) return;
+    const std::size_t size = facts::state[0].size();
+    copy_matrix(queue, facts::at_step(all.outputs, t, Steps, call.rows, size),
+                ops::matrix<const T>{call.outputs[0], call.rows, size});
+  }
+
+  template <class Queue, class T>
+    requires requires(Queue& queue, const backward_call<T>& call) { Cell::backward(queue, call); }
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const unrolled_steps<T>& all = *call.steps;
+    const std::size_t t = call.random.position - all.first;
+    const arguments given = facts::of(*call.given);
+    constexpr bool reads_input = (static_cast<unsigned>(backward_reads) & static_cast<unsigned>(reads::input)) != 0;
+
+    tensors_anywhere<const T> taken, gradients;
+    if constexpr (reads_input) taken.set(0, input_of(queue, call, t));
+    for (std::size_t k = 0; k < takes; ++k) taken.set(1 + k, call.inputs[k]);
+    gradients.set(0, first_gradient(queue, call, t));
+    for (std::size_t k = 1; k < takes; ++k) gradients.set(k, call.output_gradients[k]);
+    tensors_anywhere<T> wanted;
+    if (all.input_gradients != nullptr) wanted.set(0, call.workspace[1]);
+    for (std::size_t k = 0; k < takes && t > 0; ++k) wanted.set(1 + k, call.input_gradients[k]); // the first states are constant
+
+    const bool adds = all.gradients && t + 1 < Steps;
+
+    backward_call<T> own = call;
+    own.given = &given;
+    own.inputs = taken.view();
+    own.output_gradients = gradients.view();
+    own.input_gradients = wanted.view();
+    own.parameters = all.parameters;
+    own.gradients = adds ? all.part : all.gradients;
+    own.workspace = workspace_of_cell(call, pass::backward);
+    own.steps = nullptr;
+    Cell::backward(queue, own);
+
+    const tensor_list list = facts::parameters(*call.given);
+    for (std::size_t k = 0; adds && k < list.count; ++k)
+      add(queue, list[k].size(), all.gradients[k], all.gradients[k], all.part[k]);
+    if (all.input_gradients == nullptr) return;
+    const std::size_t size = facts::input.size();
+    copy_matrix(queue, facts::at_step(all.input_gradients, t, Steps, call.rows, size),
+                ops::matrix<const T>{call.workspace[1], call.rows, size});
+  }
+
+private:
+  // In forward: the input. In backward also: the gradient of the input, and that of the first state, if it is a sum.
+  static constexpr tensor_list own_workspace(pass why) {
+    if (why != pass::backward) return facts::input;
+    if (LastOnly) return {facts::input, facts::input};
+    return {facts::input, facts::input, facts::state[0]};
+  }
+  template <class Call>
+  static auto workspace_of_cell(const Call& call, pass why) {
+    auto out = call.workspace;
+    out.offsets += own_workspace(why).count;
+    return out;
+  }
+
+  // The step's input, without a gap between samples.
+  template <class Queue, class Call>
+  static auto input_of(Queue& queue, const Call& call, std::size_t t) {
+    auto* const to = call.workspace[0];
+    const std::size_t size = facts::input.size();
+    copy_matrix(queue, ops::matrix{to, call.rows, size}, facts::at_step(call.steps->inputs, t, Steps, call.rows, size));
+    return to;
+  }
+  // The gradient of the first state: from the next step, and from the outputs of all steps.
+  template <class Queue, class T>
+  static const T* first_gradient(Queue& queue, const backward_call<T>& call, std::size_t t) {
+    const T *const next = call.output_gradients[0], *const all = call.steps->output_gradients;
+    if (all == nullptr) return next;
+    const std::size_t size = facts::state[0].size();
+    const ops::matrix<T> sum{call.workspace[2], call.rows, size};
+    const auto output = facts::at_step(all, t, Steps, call.rows, size);
+    if (next == nullptr) copy_matrix(queue, sum, output);
+    else add_matrix(queue, sum, ops::matrix<const T>{next, call.rows, size}, output);
+    return sum.data;
+  }
+};
+
+// A step of an Unroll, and of an Unroll::last.
+template <std::size_t Steps, class Cell>
+struct unroll_step : step_of_unroll<Steps, Cell, false> {};
+template <std::size_t Steps, class Cell>
+struct unroll_silent_step : step_of_unroll<Steps, Cell, true> {};
+
+} // namespace cairn::detail
+
+// cairn/net/unroll.hpp
+
+namespace cairn {
+
+// A recurrent network: T steps of one Cell, which share its parameters. It takes the inputs of all steps, (T, In), and makes the
+// states after each, (T, Hidden). Unroll<T, GRUCell<In, Hidden>> is torch.nn.GRU of one layer with batch_first=True, without its
+// second result; LSTMCell likewise. The first states are zero. Unroll<T, Cell>::last makes the last state only, (Hidden).
+//
+// The parameters are in memory once and have the cell's names. Their gradients are summed from the last step to the first.
+//
+// Policy decides which states are stored between the forward pass and the backward pass, as for a chain of T + 1 stages:
+//
+//   Unroll<100, GRUCell<32, 64>>             stores all states, and the gates of every step
+//   Unroll<100, GRUCell<32, 64>, sqrt_n>     stores every tenth state, and the gates of ten steps at a time
+//   Unroll<100, GRUCell<32, 64>, revolve<8>> stores eight states, and the gates of one step
+//
+// The results are the same, bit for bit.
+//
+// A cell of your own is a layer that says `inputs`: the input of one step, then at least one state. Its outputs are the same
+// states after the step, of which the first goes on to the next layer. It has no buffers.
+template <std::size_t T, class Cell, class Policy = store_all, bool LastOnly = false>
+struct Unroll {
+  using last = Unroll<T, Cell, Policy, true>;
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+struct unroll_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "Unroll: it has at least one step, and its cell is a layer that says `inputs` (what a step takes, then its "
+                  "states), makes the same states, and has no buffers; write Unroll<50, GRUCell<In, Hidden>>; see "
+                  "wrong_unroll<type>");
+    return false;
+  }
+};
+
+// An Unroll whose cell is none, or that has no step.
+template <class Block, class Takes = void>
+struct wrong_unroll : unroll_message {};
+
+// Is it a layer that makes of an input and states these states?
+template <class Cell>
+constexpr bool is_cell() {
+  if constexpr (!right_layer<Cell>) {
+    return false;
+  } else if constexpr (requires {
+                         requires Cell::inputs.count >= 2;
+                         requires Cell::inputs.count <= most_tensors + 1;
+                       }) {
+    const tensor_list none{};
+    const arguments in{Cell::inputs.items.data(), Cell::inputs.count, none};
+    if constexpr (
+        requires { Cell::buffers(in); } || requires { Cell::sums_over_ranks(in); } || requires { typename Cell::tied_to; })
+      return false;
+    else {
+      const tensor_list made(Cell::outputs(in));
+      bool right = taken_by<Cell> == Cell::inputs.count && made.count + 1 == Cell::inputs.count;
+      for (const tensor& t : Cell::inputs) right = right && t.is_real() && t.has_gradient && t.rank() < shape::max_rank;
+      for (std::size_t k = 0; right && k < made.count; ++k) right = made[k] == Cell::inputs[k + 1];
+      return right;
+    }
+  } else {
+    return false;
+  }
+}
+
+// The chain of a cell in steps; of none if it is no cell, so that no other error follows.
+template <std::size_t T, class Cell, bool LastOnly, bool Right>
+struct unrolled_chain {
+  using step = std::conditional_t<LastOnly, unroll_silent_step<T, Cell>, unroll_step<T, Cell>>;
+  using type = Sequential<unroll_start<T, Cell>, Repeat<T, step>>;
+};
+template <std::size_t T, class Cell, bool LastOnly>
+struct unrolled_chain<T, Cell, LastOnly, false> {
+  using type = Sequential<>;
+};
+
+// The least S with which revolve<S> does at most `sweeps` forwards of each of n stages: the number of ways to choose `sweeps` out
+// of S + `sweeps` is n or more.
+constexpr std::size_t states_for_sweeps(std::size_t n, std::size_t sweeps) {
+  for (std::size_t s = 1;; ++s) {
+    std::size_t reach = 1;
+    for (std::size_t k = 1; k <= sweeps; ++k) reach = reach * (s + k) / k;
+    if (reach >= n) return s;
+  }
+}
+
+template <std::size_t Steps, class Cell, class Policy, bool LastOnly>
+struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
+    : one_chain<typename unrolled_chain<Steps, Cell, LastOnly, (Steps > 0) && is_cell<Cell>()>::type> {
+  using block_type = Unroll<Steps, Cell, Policy, LastOnly>;
+  using policy = Policy;
+  static constexpr std::string_view name = LastOnly ? "Unroll::last" : "Unroll";
+  static constexpr bool names_parts = false; // its parameters have the cell's names
+  static constexpr bool is_right = Steps > 0 && is_cell<Cell>();
+  using wrong = wrong_unroll<block_type>;
+  using empty = wrong;
+  template <class Takes, class...>
+  using wrong_ends = wrong_unroll<block_type, Takes>;
+  // Ways for a budget (net/block_ways.hpp): each step runs once more, twice, three times or four times, with the fewest states.
+  static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
+  static constexpr bool offers_ways_alone = offers_ways;
+  template <std::size_t Way>
+  using policies_in_way = pack<std::conditional_t<Way == 1, sqrt_n, revolve<states_for_sweeps(Steps + 1, Way)>>>;
+  template <class...>
+  using with = Unroll<Steps, Cell, store_all, LastOnly>; // the policy does not change the function
+
+  static constexpr void join(const value_list& value, const description*, description& out) {
+    const tensor& state = Cell::inputs[1];
+    describe_one_tensor(value, LastOnly ? state : cell_facts<Cell>::in_steps(state, Steps), out);
+  }
+  static constexpr chain_ends ends(const element_facts&, const element_facts&) { return {.output = false}; }
+
+  static constexpr stage as_stage(const chain_facts* chain) {
+    stage s = stage_of_chain(*chain);
+    s.reads_input = true; // each step reads its own in the backward pass
+    if (Steps > 1) s.backward_workspace.per_batch += chain->gradient_bytes;
+    return s;
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void forward(Queue& queue, const Chains& chains, const Frame& block, bool tape, bool output) {
+    Frame inside = chains[0].enter(block);
+    unrolled_steps<typename Frame::element> steps = steps_of(chains[0], inside);
+    if (!LastOnly && output) steps.outputs = block.outputs[0];
+    inside.steps = &steps;
+    const auto made = forward_chain(queue, chains[0], inside, tape, output);
+    if (LastOnly && output) copy(queue, Cell::inputs[1].elements(block.rows), block.outputs[0], made.to_read()[0]);
+  }
+
+  template <class Queue, class Chains, class Frame>
+  static void backward(Queue& queue, const Chains& chains, const Frame& block) {
+    Frame inside = chains[0].enter(block);
+    unrolled_steps<typename Frame::element> steps = steps_of(chains[0], inside);
+    if (Steps > 1) {
+      steps.part = {block.workspace, steps.gradients.offsets};
+      inside.workspace += chains[0].code->parameter_begin[chains[0].code->size()] * sizeof(typename Frame::sum);
+    }
+    steps.input_gradients = block.input_gradients[0];
+    if (!LastOnly) { // the gradient of each state comes with its step, none with the last states
+      steps.output_gradients = block.output_gradients[0];
+      inside.output_gradients = {nullptr, nullptr, 1};
+    }
+    inside.steps = &steps;
+    backward_chain(queue, chains[0], inside);
+  }
+
+private:
+  // The parameters are those of the first stage.
+  template <class Chain, class Frame>
+  static unrolled_steps<typename Frame::element> steps_of(const Chain& chain, const Frame& inside) {
+    using T = typename Frame::element;
+    const auto& code = *chain.code;
+    const auto& start = code.at(0);
+    const T* const parameters = code.is_frozen ? inside.frozen_parameters(0) : inside.parameters;
+    accumulated<T>* gradients = nullptr;
+    if (!code.is_frozen && inside.gradients != nullptr)
+      gradients = inside.accumulation != nullptr ? inside.accumulation
+                                                 : inside.gradients->start + (inside.gradient_begin - inside.gradients->begin);
+    return {.first = inside.random.position + code.leaf_begin[1],
+            .parameters = {reinterpret_cast<const std::byte*>(parameters), start.parameter_layout.offsets.data()},
+            .gradients = {reinterpret_cast<std::byte*>(gradients), start.gradient_layout().offsets.data()},
+            .inputs = inside.inputs[0]};
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/train/ddp.hpp
 
 namespace cairn {
@@ -32136,6 +32996,7 @@ public:
   }
   // The beginning of the names in chain c of a block, whose own name next() has just returned.
   chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
+    if (!block.names_parts) return {name, 0, false, true, at_.how};
     if (!block.part_name.empty())
       return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
     if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plain_parts.hpp"
+#include "plain_steps.hpp"
 
 namespace plain {
 
@@ -69,6 +70,28 @@ struct maker {
     now.assign(1, arrives[0]);
     out->second = make<G>();
     now.insert(now.end(), arrives.begin() + 1, arrives.end());
+    return out;
+  }
+  template <std::size_t Steps, class Cell, class Policy, bool LastOnly>
+  piece make(cairn::Unroll<Steps, Cell, Policy, LastOnly>*) {
+    using piece_type = in_steps<Cell, Steps, LastOnly, T>;
+    auto out = std::make_unique<piece_type>();
+    const std::vector<cairn::tensor> taken(Cell::inputs.begin(), Cell::inputs.end());
+    const auto add = [&](leaf* layer) {
+      layer->index = static_cast<std::uint32_t>(leaves.size());
+      leaves.push_back(layer);
+    };
+    add(&out->shared);
+    for (std::size_t t = 0; t < Steps; ++t) {
+      out->steps.push_back(std::make_unique<one_layer<Cell, T>>(taken, described, constants));
+      add(out->steps.back().get());
+    }
+    out->shared.parameter_list = out->steps[0]->parameter_list;
+    out->shared.parameters = room_for<T>(out->shared.parameter_list, 1);
+    out->shared.gradients = room_for<T>(out->shared.parameter_list, 1);
+    cairn::shape made{Steps};
+    for (std::size_t a = 0; a < taken[1].rank(); ++a) made.push_back(taken[1][a]);
+    now[0] = LastOnly ? taken[1] : cairn::tensor(made);
     return out;
   }
   template <class... Branches>

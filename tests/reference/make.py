@@ -694,6 +694,48 @@ def positions():
     layer("rotary", Rotary(2, 2), 2, 9, 36)
     layer("rotary_shared_keys", Rotary(4, 2, base=500000), 2, 5, 32)
     layer("rotary_partly", Rotary(2, 1, rotated=4), 2, 5, 24)
+def recurrent():
+    """Recurrent cells, and networks of one over 1, 2, 7 and 50 steps: all states are used, or the last one only."""
+    def cell(name, module, states):
+        module = module.double()
+        for parameter in module.parameters():
+            parameter.data = random(*parameter.shape, scale=0.5)
+        taken = [random(4, 5).requires_grad_()] + [random(4, 6).requires_grad_() for _ in range(states)]
+        made = module(taken[0], taken[1] if states == 1 else tuple(taken[1:]))
+        made = [made] if states == 1 else list(made)
+        gradients = [random(4, 6) for _ in made]
+        sum((m * g).sum() for m, g in zip(made, gradients)).backward()
+        for what, tensors in (("input", taken), ("output", made), ("output_gradient", gradients),
+                              ("input_gradient", [t.grad for t in taken]), ("parameter", module.parameters()),
+                              ("gradient", [p.grad for p in module.parameters()])):
+            for k, tensor in enumerate(tensors):
+                write(f"{name}/{what}{k}", tensor)
+
+    def network(name, module, steps, last):
+        module = module.double()
+        for parameter in module.parameters():
+            parameter.data = random(*parameter.shape, scale=0.5)
+        taken = random(3, steps, 4).requires_grad_()
+        made = module(taken)[0]
+        made = made[:, -1] if last else made
+        gradient = random(*made.shape)
+        made.backward(gradient)
+        write(f"{name}/input", taken)
+        write(f"{name}/output", made)
+        write(f"{name}/output_gradient", gradient)
+        write(f"{name}/input_gradient", taken.grad)
+        for i, parameter in enumerate(module.parameters()):
+            write(f"{name}/parameter{i}", parameter)
+            write(f"{name}/gradient{i}", parameter.grad)
+
+    torch.manual_seed(28)
+    cell("gru_cell", nn.GRUCell(5, 6), 1)
+    cell("lstm_cell", nn.LSTMCell(5, 6), 2)
+    for steps in (1, 2, 7, 50):
+        for name, kind in (("gru", nn.GRU), ("lstm", nn.LSTM)):
+            network(f"{name}_{steps}", kind(4, 3, batch_first=True), steps, False)
+    network("gru_last", nn.GRU(4, 3, batch_first=True), 7, True)
+    network("lstm_last", nn.LSTM(4, 3, batch_first=True), 7, True)
 
 
 def main():
@@ -704,6 +746,7 @@ def main():
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
                  averages, attention, transformer, positions, activations, rows):
+                 averages, recurrent):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

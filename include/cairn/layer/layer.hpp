@@ -16,6 +16,8 @@
 namespace cairn::detail {
 
 struct dense_strides; // layer/dense/dense_half.hpp
+template <class T>
+struct unrolled_steps; // net/unroll_step.hpp
 
 } // namespace cairn::detail
 
@@ -59,8 +61,9 @@ struct forward_call {
   // Elements from one row of the last extent of outputs[0] to the next; set only for a layer that is `strided`. 0: rows
   // without a gap.
   std::size_t output_stride = 0;
-  const detail::layer_sums* over_ranks = nullptr; // set only for a layer that has sums_over_ranks
-  const detail::dense_strides* dense = nullptr;   // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::layer_sums* over_ranks = nullptr;   // set only for a layer that has sums_over_ranks
+  const detail::dense_strides* dense = nullptr;     // set only for the layers of a DenseBlock (layer/dense/)
+  const detail::unrolled_steps<T>* steps = nullptr; // set only for the steps of an Unroll
   bool passes_on = false; // outputs[0] has room for the input, and shall be it; set only for a head_in_strips in training
 
   const tensor& in(std::size_t k) const { return (*given)[k]; } // the description of input k
@@ -90,6 +93,7 @@ struct backward_call {
   accumulated<T>* tied_gradient = nullptr;           // of that parameter, to be overwritten
   const detail::layer_sums* over_ranks = nullptr;    // as in forward
   const detail::dense_strides* dense = nullptr;      // as in forward
+  const detail::unrolled_steps<T>* steps = nullptr;  // as in forward
   const detail::loss_in_strips<T>* strips = nullptr; // set only for a head_in_strips in training
   accumulated<T>* added_sums = nullptr;              // see adds_gradients
 

@@ -48,6 +48,13 @@ inline constexpr bool offers_ways = [] {
   else return std::is_same_v<typename made_of<Block>::policy, store_all>;
 }();
 
+// Is it worth a search even if it is the only block? A block that says offers_ways_alone is a long chain.
+template <class Block>
+inline constexpr bool offers_ways_alone = [] {
+  if constexpr (requires { made_of<Block>::offers_ways_alone; }) return made_of<Block>::offers_ways_alone;
+  else return false;
+}();
+
 // The policy of a chain of a block in one of its ways.
 template <class Block, std::size_t Chain, std::size_t Way>
 struct policy_in_way {

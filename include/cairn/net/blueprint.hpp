@@ -317,6 +317,7 @@ struct drawn<Body, Policy, In, Used, Batch, T, Around, Update, pack<Elements...>
     f.leaves = leaves;
     f.parameters = parameters;
     f.parameter_block = parameter_block;
+    f.gradient_bytes = parameter_block * sizeof(accumulated<T>);
     f.state_block = state_block;
     const auto part = [](std::size_t from, std::size_t end) { return flops(whole, training.ops().subspan(from, end - from)); };
     f.forward_flops = flops(typed_source::value, evaluated::schedule.ops());

@@ -124,6 +124,7 @@ private:
       call.random = random(i);
       if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
       call.dense = frame_.dense;
+      call.steps = frame_.steps;
       if (o.takes_next) call.then = program_.at(i + 1).as;
       if (is_last(i)) {
         call.passes_on = program_.in_strips && frame_.why != pass::evaluate;
@@ -193,6 +194,7 @@ private:
     if (frame_.sums != nullptr) call.over_ranks = (*frame_.sums)(call.random.position);
     if (o.takes_next) call.before = program_.at(i - 1).as;
     call.dense = frame_.dense;
+    call.steps = frame_.steps;
     if (i == 0) call.addend = frame_.gradient_addend;
     if (is_last(i)) call.output_stride = frame_.output_stride;
     if (is_last(i) && program_.in_strips) call.strips = frame_.strips;

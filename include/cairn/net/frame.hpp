@@ -72,6 +72,7 @@ struct frame : frozen_as_T<T> {
   const T* gradient_addend = nullptr; // the first layer adds it to the gradient of the chain's first input
   std::size_t output_stride = 0;      // of the output and its gradient: see forward_call
   const dense_strides* dense = nullptr;
+  const unrolled_steps<T>* steps = nullptr;
   bool may_overwrite_output_gradients = false; // of a block: not read after its backward
   std::byte* workspace = nullptr;
   std::byte* tape = nullptr; // of a chain inside a block
@@ -121,6 +122,7 @@ frame<T> chain_of_block<T, Queue>::enter(const frame<T>& block, std::size_t own_
   inside.output_addend = inside.gradient_addend = nullptr;
   inside.output_stride = 0;
   inside.dense = nullptr;
+  inside.steps = nullptr;
   return inside;
 }
 

@@ -49,10 +49,11 @@ struct chain_facts {
   std::size_t output_bytes = 0, input_bytes = 0; // of the whole values at this batch
   std::size_t tape = 0;                          // bytes at this batch, and likewise below
   std::size_t forward_workspace = 0, evaluation_workspace = 0, backward_workspace = 0;
-  bool reads_input = false;      // in its backward pass
-  bool last_reads_input = false; // its last stage works on the block's own input, as the only one or reshaped
-  bool reads_output = false;     // ... its last value, if that is the block's own output
-  bool writes_output = false;    // in a forward that makes only the tape
+  std::size_t gradient_bytes = 0; // of its parameters
+  bool reads_input = false;       // in its backward pass
+  bool last_reads_input = false;  // its last stage works on the block's own input, as the only one or reshaped
+  bool reads_output = false;      // ... its last value, if that is the block's own output
+  bool writes_output = false;     // in a forward that makes only the tape
   chain_ends ends{};
   std::size_t leaves = 0, parameters = 0, parameter_block = 0, state_block = 0;
   std::uint64_t forward_flops = 0, tape_flops = 0, backward_flops = 0, input_gradient_flops = 0;
@@ -79,6 +80,7 @@ struct chain_facts {
 //                              used
 //   policies                   a pack: the policy of each chain, if they differ
 //   part_name                  chain c and its layers are named part_name + (c + 1) in a state_dict, if they have such names
+//   names_parts                if false, the layers of its one chain have the block's name in a state_dict
 //   is_transparent             does it compute the same as its one chain?
 //   is_elementwise             does each element of its result depend only on those at its place in the results of its chains,
 //                              and in its input if it has one chain?

@@ -68,6 +68,7 @@ struct program {
     std::string_view own_name{};  // in place of the number of a place (net/named_part.hpp)
     std::size_t places = 1;       // in the Sequential around it, in names
     bool is_transparent = false;  // a block that computes what its chain computes: names leave it out
+    bool names_parts = true;      // or its one chain and its stages have the block's name
     bool is_elementwise = false;  // see made_of.hpp
     void (*block_forward)(Queue&, const chains_type&, const frame<T>&, bool tape, bool output) = nullptr;
     void (*block_backward)(Queue&, const chains_type&, const frame<T>&) = nullptr;
@@ -208,6 +209,7 @@ struct compiled<Blueprint, T, Queue, Trains, pack<Elements...>, std::index_seque
       e.chains = compiled_chains<T, Queue, typename Blueprint::template inner<I, Way>::type>::value;
       e.part_name = part_name<E>;
       e.is_transparent = detail::is_transparent<E>;
+      e.names_parts = !requires { requires !made_of<E>::names_parts; };
       e.is_elementwise = requires { requires made_of<E>::is_elementwise; };
       e.block_forward = &block_forward<E, T, Queue>;
       e.block_backward = &block_backward<E, T, Queue>;

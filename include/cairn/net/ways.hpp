@@ -38,6 +38,12 @@ struct blocks_with_ways;
 template <class... Elements>
 struct blocks_with_ways<pack<Elements...>> {
   static constexpr std::array<bool, sizeof...(Elements)> value{offers_ways<Elements>...};
+  // The fewest blocks for which it is worth a search.
+  static constexpr std::size_t fewest() {
+    for (const bool alone : {false, offers_ways_alone<Elements>...})
+      if (alone) return 1;
+    return 2;
+  }
 };
 
 // Ways of a chain of blocks. Drawn is its blueprint.
@@ -271,14 +277,15 @@ struct way_search {
   static constexpr std::size_t least_bytes() { return compared<tried>::bytes[position_of_least(compared<tried>::bytes)]; }
 };
 
-// Can the blocks of a chain choose among ways? There are two or more that offer them, and a budget around the whole network.
+// Can the blocks of a chain choose among ways? There are two or more that offer them, or one that is long by itself, and a budget
+// around the whole network.
 template <class Drawn, class Policy>
 constexpr bool chooses_ways() {
   if constexpr (keeps_a_budget<Policy> && Drawn::is_root && Drawn::has_blocks) {
+    using offered = blocks_with_ways<typename Drawn::elements>;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < Drawn::size; ++i)
-      count += blocks_with_ways<typename Drawn::elements>::value[Drawn::order[i]] ? 1 : 0;
-    return count > 1;
+    for (std::size_t i = 0; i < Drawn::size; ++i) count += offered::value[Drawn::order[i]] ? 1 : 0;
+    return count >= offered::fewest();
   } else {
     return false;
   }

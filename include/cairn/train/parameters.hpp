@@ -95,6 +95,7 @@ public:
   }
   // The beginning of the names in chain c of a block, whose own name next() has just returned.
   chain_names inside(const typename code_type::element& block, const std::string& name, std::size_t c) const {
+    if (!block.names_parts) return {name, 0, false, true, at_.how};
     if (!block.part_name.empty())
       return {name + std::string(block.part_name) + std::to_string(c + 1) + ".", 0, false, true, at_.how};
     if (block.is_transparent && !at_.is_part && at_.how == naming::as_torch)
