@@ -214,53 +214,18 @@
 #include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
 #include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
 #include <cairn/layer/leaky_relu.hpp>             // LeakyReLU<Slope>
-#include <cairn/layer/linear.hpp>                 // Linear<In, Out>
-#include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
-#include <cairn/layer/relu.hpp>                   // ReLU
 #include <cairn/layer/rms_norm.hpp>               // RMSNorm<Features>
-#include <cairn/layer/sigmoid.hpp>                // Sigmoid
 #include <cairn/layer/silu.hpp>                   // SiLU
 #include <cairn/layer/softmax.hpp>                // Softmax
 #include <cairn/layer/tanh.hpp>                   // Tanh
 #include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
-#include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
-#include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
-#include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
-#include <cairn/layer/checked_calls.hpp>           // a layer that cannot be called, as a diagnostic
-#include <cairn/layer/checked_layer.hpp>           // a type that is no layer, as a diagnostic
-#include <cairn/layer/conv2d.hpp>                  // Conv2d<In, Out, Kernel>
-#include <cairn/layer/dense/dense_bottleneck.hpp>  // the first half of a layer of DenseBlock
-#include <cairn/layer/dense/dense_growth.hpp>      // the second half of it
-#include <cairn/layer/dense/dense_half.hpp>        // the common part of both halves
-#include <cairn/layer/dense/dense_transition.hpp>  // the layer between two DenseBlocks
-#include <cairn/layer/describe.hpp>                // the properties that a layer states, with defaults
-#include <cairn/layer/description.hpp>             // the properties of one element of a chain
-#include <cairn/layer/dropout.hpp>                 // Dropout
-#include <cairn/layer/elementwise_layer.hpp>       // a layer that changes each element by itself
-#include <cairn/layer/embedding.hpp>               // Embedding<Vocabulary, Width>
-#include <cairn/layer/flatten.hpp>                 // Flatten
-#include <cairn/layer/gelu.hpp>                    // GELU
-#include <cairn/layer/gradient_check.hpp>          // checks the gradients of a layer, for its author
-#include <cairn/layer/group_norm.hpp>              // GroupNorm<Groups, Channels>
-#include <cairn/layer/inputs.hpp>                  // several tensors and constants for a network
-#include <cairn/layer/layer.hpp>                   // the concept: a function and its derivative
-#include <cairn/layer/layer_members.hpp>           // the forms of the members of a layer
-#include <cairn/layer/layer_norm.hpp>              // LayerNorm<Features>
-#include <cairn/layer/layer_sums.hpp>              // the sums of a layer over the ranks
-#include <cairn/layer/linear.hpp>                  // Linear<In, Out>
-#include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
 #include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
 #include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell
 #include <cairn/layer/recurrent/lstm_cell.hpp>     // LSTMCell<In, Hidden>
 #include <cairn/layer/recurrent/lstm_formulas.hpp> // the formulas of an LSTMCell
-#include <cairn/layer/relu.hpp>                    // ReLU
-#include <cairn/layer/sigmoid.hpp>                 // Sigmoid
-#include <cairn/layer/tanh.hpp>                    // Tanh
-#include <cairn/layer/tied.hpp>                    // Tied: a layer with the weight of another
-#include <cairn/layer/window_options.hpp>          // stride, padding and other options of Conv2d and pools
 
 #include <cairn/net/block_ways.hpp>                // the ways of a block: what it stores
 #include <cairn/net/blueprint.hpp>                 // all that is known of a step at compile time
@@ -301,46 +266,10 @@
 #include <cairn/net/with_all_outputs.hpp>          // several heads on one body
 #include <cairn/net/with_input_gradient.hpp>       // the gradient with respect to the inputs
 #include <cairn/net/wrong_network.hpp>             // the ways in which a network can be wrong
-#include <cairn/net/block_ways.hpp>           // the ways of a block: what it stores
-#include <cairn/net/blueprint.hpp>            // all that is known of a step at compile time
-#include <cairn/net/checked_network.hpp>      // finds the first error of a network
-#include <cairn/net/checkpoint.hpp>           // checkpoint<Policy, Net>: the same function, another schedule
-#include <cairn/net/concat.hpp>               // several branches, with their results side by side
-#include <cairn/net/dense/dense_block.hpp>    // DenseBlock<Layers, Growth>
-#include <cairn/net/dense/dense_policies.hpp> // which bottlenecks of a DenseBlock are stored
-#include <cairn/net/elements.hpp>             // joins packs of elements
-#include <cairn/net/execute.hpp>              // runs a program
-#include <cairn/net/frame.hpp>                // the operands of one walk of a chain
-#include <cairn/net/frozen.hpp>               // parts with parameters that are not trained
-#include <cairn/net/function_of.hpp>          // the function of a network, without its schedule
-#include <cairn/net/fused_update.hpp>         // the same training, updating inside backward
-#include <cairn/net/gated.hpp>                // y = f(x) g(x), element by element: Gated<F, G>
 #include <cairn/net/initialized.hpp>          // initialized<Part, Start>
 #include <cairn/net/head.hpp>                 // a last layer whose output a step makes in strips of rows
-#include <cairn/net/inner_blueprints.hpp>     // the blueprints of the chains in a block
-#include <cairn/net/joint.hpp>                // two layers that do not fit, and why
-#include <cairn/net/largest_batch.hpp>        // the largest batch whose step fits, as a constant
-#include <cairn/net/largest_batch_within.hpp> // the same at run time, and with measured costs
-#include <cairn/net/made_of.hpp>              // the structure of a network's types
-#include <cairn/net/memory_curve.hpp>         // the cost of a step for every number of bytes
-#include <cairn/net/nesting.hpp>              // the nesting of Sequentials, for names
-#include <cairn/net/one_chain.hpp>            // a block that is one chain
-#include <cairn/net/pass_on.hpp>              // passes on tensors that a layer does not take
-#include <cairn/net/program.hpp>              // a blueprint with code
-#include <cairn/net/repeat.hpp>               // Repeat<N, Block>
-#include <cairn/net/residual.hpp>             // Residual<Layers...>
-#include <cairn/net/sequential.hpp>           // Sequential<Layers...>
-#include <cairn/net/several_chains.hpp>       // the common part of blocks of several chains
-#include <cairn/net/solved_step.hpp>          // a schedule solved at run time, for a trainer
-#include <cairn/net/summed_layers.hpp>        // the layers that sum over the ranks
-#include <cairn/net/ties.hpp>                 // stages that take a parameter from another stage
 #include <cairn/net/unroll.hpp>               // steps of a cell: Unroll<T, Cell>
 #include <cairn/net/unroll_step.hpp>          // the stages of an Unroll
-#include <cairn/net/walk.hpp>                 // the values along a chain
-#include <cairn/net/ways.hpp>                 // the ways that blocks take under a budget
-#include <cairn/net/with_all_outputs.hpp>     // several heads on one body
-#include <cairn/net/with_input_gradient.hpp>  // the gradient with respect to the inputs
-#include <cairn/net/wrong_network.hpp>        // the ways in which a network can be wrong
 
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
 #include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls
