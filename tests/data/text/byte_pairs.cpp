@@ -127,6 +127,8 @@ TEST_CASE("byte_pairs: all neighbours of one rank are joined before those that t
   CHECK(pairs.encode("abcab") == tokens{258});
   const text::byte_pairs doubles(vocabulary({"aa", "aaaa"}), "a a\naa aa\n");
   CHECK(doubles.encode("aaaaaaa") == tokens{257, 256, 'a'}); // from left to right
+  const text::byte_pairs overlap(vocabulary({"aa", "bb", "abb"}), "a a\nb b\na bb\n");
+  CHECK(overlap.encode("aaabb") == tokens{256, 258}); // the second and third a are no pair any more
   CHECK(text::byte_pairs(vocabulary(), "").encode("abc") == tokens{'a', 'b', 'c'});
 }
 
