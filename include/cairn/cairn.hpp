@@ -202,7 +202,9 @@
 #include <cairn/layer/sigmoid.hpp>                // Sigmoid
 #include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
 #include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
+#include <cairn/layer/sum.hpp>                    // Sum<Layers...>: of a tensor each
 #include <cairn/layer/tanh.hpp>                   // Tanh
+#include <cairn/layer/term_of_sum.hpp>            // one of the layers of a Sum
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
 
