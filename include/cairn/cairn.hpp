@@ -219,6 +219,9 @@
 #include <cairn/layer/softmax.hpp>                // Softmax
 #include <cairn/layer/tanh.hpp>                   // Tanh
 #include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
+#include <cairn/layer/sum.hpp>                    // Sum<Layers...>: of a tensor each
+#include <cairn/layer/tanh.hpp>                   // Tanh
+#include <cairn/layer/term_of_sum.hpp>            // one of the layers of a Sum
 #include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
 #include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell

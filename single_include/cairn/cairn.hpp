@@ -23304,6 +23304,185 @@ struct TanhGELU : detail::elementwise_layer<detail::tanh_gelu_value, detail::tan
 
 } // namespace cairn
 
+// cairn/layer/term_of_sum.hpp
+
+// One of the layers that a Sum adds up.
+namespace cairn::detail {
+
+// A layer without parameters, such as Dropout, is none: all terms would draw the same random numbers.
+template <class L>
+constexpr bool is_term = [] {
+  if constexpr (!layer<L> || !requires(const arguments& in) { L::parameters(in); }) return false;
+  else if constexpr (requires(const arguments& in) { L::tape(in); } || requires(const arguments& in) { L::buffers(in); })
+    return false;
+  else if constexpr (requires(const arguments& in) { L::workspace(in, pass::forward); } || requires { L::takes; }) return false;
+  else if constexpr (requires { typename L::tied_to; }) return false;
+  else return L::backward_reads < reads::output;
+}();
+template <class L>
+constexpr tensor_list parameters_of_term() {
+  const tensor_list none{};
+  return tensor_list(L::parameters({nullptr, 0, none}));
+}
+template <class... Layers>
+constexpr bool are_terms() {
+  if constexpr (sizeof...(Layers) < 2 || sizeof...(Layers) > most_tensors || !(is_term<Layers> && ...)) return false;
+  else return (std::size_t{0} + ... + parameters_of_term<Layers>().count) <= tensor_list::most;
+}
+struct sum_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "Sum: it takes two to four layers, such as Embedding and Linear, each of which has parameters, makes one "
+                  "tensor of one, reads no output in backward and has no other memory, at most eight parameters in all; write "
+                  "Sum<Embedding<30522, 768>, Embedding<2, 768>>");
+    return Layer::options_are_right;
+  }
+};
+
+// The arguments of term k: tensor k.
+constexpr arguments term(const arguments& in, std::size_t k) { return {in.taken + k, 1, in.constants()}; }
+// The same tensors without the first `count`, and the first of them alone.
+template <class T>
+types::tensors<T> from(const types::tensors<T>& list, std::size_t count) {
+  return {list.block, list.offsets + count, static_cast<tensor_set>(list.there >> count)};
+}
+template <class T>
+types::tensors<T> only(const types::tensors<T>& list) {
+  return {list.block, list.offsets, static_cast<tensor_set>(list.there & 1U)};
+}
+
+template <class L, std::size_t K>
+struct term_of_sum {
+  using layer = L;
+  static constexpr tensor_list own = parameters_of_term<L>();
+  static constexpr bool skips_gradients = requires { requires L::skips_gradients; };
+
+  static constexpr tensor output(const arguments& in) {
+    const tensor_list made(L::outputs(term(in, K)));
+    return made[0];
+  }
+  static constexpr bool accepts(const arguments& in) {
+    if constexpr (requires { L::accepts(in); }) return L::accepts(term(in, K));
+    else return in[K].is_real();
+  }
+  static constexpr work flops(const arguments& in) {
+    if constexpr (requires { L::flops(in); }) return L::flops(term(in, K));
+    else return {output(in).size(), output(in).size(), output(in).size()};
+  }
+  // Appends its parameters by the names "K.weight" and so on.
+  static constexpr void append(tensor_list& list) {
+    for (std::size_t p = 0; p < own.count; ++p) {
+      tensor named = own[p];
+      named.name = std::string_view(names[p].data(), own[p].name.size() + 2);
+      list.push_back(named);
+    }
+  }
+
+private:
+  static constexpr auto names = [] {
+    std::array<std::array<char, 64>, tensor_list::most> out{};
+    for (std::size_t p = 0; p < own.count; ++p) {
+      out[p][0] = static_cast<char>('0' + K);
+      out[p][1] = '.';
+      std::copy(own[p].name.begin(), own[p].name.end(), out[p].begin() + 2);
+    }
+    return out;
+  }();
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/sum.hpp
+
+namespace cairn::detail {
+
+template <class Places, class... Layers>
+struct sum_of;
+template <std::size_t... K, class... Layers>
+struct sum_of<std::index_sequence<K...>, Layers...> : sum_message {
+  static constexpr std::size_t takes = sizeof...(Layers);
+  static constexpr bool options_are_right = are_terms<Layers...>();
+  static constexpr reads backward_reads = std::max({reads::nothing, Layers::backward_reads...});
+  static constexpr bool skips_gradients = (term_of_sum<Layers, K>::skips_gradients && ...);
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!(term_of_sum<Layers, K>::accepts(in) && ...)) return false;
+    const tensor first = outputs(in);
+    return first.is_real() && ((term_of_sum<Layers, K>::output(in) == first) && ...);
+  }
+  static constexpr tensor outputs(const arguments& in) {
+    const std::array<tensor, takes> all{term_of_sum<Layers, K>::output(in)...};
+    return all[0];
+  }
+  static constexpr tensor_list parameters(const arguments&) {
+    tensor_list list{};
+    (term_of_sum<Layers, K>::append(list), ...);
+    return list;
+  }
+  // A term that is not the first, before it is added.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    return why == pass::backward ? tensor_list{} : tensor_list{outputs(in)};
+  }
+  static constexpr work flops(const arguments& in) {
+    work all{(takes - 1) * outputs(in).size(), 0, 0};
+    for (const work& own : {term_of_sum<Layers, K>::flops(in)...})
+      all = {all.forward + own.forward, all.backward + own.backward, all.input_gradient + own.input_gradient};
+    return all;
+  }
+
+  template <class Queue, class T>
+    requires(requires(Queue& queue, const forward_call<T>& own) { Layers::forward(queue, own); } && ...)
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t count = call.rows * outputs(*call.given).size();
+    std::size_t parameter = 0;
+    const auto run = [&]<class Term>(Term, std::size_t k) {
+      const arguments in = term(*call.given, k);
+      forward_call<T> own = call;
+      own.given = &in;
+      own.inputs = from(call.inputs, k);
+      own.parameters = from(call.parameters, parameter);
+      own.outputs = k == 0 ? call.outputs : call.workspace;
+      own.workspace = {};
+      Term::layer::forward(queue, own);
+      if (k > 0) add(queue, count, call.outputs[0], call.outputs[0], call.workspace[0]);
+      parameter += Term::own.count;
+    };
+    (run(term_of_sum<Layers, K>{}, K), ...);
+  }
+
+  template <class Queue, class T>
+    requires(requires(Queue& queue, const backward_call<T>& own) { Layers::backward(queue, own); } && ...)
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    std::size_t parameter = 0;
+    const auto run = [&]<class Term>(Term, std::size_t k) {
+      const arguments in = term(*call.given, k);
+      backward_call<T> own = call;
+      own.given = &in;
+      own.inputs = from(call.inputs, k);
+      own.input_gradients = only(from(call.input_gradients, k));
+      own.parameters = from(call.parameters, parameter);
+      own.gradients = from(call.gradients, parameter);
+      Term::layer::backward(queue, own);
+      parameter += Term::own.count;
+    };
+    (run(term_of_sum<Layers, K>{}, K), ...);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// The sum of what each layer makes of a tensor of its own: layer k takes tensor k, and all make tensors of one shape. BERT's
+// words and segments are Sum<Embedding<30522, 768>, Embedding<2, 768>> after Inputs<integers<T>, integers<T>>; its positions are
+// LearnedPositions<512, 768> after that. Parameters are named by their layer, such as "1.weight". The first is that of the first
+// layer, and Tied<Linear<768, 30522>, Sum<...>> has it.
+template <class... Layers>
+struct Sum : detail::sum_of<std::index_sequence_for<Layers...>, Layers...> {};
+
+} // namespace cairn
+
 // cairn/layer/tied.hpp
 
 namespace cairn {

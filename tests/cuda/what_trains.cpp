@@ -132,6 +132,7 @@ TEST_CASE("cuda: examples/gpus.md tells which layers, losses and optimizers trai
   all.add<layer_on<GroupNorm<2, 4>>>("layers", "GroupNorm");
   all.add<layer_on<Flatten>>("layers", "Flatten");
   all.add<layer_on<Tied<Linear<4, 9>, Words>>>("layers", "Tied");
+  all.add<layer_on<Sum<Words, Words>>>("layers", "Sum");
   all.add<layer_on<LearnedPositions<4, 4>>>("layers", "LearnedPositions");
   all.add<layer_on<SinusoidalPositions>>("layers", "SinusoidalPositions");
   all.add<layer_on<RotaryEmbedding<2>>>("layers", "RotaryEmbedding");

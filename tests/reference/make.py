@@ -738,6 +738,22 @@ def recurrent():
     network("lstm_last", nn.LSTM(4, 3, batch_first=True), 7, True)
 
 
+def sums():
+    """The sum of two embeddings, of words and of segments."""
+    tables = [nn.Embedding(11, 6).double(), nn.Embedding(2, 6).double()]
+    for table in tables:
+        table.weight.data = random(*table.weight.shape)
+    words, segments = torch.tensor([[3, 0, 10], [7, 3, 1]]), torch.tensor([[0, 0, 1], [0, 1, 1]])
+    made = tables[0](words) + tables[1](segments)
+    gradient = random(*made.shape)
+    made.backward(gradient)
+    for name, tensor in (("words", words), ("segments", segments), ("output", made), ("output_gradient", gradient)):
+        write(f"sum/{name}", tensor)
+    for i, table in enumerate(tables):
+        write(f"sum/parameter{i}", table.weight)
+        write(f"sum/gradient{i}", table.weight.grad)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -746,6 +762,7 @@ def main():
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
                  averages, attention, transformer, positions, activations, rows, recurrent):
+                 averages, positions, sums):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")
