@@ -24971,14 +24971,12 @@ public:
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
   std::size_t most;       // units of a stretch
-  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
-      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
-        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+      : most(most_units), repeats_(find_repetition(entries, stages)), solves_beginnings_(solves_beginnings), borders_(stages + 2),
+        height_(stages + 2), below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
     for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
-    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
     for (std::size_t inside = stages; inside >= most; ++levels) {
@@ -24997,11 +24995,10 @@ public:
       }
   }
 
-  // By border: the highest level that has it.
-  constexpr const std::uint32_t* heights() const { return height_.items; }
-  // By level and border: see below().
+  // The highest level that has a border.
+  constexpr std::size_t height(std::size_t border) const { return height_.items[border]; }
+  // The number of ticks of a level below a border, which is also the number of the tick at that border; by level and border.
   constexpr const std::uint32_t* counts() const { return below_.items; }
-  // The number of ticks of a level below a border, which is also the number of the tick at that border.
   constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
   constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
   constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
@@ -25011,21 +25008,15 @@ public:
 
   // Is the stretch of the stages [first, end) solved?
   constexpr bool solves(std::size_t first, std::size_t end) const {
-    if (first == 0 && near != 0) return true;
+    if (first == 0 && solves_beginnings_) return true;
     const std::size_t a = height_.items[first], b = height_.items[end];
-    return units(a < b ? a : b, first, end) <= most;
-  }
-  // The lowest border at which a stretch may be split.
-  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
-    if (first != 0) return first + 1;
-    const std::size_t level = height_.items[end], number = below(level, end);
-    if (near != 0 && number > most && end > near) return end - near;
-    return number <= most ? 1 : tick(level, number - most);
+    const std::uint32_t* const below = below_.items + (a < b ? a : b) * borders_;
+    return below[end] - below[first] <= most;
   }
   // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
   constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
     std::size_t level = 0;
-    while (units(level, first, end) > most) ++level;
+    for (const std::uint32_t* below = below_.items; below[end] - below[first] > most; below += borders_) ++level;
     return level;
   }
   // The distance from a stretch of this level down to its first copy.
@@ -25083,6 +25074,7 @@ private:
   }
 
   repetition repeats_;
+  bool solves_beginnings_;
   std::uint64_t forwards_ = 0; // the cost of all stages' forwards
   std::size_t alike_ = 0;      // the highest level with a tick in each copy
   std::size_t borders_;
@@ -25156,7 +25148,7 @@ public:
   // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
       : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
+        all_(stages + 2), stored_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
@@ -25164,9 +25156,7 @@ public:
       const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
       plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
       tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
-      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
     }
   }
 
@@ -25233,37 +25223,51 @@ public:
     return d;
   }
 
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
-  // ten thousand times.
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved: see division. It
+  // passes numbers only, and the loop calls little else: a compiler that solves a chain runs it ten thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
+  constexpr void splits(const stretch& s, Offer offer) const {
+    splits(s, 0, offer);
+  }
+  // The same at one border, whether both parts are solved or not.
+  template <class Offer>
+  constexpr void splits_at(const stretch& s, std::size_t at, Offer offer) const {
+    splits(s, at, offer);
+  }
+  // The division at one border.
+  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
+    division d{};
+    splits_at(s, at, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (t != tapes) return;
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
+    });
+    return d;
+  }
+
+private:
+  template <class Offer>
+  constexpr void splits(const stretch& s, std::size_t at, Offer& offer) const {
     const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    const std::size_t to = at == 0 ? s.last : at;
     std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
     if (is_at_once(s))
       for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
-    const std::uint32_t* const height = along.heights();
-    const std::uint32_t* const below = along.counts();
-    const std::size_t borders = stages_ + 2;
-    const std::uint32_t low = height[s.first], high = height[s.last + 1];
-    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
-    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
-    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
-    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
+    std::size_t walked = 0; // the most bytes of forwards that keep nothing
+    for (std::size_t end = s.first + 1; end <= to; ++end) {
       const std::size_t before = walked;
       const bool at_first = end == s.first + 1; // whose input is counted already
-      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
+      const std::size_t plain =
+          at_first ? table.items[end - 1].output + table.items[end - 1].plain_workspace : plain_.items[end - 1];
       if (walked < plain) walked = plain;
-      if (height[end] < least || end < from) continue;
+      if (at == 0 ? !along.solves(end, s.last + 1) || !along.solves(s.first, end) : end < at) continue;
       const entry& e = table.items[end - 1];
       const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
-      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
-      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
-      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
-      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
       const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
 
       // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
@@ -25281,26 +25285,8 @@ public:
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
-  // The division at one border.
-  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
-    division d{};
-    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-      if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
-           {s.first, end - 1, {s.how.owns, t}},
-           more,
-           bytes,
-           cost};
-    });
-    return d;
-  }
-
-private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
   constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
-
-  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
-  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
 
   // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
@@ -25309,8 +25295,8 @@ private:
 
   std::size_t stages_;
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
-  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
-  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  // Bytes: stored by all stages below one; of its forward if it stores nothing.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, plain_;
   plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
 };
 
@@ -25404,13 +25390,13 @@ constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std
         for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
         if (!any) continue;
         const std::size_t at = along.tick(level, first + k);
-        ways.splits({at, end, {owns, false}}, end, end, along.most,
-                    [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                      const need below = find({at, end - 1, {owns, tapes}}).cheapest();
-                      if (below.cost == passage::endless) return;
-                      join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
-                           tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
-                    });
+        ways.splits_at({at, end, {owns, false}}, end,
+                       [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+                         const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+                         if (below.cost == passage::endless) return;
+                         join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
+                              tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
+                       });
         if (level == 0 || k + 1 < n) continue;
         const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
         for (std::size_t i = 0; i < 2 * Kinds; ++i)
@@ -25460,23 +25446,18 @@ public:
   }
 
   constexpr std::size_t places() const { return places_; }
-  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
-  // others.
-  constexpr const std::uint32_t* copies() const { return copy_.items; }
-  constexpr const std::uint32_t* rows() const { return own_.items; }
 
   constexpr std::size_t place_of(const stretch& s) const {
     if (s.first == 0) return standings * s.last + s.how.index();
-    const auto& along = ways_.along;
-    const std::size_t end = s.last + 1, level = along.level_of(s.first, end);
-    return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
-           standings * (along.units(level, s.first, end) - 1) + s.how.index();
+    const std::uint32_t* below = counts_;
+    const std::uint32_t* row = (s.last < copied_ ? copy_ : own_).items + s.first;
+    for (; below[s.last + 1] - below[s.first] > most_; below += stages_ + 2) row += stages_ + 2;
+    return *row + standings * (below[s.last + 1] - below[s.first] - 1) + s.how.index();
   }
   constexpr std::size_t place_of(const chain_unit& u) const {
     const std::size_t owns = u.owns ? 1 : 0;
     if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
-    return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
-           standings * ways_.along.most + owns;
+    return (u.end <= copied_ ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] + standings * most_ + owns;
   }
 
   // Calls visit(job) for all of them.
@@ -25518,8 +25499,11 @@ private:
 
   const divisions<Stages>& ways_;
   std::size_t stages_;
+  const std::uint32_t* counts_ = ways_.along.counts();
+  std::size_t most_ = ways_.along.most, copied_ = ways_.along.last_copy();
   std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_, copy_;
+  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_,
+      copy_; // by level and first stage: where 0 units are
 };
 
 } // namespace cairn::detail
@@ -25703,28 +25687,10 @@ constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, co
     const division d = ways.at_once(s);
     out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
-  // part's only falls.
-  const auto& jobs = find.places();
-  const std::uint32_t* const copies = jobs.copies();
-  const std::uint32_t* const rows = jobs.rows();
-  const std::uint32_t* const count = ways.along.counts();
-  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
-  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
-  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
-  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
-              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
-                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
-                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
-                                                        : (end <= copied ? copies : rows)[low + s.first] +
-                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
-                                          owns + (tapes ? 2 : 0);
-                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
-                                          standings * (count[high + top] - count[high + end] - 1) + kept +
-                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
-                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
-              });
+  ways.splits(s, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    out.offer(find({end, s.last, {!(tapes && ways.table.items[end - 1].reads_output), s.how.kept}}), more,
+              find({s.first, end - 1, {s.how.owns, tapes}}), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+  });
   if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
     const entry& last = ways.table.items[s.last];
     const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
@@ -25907,16 +25873,15 @@ struct budget_solver {
     std::size_t count;
     view now; // the one in progress
 
-    constexpr const front& at(std::size_t place) const {
-      const std::size_t number = list.at[place], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
+    constexpr const front& operator()(const stretch& s) const {
+      const std::size_t number = list.at[jobs.place_of(s)];
+      return batch(number / in_batch).fronts[number % in_batch];
     }
-    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
     constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
-      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).units[number % in_batch];
+      const std::size_t number = list.at[jobs.place_of(u)];
+      return batch(number / in_batch).units[number % in_batch];
     }
-    static constexpr const catalogue<stages>& places() { return jobs; }
+    constexpr const view& batch(std::size_t number) const { return number < count ? batches[number] : now; }
   };
 
   template <std::size_t Fronts, std::size_t Units>
@@ -26515,12 +26480,10 @@ private:
   }
   struct finder {
     const solver& whole;
-    detail::front_view at(std::size_t place) const {
-      const std::vector<detail::way>& front = whole.fronts_[whole.at_[place]];
+    detail::front_view operator()(const detail::stretch& s) const {
+      const std::vector<detail::way>& front = whole.fronts_[whole.at_[whole.jobs_.place_of(s)]];
       return {front.data(), front.size()};
     }
-    detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
-    const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
     const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
       return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
     }

@@ -32,9 +32,7 @@ struct solved {
   std::map<std::size_t, pareto_front> fronts;
   std::map<std::size_t, many> units;
 
-  const catalogue<at_run_time>& places() const { return jobs; }
-  front_view at(std::size_t place) const { return fronts.at(place).view(); }
-  front_view operator()(const stretch& s) const { return at(jobs.place_of(s)); }
+  front_view operator()(const stretch& s) const { return fronts.at(jobs.place_of(s)).view(); }
   const many& passages_of(const chain_unit& u) const { return units.at(jobs.place_of(u)); }
 
   solved(const cost_table<at_run_time>& table, std::size_t stages, std::size_t most) : ways(table, stages, most), jobs(ways) {

@@ -42,10 +42,8 @@ struct solved {
   std::unordered_map<std::size_t, Front> fronts;
   std::unordered_map<std::size_t, passages<Kinds>> units;
 
-  const catalogue<at_run_time>& places() const { return jobs; }
-  decltype(auto) operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-  decltype(auto) at(std::size_t place) const {
-    const Front& f = fronts.at(place);
+  decltype(auto) operator()(const stretch& s) const {
+    const Front& f = fronts.at(jobs.place_of(s));
     if constexpr (requires { f.view(); }) return f.view();
     else return (f);
   }

@@ -49,7 +49,6 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
     const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4), d.coin()};
-    const std::size_t most = all.along.most;
     std::vector<stretch> open{{0, n, {}}};
     std::set<std::size_t> seen;
     while (!open.empty()) {
@@ -69,9 +68,8 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
         open.push_back(below);
       }
       std::size_t last_split = s.first, offers = 0;
-      const std::size_t from = all.along.first_split(s.first, s.last + 1);
       const auto look = [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-        REQUIRE(end >= from);
+        REQUIRE(end > s.first);
         REQUIRE(end >= last_split);
         REQUIRE(end <= s.last);
         last_split = end;
@@ -94,7 +92,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
         open.push_back(again.upper);
         open.push_back(again.lower);
       };
-      all.splits(s, from, s.last, most, look);
+      all.splits(s, look);
       REQUIRE((at_once || offers > 0));
     }
     seen_of_all += seen.size();
@@ -113,7 +111,7 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
     const divisions<at_run_time> all{entries, 1, 2};
     std::size_t least = static_cast<std::size_t>(-1);
     const stretch whole{0, 1, {}};
-    all.splits(whole, 1, 1, 2, [&](std::size_t end, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
+    all.splits(whole, [&](std::size_t end, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
       const division parts = all.split(whole, end, tapes);
       std::size_t bytes = first;
       const std::size_t up = more + all.base(parts.upper).bytes, down = all.base(parts.lower).bytes;

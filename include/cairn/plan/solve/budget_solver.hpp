@@ -95,16 +95,15 @@ struct budget_solver {
     std::size_t count;
     view now; // the one in progress
 
-    constexpr const front& at(std::size_t place) const {
-      const std::size_t number = list.at[place], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
+    constexpr const front& operator()(const stretch& s) const {
+      const std::size_t number = list.at[jobs.place_of(s)];
+      return batch(number / in_batch).fronts[number % in_batch];
     }
-    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
     constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
-      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).units[number % in_batch];
+      const std::size_t number = list.at[jobs.place_of(u)];
+      return batch(number / in_batch).units[number % in_batch];
     }
-    static constexpr const catalogue<stages>& places() { return jobs; }
+    constexpr const view& batch(std::size_t number) const { return number < count ? batches[number] : now; }
   };
 
   template <std::size_t Fronts, std::size_t Units>

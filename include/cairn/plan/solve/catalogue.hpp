@@ -43,23 +43,18 @@ public:
   }
 
   constexpr std::size_t places() const { return places_; }
-  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
-  // others.
-  constexpr const std::uint32_t* copies() const { return copy_.items; }
-  constexpr const std::uint32_t* rows() const { return own_.items; }
 
   constexpr std::size_t place_of(const stretch& s) const {
     if (s.first == 0) return standings * s.last + s.how.index();
-    const auto& along = ways_.along;
-    const std::size_t end = s.last + 1, level = along.level_of(s.first, end);
-    return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
-           standings * (along.units(level, s.first, end) - 1) + s.how.index();
+    const std::uint32_t* below = counts_;
+    const std::uint32_t* row = (s.last < copied_ ? copy_ : own_).items + s.first;
+    for (; below[s.last + 1] - below[s.first] > most_; below += stages_ + 2) row += stages_ + 2;
+    return *row + standings * (below[s.last + 1] - below[s.first] - 1) + s.how.index();
   }
   constexpr std::size_t place_of(const chain_unit& u) const {
     const std::size_t owns = u.owns ? 1 : 0;
     if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
-    return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
-           standings * ways_.along.most + owns;
+    return (u.end <= copied_ ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] + standings * most_ + owns;
   }
 
   // Calls visit(job) for all of them.
@@ -101,8 +96,11 @@ private:
 
   const divisions<Stages>& ways_;
   std::size_t stages_;
+  const std::uint32_t* counts_ = ways_.along.counts();
+  std::size_t most_ = ways_.along.most, copied_ = ways_.along.last_copy();
   std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_, copy_;
+  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_,
+      copy_; // by level and first stage: where 0 units are
 };
 
 } // namespace cairn::detail

@@ -35,28 +35,10 @@ constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, co
     const division d = ways.at_once(s);
     out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
-  // part's only falls.
-  const auto& jobs = find.places();
-  const std::uint32_t* const copies = jobs.copies();
-  const std::uint32_t* const rows = jobs.rows();
-  const std::uint32_t* const count = ways.along.counts();
-  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
-  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
-  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
-  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
-              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
-                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
-                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
-                                                        : (end <= copied ? copies : rows)[low + s.first] +
-                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
-                                          owns + (tapes ? 2 : 0);
-                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
-                                          standings * (count[high + top] - count[high + end] - 1) + kept +
-                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
-                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
-              });
+  ways.splits(s, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    out.offer(find({end, s.last, {!(tapes && ways.table.items[end - 1].reads_output), s.how.kept}}), more,
+              find({s.first, end - 1, {s.how.owns, tapes}}), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+  });
   if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
     const entry& last = ways.table.items[s.last];
     const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;

@@ -29,14 +29,12 @@ public:
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
   std::size_t most;       // units of a stretch
-  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
   std::size_t levels = 1; // with one, every stretch is solved
 
   constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
-      : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
-        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+      : most(most_units), repeats_(find_repetition(entries, stages)), solves_beginnings_(solves_beginnings), borders_(stages + 2),
+        height_(stages + 2), below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
     for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
-    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
     for (std::size_t inside = stages; inside >= most; ++levels) {
@@ -55,11 +53,10 @@ public:
       }
   }
 
-  // By border: the highest level that has it.
-  constexpr const std::uint32_t* heights() const { return height_.items; }
-  // By level and border: see below().
+  // The highest level that has a border.
+  constexpr std::size_t height(std::size_t border) const { return height_.items[border]; }
+  // The number of ticks of a level below a border, which is also the number of the tick at that border; by level and border.
   constexpr const std::uint32_t* counts() const { return below_.items; }
-  // The number of ticks of a level below a border, which is also the number of the tick at that border.
   constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
   constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
   constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
@@ -69,21 +66,15 @@ public:
 
   // Is the stretch of the stages [first, end) solved?
   constexpr bool solves(std::size_t first, std::size_t end) const {
-    if (first == 0 && near != 0) return true;
+    if (first == 0 && solves_beginnings_) return true;
     const std::size_t a = height_.items[first], b = height_.items[end];
-    return units(a < b ? a : b, first, end) <= most;
-  }
-  // The lowest border at which a stretch may be split.
-  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
-    if (first != 0) return first + 1;
-    const std::size_t level = height_.items[end], number = below(level, end);
-    if (near != 0 && number > most && end > near) return end - near;
-    return number <= most ? 1 : tick(level, number - most);
+    const std::uint32_t* const below = below_.items + (a < b ? a : b) * borders_;
+    return below[end] - below[first] <= most;
   }
   // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
   constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
     std::size_t level = 0;
-    while (units(level, first, end) > most) ++level;
+    for (const std::uint32_t* below = below_.items; below[end] - below[first] > most; below += borders_) ++level;
     return level;
   }
   // The distance from a stretch of this level down to its first copy.
@@ -141,6 +132,7 @@ private:
   }
 
   repetition repeats_;
+  bool solves_beginnings_;
   std::uint64_t forwards_ = 0; // the cost of all stages' forwards
   std::size_t alike_ = 0;      // the highest level with a tick in each copy
   std::size_t borders_;

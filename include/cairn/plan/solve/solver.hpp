@@ -104,12 +104,10 @@ private:
   }
   struct finder {
     const solver& whole;
-    detail::front_view at(std::size_t place) const {
-      const std::vector<detail::way>& front = whole.fronts_[whole.at_[place]];
+    detail::front_view operator()(const detail::stretch& s) const {
+      const std::vector<detail::way>& front = whole.fronts_[whole.at_[whole.jobs_.place_of(s)]];
       return {front.data(), front.size()};
     }
-    detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
-    const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
     const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
       return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
     }

@@ -70,7 +70,7 @@ public:
   // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
       : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
+        all_(stages + 2), stored_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
@@ -78,9 +78,7 @@ public:
       const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
       plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
       tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
-      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
     }
   }
 
@@ -147,37 +145,51 @@ public:
     return d;
   }
 
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
-  // ten thousand times.
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved: see division. It
+  // passes numbers only, and the loop calls little else: a compiler that solves a chain runs it ten thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
+  constexpr void splits(const stretch& s, Offer offer) const {
+    splits(s, 0, offer);
+  }
+  // The same at one border, whether both parts are solved or not.
+  template <class Offer>
+  constexpr void splits_at(const stretch& s, std::size_t at, Offer offer) const {
+    splits(s, at, offer);
+  }
+  // The division at one border.
+  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
+    division d{};
+    splits_at(s, at, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (t != tapes) return;
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
+    });
+    return d;
+  }
+
+private:
+  template <class Offer>
+  constexpr void splits(const stretch& s, std::size_t at, Offer& offer) const {
     const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    const std::size_t to = at == 0 ? s.last : at;
     std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
     if (is_at_once(s))
       for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
-    const std::uint32_t* const height = along.heights();
-    const std::uint32_t* const below = along.counts();
-    const std::size_t borders = stages_ + 2;
-    const std::uint32_t low = height[s.first], high = height[s.last + 1];
-    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
-    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
-    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
-    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
+    std::size_t walked = 0; // the most bytes of forwards that keep nothing
+    for (std::size_t end = s.first + 1; end <= to; ++end) {
       const std::size_t before = walked;
       const bool at_first = end == s.first + 1; // whose input is counted already
-      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
+      const std::size_t plain =
+          at_first ? table.items[end - 1].output + table.items[end - 1].plain_workspace : plain_.items[end - 1];
       if (walked < plain) walked = plain;
-      if (height[end] < least || end < from) continue;
+      if (at == 0 ? !along.solves(end, s.last + 1) || !along.solves(s.first, end) : end < at) continue;
       const entry& e = table.items[end - 1];
       const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
-      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
-      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
-      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
-      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
       const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
 
       // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
@@ -195,26 +207,8 @@ public:
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
-  // The division at one border.
-  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
-    division d{};
-    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-      if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
-           {s.first, end - 1, {s.how.owns, t}},
-           more,
-           bytes,
-           cost};
-    });
-    return d;
-  }
-
-private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
   constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
-
-  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
-  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
 
   // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
@@ -223,8 +217,8 @@ private:
 
   std::size_t stages_;
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
-  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
-  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  // Bytes: stored by all stages below one; of its forward if it stores nothing.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, plain_;
   plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
 };
 
