@@ -24905,7 +24905,7 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
 
 } // namespace cairn::detail
 
-// cairn/plan/solve/repetition.hpp
+// cairn/plan/solve/ruler.hpp
 
 namespace cairn::detail {
 
@@ -24946,12 +24946,6 @@ constexpr repetition find_repetition(const entry* entries, std::size_t stages, s
   }
   return best;
 }
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/ruler.hpp
-
-namespace cairn::detail {
 
 // Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
 // is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
@@ -25518,9 +25512,11 @@ struct marks {
   std::int64_t count = 1;
   std::int64_t distance = budget / count + 1;
 
-  constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
+  constexpr std::int64_t at(std::size_t m) const { return budget - (count - static_cast<std::int64_t>(m)) * distance; }
   // The first mark of at least `bytes`, which are at most the budget.
-  constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
+  constexpr std::size_t above(std::size_t bytes) const {
+    return static_cast<std::size_t>(count - (budget - static_cast<std::int64_t>(bytes)) / distance);
+  }
 };
 
 // The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
@@ -25531,7 +25527,7 @@ struct marked_front {
   static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
 
   std::uint64_t cost[Marks + 1]{};
-  std::int64_t slack[Marks + 1]{};  // the bytes of the way are this far below the mark
+  std::size_t bytes[Marks + 1]{};
   std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
   std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
   std::size_t high = Marks + 1;     // from this mark on nothing runs twice
@@ -25546,10 +25542,9 @@ struct marked_front {
   // Makes this the front of one way only.
   constexpr void be(const need& only) {
     least = only;
-    const auto bytes = static_cast<std::int64_t>(only.bytes);
-    if (bytes > all.budget) return;
-    low = high = static_cast<std::size_t>(all.above(bytes));
-    set(low, only.cost, all.at(static_cast<std::int64_t>(low)) - bytes, 0);
+    if (static_cast<std::int64_t>(only.bytes) > all.budget) return;
+    low = high = all.above(only.bytes);
+    set(low, only, 0);
     finish();
   }
 
@@ -25573,17 +25568,16 @@ struct marked_front {
   }
   constexpr void finish() {
     if (low > Marks) return;
-    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
-    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
+    set(low - 1, least, least_begin);
+    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, {bytes[high], cost[high]}, begin[high]);
   }
 
   // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
-  constexpr std::uint16_t within(std::size_t bytes) const {
-    const auto given = static_cast<std::int64_t>(bytes);
+  constexpr std::uint16_t within(std::size_t given) const {
     if (low > Marks) return least_begin;
-    if (given >= all.budget) return begin[Marks];
-    auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
-    if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
+    if (static_cast<std::int64_t>(given) >= all.budget) return begin[Marks];
+    std::size_t m = all.above(given); // its way may fit or not
+    if (bytes[m] > given) --m;
     return m < low ? least_begin : begin[m];
   }
 
@@ -25592,14 +25586,14 @@ struct marked_front {
     if (low > Marks) return {0, endless};
     std::size_t m = Marks;
     while (m > low && cost[m - 1] == cost[Marks]) --m;
-    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
-    return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
+    const std::int64_t above = all.at(m - 1) + 1; // the fewest bytes of this mark
+    return {static_cast<std::int64_t>(bytes[m]) < above ? static_cast<std::size_t>(above) : bytes[m], cost[m]};
   }
 
 private:
-  constexpr void set(std::size_t m, std::uint64_t c, std::int64_t left, std::uint16_t how) {
-    cost[m] = c;
-    slack[m] = left;
+  constexpr void set(std::size_t m, const need& n, std::uint16_t how) {
+    cost[m] = n.cost;
+    bytes[m] = n.bytes;
     begin[m] = how;
   }
 
@@ -25617,14 +25611,13 @@ private:
       known.least_begin = how;
     }
     if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
-    const auto from = static_cast<std::size_t>(known.all.above(static_cast<std::int64_t>(bytes)));
+    const std::size_t from = known.all.above(bytes);
     if (from < known.low) known.low = from;
     if (known.high <= from) return;
-    // Beside `more`, the upper part has `steps` marks less, and `rest` bytes less than that.
-    const std::int64_t distance = known.all.distance;
-    const std::size_t steps = more / static_cast<std::size_t>(distance);
-    const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
-    const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
+    // Beside `more`, the upper part has `steps` marks less, or one more than that.
+    const auto distance = static_cast<std::size_t>(known.all.distance);
+    const auto budget = static_cast<std::size_t>(known.all.budget);
+    const std::size_t steps = more / distance;
     const std::uint64_t offered = own.cost;
     // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
     for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
@@ -25637,18 +25630,16 @@ private:
         std::size_t k = first - steps;
         std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
         if (now >= known.cost[first]) continue;
-        std::int64_t left = upper.slack[k] - rest;
-        if (left < 0) {
+        if (upper.bytes[k] + more > budget - (Marks - first) * distance) {
           --k;
           now = upper.cost[k] + lower.cost[first] + offered;
           if (now >= known.cost[first]) continue;
-          left = upper.slack[k] - rest + distance;
         }
         known.cost[first] = now;
         known.begin[first] = how;
-        if (left > lower.slack[first]) left = lower.slack[first];
-        const std::int64_t at_first = free - static_cast<std::int64_t>(Marks - first) * distance;
-        known.slack[first] = left < at_first ? left : at_first;
+        std::size_t needed = upper.bytes[k] + more;
+        if (needed < lower.bytes[first]) needed = lower.bytes[first];
+        known.bytes[first] = needed < own.bytes ? own.bytes : needed;
         if (now > known.full) continue;
         known.high = first;
         return;
@@ -26539,16 +26530,6 @@ private:
   std::vector<point> points_;
 };
 
-#if CAIRN_HAS_COMPILED
-CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
-#endif
-
-} // namespace cairn::plan
-
-// cairn/plan/solve/plan_within.hpp
-
-namespace cairn::plan {
-
 // The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
 // error that states the least possible number: of all schedules of a short chain, else of those that are solved.
 template <class = void> // compiled by programs that call it
@@ -26574,6 +26555,7 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
 }
 
 #if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/solve/repetition.hpp>
+#include <cairn/plan/solve/ruler.hpp>
 
 #include "../chains.hpp"
 
