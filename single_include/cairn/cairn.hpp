@@ -25217,34 +25217,24 @@ public:
     return d;
   }
 
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved: see division. It
-  // passes numbers only, and the loop calls little else: a compiler that solves a chain runs it ten thousand times.
-  template <class Offer>
-  constexpr void splits(const stretch& s, Offer offer) const {
-    splits(s, 0, offer);
-  }
-  // The same at one border, whether both parts are solved or not.
-  template <class Offer>
-  constexpr void splits_at(const stretch& s, std::size_t at, Offer offer) const {
-    splits(s, at, offer);
-  }
   // The division at one border.
   constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
     division d{};
-    splits_at(s, at, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    const auto take = [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
       if (t != tapes) return;
       d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
            {s.first, end - 1, {s.how.owns, t}},
            more,
            bytes,
            cost};
-    });
+    };
+    splits(s, take, at);
     return d;
   }
-
-private:
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved, or only `at` one
+  // border, solved or not: see division. It passes numbers only, as a compiler that solves a chain runs this ten thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t at, Offer& offer) const {
+  constexpr void splits(const stretch& s, Offer offer, std::size_t at = 0) const {
     const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
@@ -25279,6 +25269,8 @@ private:
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
+
+private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
   constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
 
@@ -25384,13 +25376,13 @@ constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std
         for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
         if (!any) continue;
         const std::size_t at = along.tick(level, first + k);
-        ways.splits_at({at, end, {owns, false}}, end,
-                       [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                         const need below = find({at, end - 1, {owns, tapes}}).cheapest();
-                         if (below.cost == passage::endless) return;
-                         join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
-                              tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
-                       });
+        const auto offer = [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+          const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+          if (below.cost == passage::endless) return;
+          join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0}, tapes ? 2 : 1,
+               !(tapes && ways.table.items[end - 1].reads_output));
+        };
+        ways.splits({at, end, {owns, false}}, offer, end);
         if (level == 0 || k + 1 < n) continue;
         const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
         for (std::size_t i = 0; i < 2 * Kinds; ++i)
@@ -25453,6 +25445,7 @@ public:
     if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
     return (u.end <= copied_ ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] + standings * most_ + owns;
   }
+  constexpr std::size_t place_of(const job& j) const { return j.level == 0 ? place_of(j.of) : place_of(j.as_unit()); }
 
   // Calls visit(job) for all of them.
   template <class Visit>
@@ -25496,8 +25489,8 @@ private:
   const std::uint32_t* counts_ = ways_.along.counts();
   std::size_t most_ = ways_.along.most, copied_ = ways_.along.last_copy();
   std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_,
-      copy_; // by level and first stage: where 0 units are
+  // By level and first stage: the place of a stretch of 0 units, of those that are no copies and of those that are.
+  plain_array<std::uint32_t, ruler<Stages>::capacity> own_, copy_;
 };
 
 } // namespace cairn::detail
@@ -25846,8 +25839,7 @@ struct budget_solver {
     std::size_t count = 0;
     jobs.each([&](const job& j) {
       std::uint32_t& units = out.units[count / in_batch];
-      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
-      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
+      out.at[jobs.place_of(j)] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
       if (j.level != 0) ++units;
       out.of[count++] = j;
     });
@@ -26497,13 +26489,13 @@ private:
     jobs_.each([&](const detail::job& j) { all += splits(j); });
     jobs_.each([&](const detail::job& j) {
       if (j.level != 0) {
-        at_[jobs_.place_of(j.as_unit())] = static_cast<std::uint32_t>(units_.size());
+        at_[jobs_.place_of(j)] = static_cast<std::uint32_t>(units_.size());
         detail::passages<kinds> found{};
         detail::pass_unit(ways_, j.as_unit(), limits.most, find, found);
         units_.push_back(found);
       } else {
         detail::solve_stretch(ways_, j.of, find, front);
-        at_[jobs_.place_of(j.of)] = static_cast<std::uint32_t>(fronts_.size());
+        at_[jobs_.place_of(j)] = static_cast<std::uint32_t>(fronts_.size());
         const detail::front_view found = front.view();
         fronts_.emplace_back(found.ways, found.ways + found.count);
       }

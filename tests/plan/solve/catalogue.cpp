@@ -34,7 +34,7 @@ TEST_CASE("catalogue: every stretch that is asked for is a job or the copy of on
     const catalogue<at_run_time> jobs{ways};
     std::set<std::size_t> places;
     jobs.each([&](const job& j) {
-      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
+      const std::size_t place = jobs.place_of(j);
       REQUIRE(place < jobs.places());
       REQUIRE(places.insert(place).second);
     });

@@ -77,8 +77,7 @@ struct budget_solver {
     std::size_t count = 0;
     jobs.each([&](const job& j) {
       std::uint32_t& units = out.units[count / in_batch];
-      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
-      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
+      out.at[jobs.place_of(j)] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
       if (j.level != 0) ++units;
       out.of[count++] = j;
     });

@@ -56,6 +56,7 @@ public:
     if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
     return (u.end <= copied_ ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] + standings * most_ + owns;
   }
+  constexpr std::size_t place_of(const job& j) const { return j.level == 0 ? place_of(j.of) : place_of(j.as_unit()); }
 
   // Calls visit(job) for all of them.
   template <class Visit>
@@ -99,8 +100,8 @@ private:
   const std::uint32_t* counts_ = ways_.along.counts();
   std::size_t most_ = ways_.along.most, copied_ = ways_.along.last_copy();
   std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_,
-      copy_; // by level and first stage: where 0 units are
+  // By level and first stage: the place of a stretch of 0 units, of those that are no copies and of those that are.
+  plain_array<std::uint32_t, ruler<Stages>::capacity> own_, copy_;
 };
 
 } // namespace cairn::detail

@@ -93,13 +93,13 @@ constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std
         for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
         if (!any) continue;
         const std::size_t at = along.tick(level, first + k);
-        ways.splits_at({at, end, {owns, false}}, end,
-                       [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                         const need below = find({at, end - 1, {owns, tapes}}).cheapest();
-                         if (below.cost == passage::endless) return;
-                         join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
-                              tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
-                       });
+        const auto offer = [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+          const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+          if (below.cost == passage::endless) return;
+          join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0}, tapes ? 2 : 1,
+               !(tapes && ways.table.items[end - 1].reads_output));
+        };
+        ways.splits({at, end, {owns, false}}, offer, end);
         if (level == 0 || k + 1 < n) continue;
         const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
         for (std::size_t i = 0; i < 2 * Kinds; ++i)

@@ -133,13 +133,13 @@ private:
     jobs_.each([&](const detail::job& j) { all += splits(j); });
     jobs_.each([&](const detail::job& j) {
       if (j.level != 0) {
-        at_[jobs_.place_of(j.as_unit())] = static_cast<std::uint32_t>(units_.size());
+        at_[jobs_.place_of(j)] = static_cast<std::uint32_t>(units_.size());
         detail::passages<kinds> found{};
         detail::pass_unit(ways_, j.as_unit(), limits.most, find, found);
         units_.push_back(found);
       } else {
         detail::solve_stretch(ways_, j.of, find, front);
-        at_[jobs_.place_of(j.of)] = static_cast<std::uint32_t>(fronts_.size());
+        at_[jobs_.place_of(j)] = static_cast<std::uint32_t>(fronts_.size());
         const detail::front_view found = front.view();
         fronts_.emplace_back(found.ways, found.ways + found.count);
       }

@@ -145,34 +145,24 @@ public:
     return d;
   }
 
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved: see division. It
-  // passes numbers only, and the loop calls little else: a compiler that solves a chain runs it ten thousand times.
-  template <class Offer>
-  constexpr void splits(const stretch& s, Offer offer) const {
-    splits(s, 0, offer);
-  }
-  // The same at one border, whether both parts are solved or not.
-  template <class Offer>
-  constexpr void splits_at(const stretch& s, std::size_t at, Offer offer) const {
-    splits(s, at, offer);
-  }
   // The division at one border.
   constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
     division d{};
-    splits_at(s, at, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    const auto take = [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
       if (t != tapes) return;
       d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
            {s.first, end - 1, {s.how.owns, t}},
            more,
            bytes,
            cost};
-    });
+    };
+    splits(s, take, at);
     return d;
   }
-
-private:
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved, or only `at` one
+  // border, solved or not: see division. It passes numbers only, as a compiler that solves a chain runs this ten thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t at, Offer& offer) const {
+  constexpr void splits(const stretch& s, Offer offer, std::size_t at = 0) const {
     const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
@@ -207,6 +197,8 @@ private:
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
+
+private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
   constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
 
