@@ -11,20 +11,20 @@
 namespace cairn::detail {
 
 // The part of a chain that repeats itself: each of the stages [lowest + period, end) equals the stage one period below it. A
-// stretch that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
-// stretches, not half a million.
+// segment that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
+// segments, not half a million.
 struct repetition {
   std::size_t period = 0; // 0: it does not repeat itself
   std::size_t lowest = 0;
   std::size_t end = 0;
 
-  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
-  // reads decides which standings the stretch can have.
+  // From this stage on, segments are copies if they end below `end`. The stage before a segment counts too, because what it
+  // reads decides which states the segment can have.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
   // The number of stages of a chain of `stages` without the copies.
   constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
 
-  // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
+  // The distance from segment [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
     const std::size_t distance = every * period;
     if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
@@ -48,29 +48,28 @@ constexpr repetition find_repetition(const entry* entries, std::size_t stages, s
   return best;
 }
 
-// Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
-// is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
-// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
-// The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
-// of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
-// that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
-// every single stage.
+// Decides which segments of a chain are solved. The grid has points of several levels at the borders between stages; border b
+// is the one below stage b. Level 0 has a point at every border, each next level every second point of the one below: of two
+// neighbours the better checkpoint stays, see is_better(). The chain's ends are points of all levels. The part between two
+// points is a unit. A segment is solved if it has at most `most` units on the highest level that has both of its ends: a short
+// one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all segments that begin with the
+// chain are solved: they decide the least memory.
 //
-// In a chain that repeats itself all copies have the same ticks until a level has one for each copy. On higher levels every
-// second, fourth, eighth copy has one: a thousand equal stages have only a few stretches to solve on each level.
+// In a chain that repeats itself all copies have the same points until a level has one for each copy. On higher levels every
+// second, fourth, eighth copy has one: a thousand equal stages have only a few segments to solve on each level.
 template <std::size_t Stages>
-class ruler {
+class checkpoint_grid {
 public:
-  // Each level has about half of the ticks of the one below.
+  // Each level has about half of the points of the one below.
   static constexpr std::size_t most_levels(std::size_t stages) { return static_cast<std::size_t>(std::bit_width(stages)) + 1; }
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
-  std::size_t most;       // units of a stretch
-  std::size_t levels = 1; // with one, every stretch is solved
+  std::size_t most;       // units of a segment
+  std::size_t levels = 1; // with one, every segment is solved
 
-  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
+  constexpr checkpoint_grid(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
       : most(most_units), repeats_(find_repetition(entries, stages)), solves_beginnings_(solves_beginnings), borders_(stages + 2),
-        height_(stages + 2), below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+        height_(stages + 2), below_(most_levels(stages) * (stages + 2)), points_(most_levels(stages) * (stages + 2)) {
     for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
@@ -86,40 +85,40 @@ public:
     for (std::size_t level = 0; level < levels; ++level)
       for (std::size_t b = 0, count = 0; b < borders_; ++b) {
         below_.items[level * borders_ + b] = static_cast<std::uint32_t>(count);
-        if (height_.items[b] >= level) ticks_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
+        if (height_.items[b] >= level) points_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
       }
   }
 
   // The highest level that has a border.
   constexpr std::size_t height(std::size_t border) const { return height_.items[border]; }
-  // The number of ticks of a level below a border, which is also the number of the tick at that border; by level and border.
+  // The number of points of a level below a border, which is also the number of the point at that border; by level and border.
   constexpr const std::uint32_t* counts() const { return below_.items; }
   constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
-  constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
-  constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
+  constexpr std::size_t point(std::size_t level, std::size_t number) const { return points_.items[level * borders_ + number]; }
+  constexpr std::size_t points(std::size_t level) const { return below(level, borders_ - 1) + 1; }
   constexpr std::size_t units(std::size_t level, std::size_t first, std::size_t end) const {
     return below(level, end) - below(level, first);
   }
 
-  // Is the stretch of the stages [first, end) solved?
+  // Is the segment of the stages [first, end) solved?
   constexpr bool solves(std::size_t first, std::size_t end) const {
     if (first == 0 && solves_beginnings_) return true;
     const std::size_t a = height_.items[first], b = height_.items[end];
     const std::uint32_t* const below = below_.items + (a < b ? a : b) * borders_;
     return below[end] - below[first] <= most;
   }
-  // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
+  // The lowest level on which a segment has at most `most` units. It is split at points of this level, or of the one below.
   constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
     std::size_t level = 0;
     for (const std::uint32_t* below = below_.items; below[end] - below[first] > most; below += borders_) ++level;
     return level;
   }
-  // The distance from a stretch of this level down to its first copy.
+  // The distance from a segment of this level down to its first copy.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
     return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
   }
 
-  // Stretches that end up to here may be copies.
+  // Segments that end up to here may be copies.
   constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
 
 private:
@@ -133,7 +132,7 @@ private:
   // Does the stage cost at least half of the mean?
   constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
 
-  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
+  // Keeps one of each two points of the highest level between two borders for the next level. A last one without a neighbour
   // takes the place of the one kept before it, if it is better.
   constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
     std::size_t other = 0, kept = 0;
@@ -152,7 +151,7 @@ private:
     ++height_.items[other];
   }
   constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
-    std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
+    std::size_t first = 0, count = 0; // points of the highest level in the first copy
     for (std::size_t b = lowest + repeats_.period; b-- > lowest;) {
       if (height_.items[b] + 1U != levels) continue;
       first = b;
@@ -171,10 +170,10 @@ private:
   repetition repeats_;
   bool solves_beginnings_;
   std::uint64_t forwards_ = 0; // the cost of all stages' forwards
-  std::size_t alike_ = 0;      // the highest level with a tick in each copy
+  std::size_t alike_ = 0;      // the highest level with a point in each copy
   std::size_t borders_;
   plain_array<std::uint32_t, plus(Stages, 2)> height_;
-  plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
+  plain_array<std::uint32_t, capacity> below_, points_; // by level and border, by level and number
 };
 
 } // namespace cairn::detail

@@ -4,42 +4,41 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/plan/solve/stretch.hpp>
+#include <cairn/plan/solve/segment.hpp>
 
 namespace cairn::detail {
 
-// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below 0.
-struct marks {
+// A budget, and equally spaced samples up to it: the last sample is the budget itself, and sample 0 is below 0.
+struct budget_samples {
   std::int64_t budget = 0;
   std::int64_t count = 1;
   std::int64_t distance = budget / count + 1;
 
   constexpr std::int64_t at(std::size_t m) const { return budget - (count - static_cast<std::int64_t>(m)) * distance; }
-  // The first mark of at least `bytes`, which are at most the budget.
+  // The first sample of at least `bytes`, which are at most the budget.
   constexpr std::size_t above(std::size_t bytes) const {
     return static_cast<std::size_t>(count - (budget - static_cast<std::int64_t>(bytes)) / distance);
   }
 };
 
-// The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
-// the least bytes. Bytes are exact. They are not rounded, so nothing fits by rounding alone, and no error adds up. Of several
-// ways that end between the same two marks only the cheapest is kept.
-template <std::size_t Marks>
-struct marked_front {
+// The part of a segment's Pareto front that a compiler keeps: for every sample the cheapest schedule found within its bytes, and
+// the one of the least bytes. Bytes are exact, so nothing fits by rounding alone, and no error adds up.
+template <std::size_t Samples>
+struct sampled_front {
   static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
 
-  std::uint64_t cost[Marks + 1]{};
-  std::size_t bytes[Marks + 1]{};
-  std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
-  std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
-  std::size_t high = Marks + 1;     // from this mark on nothing runs twice
+  std::uint64_t cost[Samples + 1]{};
+  std::size_t bytes[Samples + 1]{};
+  std::uint16_t begin[Samples + 1]{}; // how the way begins: see recurrence.hpp
+  std::size_t low = Samples + 1;      // the first sample that has a way; the sample before it has the way of the least bytes
+  std::size_t high = Samples + 1;     // from this sample on nothing runs twice
   need least{};
   std::uint16_t least_begin = 0;
   std::uint64_t full = 0;
-  marks all{};
+  budget_samples all{};
 
-  constexpr marked_front() = default;
-  constexpr explicit marked_front(const marks& m) : all(m) {}
+  constexpr sampled_front() = default;
+  constexpr explicit sampled_front(const budget_samples& m) : all(m) {}
 
   // Makes this the front of one way only.
   constexpr void be(const need& only) {
@@ -52,32 +51,33 @@ struct marked_front {
 
   // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
   constexpr void clear(std::uint64_t cheapest) {
-    for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
+    for (std::size_t m = 0; m <= Samples; ++m) cost[m] = endless;
     least = {static_cast<std::size_t>(-1), endless};
     full = cheapest;
   }
 
   // The front of an empty part.
-  constexpr marked_front nothing() const {
-    marked_front out{all};
+  constexpr sampled_front nothing() const {
+    sampled_front out{all};
     out.be({});
     return out;
   }
   // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
   // the first ops, and costs add up.
-  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
+  constexpr void offer(const sampled_front& upper, std::size_t more, const sampled_front& lower, const need& own,
+                       std::size_t how) {
     join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
   }
   constexpr void finish() {
-    if (low > Marks) return;
+    if (low > Samples) return;
     set(low - 1, least, least_begin);
-    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, {bytes[high], cost[high]}, begin[high]);
+    for (std::size_t m = high + 1; m <= Samples; ++m) set(m, {bytes[high], cost[high]}, begin[high]);
   }
 
   // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
   constexpr std::uint16_t within(std::size_t given) const {
-    if (low > Marks) return least_begin;
-    if (static_cast<std::int64_t>(given) >= all.budget) return begin[Marks];
+    if (low > Samples) return least_begin;
+    if (static_cast<std::int64_t>(given) >= all.budget) return begin[Samples];
     std::size_t m = all.above(given); // its way may fit or not
     if (bytes[m] > given) --m;
     return m < low ? least_begin : begin[m];
@@ -85,10 +85,10 @@ struct marked_front {
 
   // The cheapest way. It is found again within these bytes, or more.
   constexpr need cheapest() const {
-    if (low > Marks) return {0, endless};
-    std::size_t m = Marks;
-    while (m > low && cost[m - 1] == cost[Marks]) --m;
-    const std::int64_t above = all.at(m - 1) + 1; // the fewest bytes of this mark
+    if (low > Samples) return {0, endless};
+    std::size_t m = Samples;
+    while (m > low && cost[m - 1] == cost[Samples]) --m;
+    const std::int64_t above = all.at(m - 1) + 1; // the fewest bytes of this sample
     return {static_cast<std::int64_t>(bytes[m]) < above ? static_cast<std::size_t>(above) : bytes[m], cost[m]};
   }
 
@@ -101,7 +101,7 @@ private:
 
   // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
   // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
-  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
+  static constexpr void join(sampled_front& known, const sampled_front& upper, std::size_t more, const sampled_front& lower,
                              const need& own, std::uint16_t how) {
     const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
     std::size_t bytes = own.bytes;
@@ -116,13 +116,13 @@ private:
     const std::size_t from = known.all.above(bytes);
     if (from < known.low) known.low = from;
     if (known.high <= from) return;
-    // Beside `more`, the upper part has `steps` marks less, or one more than that.
+    // Beside `more`, the upper part has `steps` samples less, or one more than that.
     const auto distance = static_cast<std::size_t>(known.all.distance);
     const auto budget = static_cast<std::size_t>(known.all.budget);
     const std::size_t steps = more / distance;
     const std::uint64_t offered = own.cost;
-    // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
-    for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
+    // More bytes never cost more: if the last of these samples is no better than the first was, none of them is.
+    for (std::size_t first = from; first < known.high;) { // which is at most Samples + 1
       const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
       if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
         first = next;
@@ -132,7 +132,7 @@ private:
         std::size_t k = first - steps;
         std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
         if (now >= known.cost[first]) continue;
-        if (upper.bytes[k] + more > budget - (Marks - first) * distance) {
+        if (upper.bytes[k] + more > budget - (Samples - first) * distance) {
           --k;
           now = upper.cost[k] + lower.cost[first] + offered;
           if (now >= known.cost[first]) continue;
