@@ -17,14 +17,15 @@ using cairn::testing::dice;
 
 namespace {
 
-using front = std::vector<way>;
+using front = std::vector<front_point>;
 
 // The ways that no other way beats: bytes increase, costs decrease.
 front best_of(front ways) {
-  std::stable_sort(ways.begin(), ways.end(),
-                   [](const way& a, const way& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost; });
+  std::stable_sort(ways.begin(), ways.end(), [](const front_point& a, const front_point& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost;
+  });
   front out;
-  for (const way& w : ways)
+  for (const front_point& w : ways)
     if (out.empty() || w.cost < out.back().cost) out.push_back(w);
   return out;
 }
@@ -45,8 +46,8 @@ offer random_offer(dice& d) { return {random_front(d, 6), random_front(d, 6), d.
 
 // Joins all pairs, one by one.
 void join_plainly(front& ways, const offer& o, std::size_t begin, std::size_t most) {
-  for (const way& u : o.upper)
-    for (const way& l : o.lower) {
+  for (const front_point& u : o.upper)
+    for (const front_point& l : o.lower) {
       const std::size_t bytes = std::max<std::size_t>({o.own.bytes, u.bytes + o.more, l.bytes});
       if (bytes <= most) ways.push_back(front_point_of(o.own.cost + u.cost + l.cost, bytes, begin));
     }
