@@ -101,6 +101,19 @@ TEST_CASE("segment: every part of every division is a segment that is asked for"
 }
 
 // A chain of one stage consists of its two bases, and its memory is known from a plan.
+TEST_CASE("segment: a long segment that begins with a chain that repeats itself has few splits") {
+  std::vector<stage> stages(200, block(64, 1));
+  const auto splits = [&] {
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {256, 0}});
+    std::size_t count = 0;
+    divisions<at_run_time>{table, 200, 12}.splits({0, 199, {}}, [&](auto...) { ++count; });
+    return count;
+  };
+  CHECK(splits() == 4);
+  for (std::size_t i = 0; i < 200; ++i) stages[i].forward_flops += i;
+  CHECK(splits() > 4);
+}
+
 TEST_CASE("segment: one stage and the loss need what a plan of them needs") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     dice d(seed);

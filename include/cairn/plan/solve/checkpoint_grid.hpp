@@ -110,8 +110,8 @@ public:
     return below[end] - below[first] <= most;
   }
   // A segment [0, end) may be split at its last borders, from this one on, whether or not the part below is short. In a chain
-  // that repeats itself these are few, and a long segment is split only there: elsewhere, the part above has copies that end
-  // further below, and a thousand stages would have half a million splits.
+  // that repeats itself these are few, and a long segment is split only there: a thousand stages would have half a million
+  // splits otherwise.
   constexpr std::size_t near_end(std::size_t end) const { return near_ == 0 ? end : end > near_ ? end - near_ : 0; }
   constexpr bool is_split_near(std::size_t end) const { return near_ != 0 && below(height_.items[end], end) > most; }
   // The lowest level on which a segment has at most `most` units. It is split at points of this level, or of the one below.
