@@ -28180,7 +28180,7 @@ struct entry {
   stage_cost cost{};
   bool reads_input = false, reads_output = false;
   bool in_place_forward = false, in_place_backward = false;
-  bool input_gradient_on_input = false; // the input gradient lies on the input, if a stretch owns that; the sizes are equal
+  bool input_gradient_on_input = false; // the input gradient lies on the input, if a segment owns that; the sizes are equal
   bool tape_alone = false;              // forward can make the tape and leave the output out
 
   // The bytes to be kept from a forward to the backward, besides the input.
@@ -28251,25 +28251,25 @@ constexpr cost_table<Stages> cost_table_of(const chain& c, std::span<const stage
 
 } // namespace cairn::detail
 
-// cairn/plan/solve/repetition.hpp
+// cairn/plan/solve/checkpoint_grid.hpp
 
 namespace cairn::detail {
 
 // The part of a chain that repeats itself: each of the stages [lowest + period, end) equals the stage one period below it. A
-// stretch that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
-// stretches, not half a million.
+// segment that is the copy of one further below need not be solved again: a thousand equal blocks have two thousand different
+// segments, not half a million.
 struct repetition {
   std::size_t period = 0; // 0: it does not repeat itself
   std::size_t lowest = 0;
   std::size_t end = 0;
 
-  // From this stage on, stretches are copies if they end below `end`. The stage before a stretch counts too, because what it
-  // reads decides which standings the stretch can have.
+  // From this stage on, segments are copies if they end below `end`. The stage before a segment counts too, because what it
+  // reads decides which states the segment can have.
   constexpr std::size_t copies() const { return lowest + 1 + period; }
   // The number of stages of a chain of `stages` without the copies.
   constexpr std::size_t different(std::size_t stages) const { return period == 0 ? stages : copies() + stages - end; }
 
-  // The distance from stretch [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
+  // The distance from segment [first, last] down to its first copy, if only every n-th copy counts, with n = `every`.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t every = 1) const {
     const std::size_t distance = every * period;
     if (period == 0 || last >= end || first < lowest + 1 + distance) return 0;
@@ -28293,38 +28293,30 @@ constexpr repetition find_repetition(const entry* entries, std::size_t stages, s
   return best;
 }
 
-} // namespace cairn::detail
-
-// cairn/plan/solve/ruler.hpp
-
-namespace cairn::detail {
-
-// Decides which stretches of a chain are solved. The ruler has ticks of several levels at the borders between stages; border b
-// is the one below stage b. Level 0 has a tick at every border. Each next level has every second tick of the one below: of two
-// neighbours the better checkpoint stays, see is_better(). The chain's ends are ticks of all levels.
-// The part between two ticks is a unit. A stretch is solved if it has at most `most` units on the highest level that has both
-// of its ends: a short one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all stretches
-// that begin with the chain are solved: they decide the least memory, and the last few bytes are saved by walks from there to
-// every single stage.
+// Decides which segments of a chain are solved. The grid has points of several levels at the borders between stages; border b
+// is the one below stage b. Level 0 has a point at every border, each next level every second point of the one below: of two
+// neighbours the better checkpoint stays, see is_better(). The chain's ends are points of all levels. The part between two
+// points is a unit. A segment is solved if it has at most `most` units on the highest level that has both of its ends: a short
+// one may begin and end anywhere, a long one has few places for it. If `solves_beginnings`, all segments that begin with the
+// chain are solved: they decide the least memory.
 //
-// In a chain that repeats itself all copies have the same ticks until a level has one for each copy. On higher levels every
-// second, fourth, eighth copy has one: a thousand equal stages have only a few stretches to solve on each level.
+// In a chain that repeats itself all copies have the same points until a level has one for each copy. On higher levels every
+// second, fourth, eighth copy has one: a thousand equal stages have only a few segments to solve on each level.
 template <std::size_t Stages>
-class ruler {
+class checkpoint_grid {
 public:
-  // Each level has about half of the ticks of the one below.
+  // Each level has about half of the points of the one below.
   static constexpr std::size_t most_levels(std::size_t stages) { return static_cast<std::size_t>(std::bit_width(stages)) + 1; }
   static constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : most_levels(Stages) * (Stages + 2);
 
-  std::size_t most;       // units of a stretch
-  std::size_t near = 0;   // stages that may be split off anywhere from a stretch that begins with the chain
-  std::size_t levels = 1; // with one, every stretch is solved
+  std::size_t most;       // units of a segment
+  std::size_t levels = 1; // with one, every segment is solved
 
-  constexpr ruler(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
+  constexpr checkpoint_grid(const entry* entries, std::size_t stages, std::size_t most_units, bool solves_beginnings)
       : most(most_units), repeats_(find_repetition(entries, stages)), borders_(stages + 2), height_(stages + 2),
-        below_(most_levels(stages) * (stages + 2)), ticks_(most_levels(stages) * (stages + 2)) {
+        below_(most_levels(stages) * (stages + 2)), points_(most_levels(stages) * (stages + 2)) {
     for (std::size_t i = 0; i < stages; ++i) forwards_ += entries[i].cost.forward;
-    if (solves_beginnings) near = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
+    if (solves_beginnings) near_ = repeats_.period == 0 ? stages : repeats_.period < 4 ? 4 : repeats_.period;
     const std::size_t lowest = repeats_.period == 0 ? stages + 1 : repeats_.lowest + 1; // border of the repetition
     const std::size_t end = repeats_.period == 0 ? stages + 1 : repeats_.end;
     for (std::size_t inside = stages; inside >= most; ++levels) {
@@ -28339,47 +28331,46 @@ public:
     for (std::size_t level = 0; level < levels; ++level)
       for (std::size_t b = 0, count = 0; b < borders_; ++b) {
         below_.items[level * borders_ + b] = static_cast<std::uint32_t>(count);
-        if (height_.items[b] >= level) ticks_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
+        if (height_.items[b] >= level) points_.items[level * borders_ + count++] = static_cast<std::uint32_t>(b);
       }
   }
 
-  // By border: the highest level that has it.
-  constexpr const std::uint32_t* heights() const { return height_.items; }
-  // By level and border: see below().
+  // The highest level that has a border.
+  constexpr std::size_t height(std::size_t border) const { return height_.items[border]; }
+  // The number of points of a level below a border, which is also the number of the point at that border; by level and border.
   constexpr const std::uint32_t* counts() const { return below_.items; }
-  // The number of ticks of a level below a border, which is also the number of the tick at that border.
   constexpr std::size_t below(std::size_t level, std::size_t border) const { return below_.items[level * borders_ + border]; }
-  constexpr std::size_t tick(std::size_t level, std::size_t number) const { return ticks_.items[level * borders_ + number]; }
-  constexpr std::size_t ticks(std::size_t level) const { return below(level, borders_ - 1) + 1; }
+  constexpr std::size_t point(std::size_t level, std::size_t number) const { return points_.items[level * borders_ + number]; }
+  constexpr std::size_t points(std::size_t level) const { return below(level, borders_ - 1) + 1; }
   constexpr std::size_t units(std::size_t level, std::size_t first, std::size_t end) const {
     return below(level, end) - below(level, first);
   }
 
-  // Is the stretch of the stages [first, end) solved?
-  constexpr bool solves(std::size_t first, std::size_t end) const {
-    if (first == 0 && near != 0) return true;
+  // Is the segment of the stages [first, end) solved?
+  constexpr bool solves(std::size_t first, std::size_t end) const { return (first == 0 && near_ != 0) || is_short(first, end); }
+  // Has it at most `most` units on the highest level that has both of its ends?
+  constexpr bool is_short(std::size_t first, std::size_t end) const {
     const std::size_t a = height_.items[first], b = height_.items[end];
-    return units(a < b ? a : b, first, end) <= most;
+    const std::uint32_t* const below = below_.items + (a < b ? a : b) * borders_;
+    return below[end] - below[first] <= most;
   }
-  // The lowest border at which a stretch may be split.
-  constexpr std::size_t first_split(std::size_t first, std::size_t end) const {
-    if (first != 0) return first + 1;
-    const std::size_t level = height_.items[end], number = below(level, end);
-    if (near != 0 && number > most && end > near) return end - near;
-    return number <= most ? 1 : tick(level, number - most);
-  }
-  // The lowest level on which a stretch has at most `most` units. It is split at ticks of this level, or of the one below.
+  // A segment [0, end) may be split at its last borders, from this one on, whether or not the part below is short. In a chain
+  // that repeats itself these are few, and a long segment is split only there: a thousand stages would have half a million
+  // splits otherwise.
+  constexpr std::size_t near_end(std::size_t end) const { return near_ == 0 ? end : end > near_ ? end - near_ : 0; }
+  constexpr bool is_split_near(std::size_t end) const { return near_ != 0 && below(height_.items[end], end) > most; }
+  // The lowest level on which a segment has at most `most` units. It is split at points of this level, or of the one below.
   constexpr std::size_t level_of(std::size_t first, std::size_t end) const {
     std::size_t level = 0;
-    while (units(level, first, end) > most) ++level;
+    for (const std::uint32_t* below = below_.items; below[end] - below[first] > most; below += borders_) ++level;
     return level;
   }
-  // The distance from a stretch of this level down to its first copy.
+  // The distance from a segment of this level down to its first copy.
   constexpr std::size_t steps_back(std::size_t first, std::size_t last, std::size_t level) const {
     return repeats_.steps_back(first, last, level <= alike_ ? 1 : std::size_t{1} << (level - alike_));
   }
 
-  // Stretches that end up to here may be copies.
+  // Segments that end up to here may be copies.
   constexpr std::size_t last_copy() const { return repeats_.period == 0 ? 0 : repeats_.end; }
 
 private:
@@ -28393,7 +28384,7 @@ private:
   // Does the stage cost at least half of the mean?
   constexpr bool is_costly(const entry& e) const { return 2 * (borders_ - 2) * e.cost.forward >= forwards_; }
 
-  // Keeps one of each two ticks of the highest level between two borders for the next level. A last one without a neighbour
+  // Keeps one of each two points of the highest level between two borders for the next level. A last one without a neighbour
   // takes the place of the one kept before it, if it is better.
   constexpr void halve(const entry* entries, std::size_t first, std::size_t end) {
     std::size_t other = 0, kept = 0;
@@ -28412,7 +28403,7 @@ private:
     ++height_.items[other];
   }
   constexpr void raise_copies(const entry* entries, std::size_t lowest, std::size_t end) {
-    std::size_t first = 0, count = 0; // ticks of the highest level in the first copy
+    std::size_t first = 0, count = 0; // points of the highest level in the first copy
     for (std::size_t b = lowest + repeats_.period; b-- > lowest;) {
       if (height_.items[b] + 1U != levels) continue;
       first = b;
@@ -28429,69 +28420,70 @@ private:
   }
 
   repetition repeats_;
+  std::size_t near_ = 0;       // stages that may be split off anywhere from a segment that begins with the chain; 0: see solves()
   std::uint64_t forwards_ = 0; // the cost of all stages' forwards
-  std::size_t alike_ = 0;      // the highest level with a tick in each copy
+  std::size_t alike_ = 0;      // the highest level with a point in each copy
   std::size_t borders_;
   plain_array<std::uint32_t, plus(Stages, 2)> height_;
-  plain_array<std::uint32_t, capacity> below_, ticks_; // by level and border, by level and number
+  plain_array<std::uint32_t, capacity> below_, points_; // by level and border, by level and number
 };
 
 } // namespace cairn::detail
 
-// cairn/plan/solve/stretch.hpp
+// cairn/plan/solve/segment.hpp
 
 namespace cairn::detail {
 
-// The state of a stretch of the chain when its walk begins.
+// The state of a segment of the chain when its walk begins.
 //   owns: value `first` belongs to it: it counts the value's bytes, and may drop or overwrite it after its last read.
-//         Else the value is stored, and counted, outside the stretch.
+//         Else the value is stored, and counted, outside the segment.
 //   kept: the forward of stage `last` has run, and everything that its backward reads besides its input is there; those bytes
 //         count until that backward.
-struct standing {
+struct segment_state {
   bool owns = false;
   bool kept = false;
 
   constexpr std::size_t index() const { return (owns ? 1U : 0U) + (kept ? 2U : 0U); }
 };
-inline constexpr std::size_t standings = 4;
-constexpr standing standing_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
+inline constexpr std::size_t segment_states = 4;
+constexpr segment_state segment_state_of(std::size_t index) { return {(index & 1U) != 0, (index & 2U) != 0}; }
 
 // The stages [first, last] of a chain. Value `first` is there, and so is the gradient of the last stage's output, unless the
-// stretch reaches the loss, which counts as stage n, after all others. Walking the stretch back makes the gradient of value
+// segment reaches the loss, which counts as stage n, after all others. Walking the segment back makes the gradient of value
 // `first`.
-struct stretch {
+struct segment {
   std::size_t first = 0;
   std::size_t last = 0;
-  standing how{};
+  segment_state how{};
 };
 
-// One way to begin a stretch: forwards of some stages, then the part above is walked back, then the part below. If it tapes,
+// One way to begin a segment: forwards of some stages, then the part above is walked back, then the part below. If it tapes,
 // the last of these forwards keeps what its backward reads. The alternative is at_once: the backward of the last stage, and
 // then the part below.
 struct division {
-  stretch upper{};
-  stretch lower{};
+  segment upper{};
+  segment lower{};
   std::size_t more = 0;  // bytes that are kept while the upper part is walked, and that it does not count
   std::size_t bytes = 0; // the most during these first ops
   std::uint64_t cost = 0;
 };
 
-// The bytes and the cost of one stretch by itself.
+// The bytes and the cost of one segment by itself.
 struct need {
   std::size_t bytes = 0;
   std::uint64_t cost = 0;
 };
 
-// The ways to walk a stretch back.
+// The ways to walk a segment back.
 //
-// A stretch runs forward to some stage. It stores nothing on the way except, perhaps, what the backward of the last of these
+// A segment runs forward to some stage. It stores nothing on the way except, perhaps, what the backward of the last of these
 // forwards reads. Then the part above is walked back, and then the part below, with value `first` at hand again. The first of
 // these two ways, which stores nothing, is that of Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova: Optimal checkpointing for
 // heterogeneous chains, Inria RR-9302, arXiv 1911.13214. In the second, what a stage stores for its backward also serves as the
 // checkpoint of the part above it. Bytes are those alive while the ops run, as lifetimes.hpp counts them, with values made in
 // place, input gradients on their inputs, workspaces, tapes without a value, and windows of gradients.
 //
-// Stored items stay until their backward: among such schedules the best division of every stretch gives the best schedule. A
+// Stored items stay until their backward: among such schedules the best division of every segment gives the best schedule. A
 // schedule that drops something for a while may beat it. Compared with all schedules of chains of three to seven stages, it is
 // the cheapest for every budget of equal stages and of residual blocks, and for 98 % of the budgets of random chains and of
 // MLPs, at worst 1.25 times as dear; and one random chain in 150 can do with fewer bytes (tests/plan/solve/solver.cpp,
@@ -28499,10 +28491,10 @@ struct need {
 template <std::size_t Stages>
 class divisions {
 public:
-  // A stretch has at most `most_units` units, see ruler.hpp; if the whole chain has no more, every stretch is solved.
+  // A segment has at most `most_units` units, see checkpoint_grid.hpp; if the whole chain has no more, every segment is solved.
   constexpr divisions(const cost_table<Stages>& costs, std::size_t stages, std::size_t most_units, bool solves_beginnings = true)
-      : table(costs), along(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
-        all_(stages + 2), stored_(stages + 2), walked_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
+      : table(costs), grid(table.items, stages, most_units, solves_beginnings), stages_(stages), forwards_(stages + 2),
+        all_(stages + 2), stored_(stages + 2), plain_(stages + 2), tapes_far_(stages + 2) {
     for (std::size_t i = 0; i < stages; ++i) {
       const entry& e = table.items[i];
       forwards_.items[i + 1] = forwards_.items[i] + e.cost.forward;
@@ -28510,57 +28502,55 @@ public:
       const bool stores_input = e.reads_input && (i == 0 || !table.items[i - 1].reads_output);
       stored_.items[i + 1] = stored_.items[i] + e.kept() + (stores_input ? e.input : 0);
       plain_.items[i] = e.input + (e.in_place_forward ? 0 : e.output) + e.plain_workspace;
-      const std::size_t plain = i == 0 ? walks_first(0) : plain_.items[i];
-      tapes_far_.items[i] = along.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
-      walked_.items[i + 1] = walked_.items[i] < plain ? plain : walked_.items[i];
+      tapes_far_.items[i] = grid.levels == 1 || !e.reads_input || 2 * e.kept() <= e.input;
     }
   }
 
   cost_table<Stages> table;
-  ruler<Stages> along;
+  checkpoint_grid<Stages> grid;
 
   constexpr std::size_t stages() const { return stages_; }
 
-  // The least possible cost of walking the stretch: nothing runs twice. It is 0 if the last backward reads nothing, or comes
+  // The least possible cost of walking the segment: nothing runs twice. It is 0 if the last backward reads nothing, or comes
   // first.
-  constexpr std::uint64_t least_cost(const stretch& s) const {
+  constexpr std::uint64_t least_cost(const segment& s) const {
     if (reads_nothing(table.items[s.last]) || is_at_once(s)) return 0;
     return base({s.last, s.last, {true, s.how.kept}}).cost + all_.items[s.last] - all_.items[s.first];
   }
   // The bytes that all stages of [first, end) store, if all of them do.
   constexpr std::size_t stored(std::size_t first, std::size_t end) const { return stored_.items[end] - stored_.items[first]; }
 
-  // Can the stretch be a part of another one? Some cannot: items that a stage has not stored cannot be there, the chain's input
-  // belongs to no stretch, and a value is stored outside a stretch only if the stage that made it reads it.
-  constexpr bool is_asked_for(const stretch& s) const {
+  // Can the segment be a part of another one? Some cannot: items that a stage has not stored cannot be there, the chain's input
+  // belongs to no segment, and a value is stored outside a segment only if the stage that made it reads it.
+  constexpr bool is_asked_for(const segment& s) const {
     if (s.how.kept && (s.last == stages_ || !may_tape(s.first, s.last))) return false;
     if (s.how.owns) return s.first > 0;
     return s.first == 0 || table.items[s.first - 1].reads_output;
   }
-  // May a split of a stretch tape stage i? The stages from the first one to it run again for its input, if its backward reads
+  // May a split of a segment tape stage i? The stages from the first one to it run again for its input, if its backward reads
   // that. So in a long chain it may be far only if it reads no input, or keeps little beside it, as LayerNorm does.
   constexpr bool may_tape(std::size_t first, std::size_t i) const {
     return table.items[i].kept() != 0 && (i <= first + 1 || tapes_far_.items[i]);
   }
-  constexpr bool is_base(const stretch& s) const { return s.first == s.last; }
+  constexpr bool is_base(const segment& s) const { return s.first == s.last; }
   // Does the last backward need only the gradient, as all else is there? Then it may be next. Alternatively, if its gradient is
   // the smaller one, forwards below it come first.
-  constexpr bool is_at_once(const stretch& s) const {
+  constexpr bool is_at_once(const segment& s) const {
     const entry& last = table.items[s.last];
     return s.first != s.last && s.last != stages_ && (reads_nothing(last) || (s.how.kept && !last.reads_input)) &&
-           along.solves(s.first, s.last);
+           grid.solves(s.first, s.last);
   }
   // Does the walk of one stage begin with its forward?
-  constexpr bool base_runs_forward(const stretch& s) const {
+  constexpr bool base_runs_forward(const segment& s) const {
     return s.first != stages_ && !s.how.kept && table.items[s.first].kept() != 0;
   }
 
   // The need of one stage, or of the loss.
-  constexpr need base(const stretch& s) const {
+  constexpr need base(const segment& s) const {
     const entry& e = table.items[s.first];
     const std::size_t own = owned(s);
     if (s.first == stages_) return {own > e.input_gradient ? own : e.input_gradient, 0};
-    // Its backward is the last op that reads an input which belongs to the stretch: the input gradient may take its place.
+    // Its backward is the last op that reads an input which belongs to the segment: the input gradient may take its place.
     need out{during_backward(e, e.reads_input && !e.input_gradient_on_input ? own : 0), e.cost.backward};
     if (!base_runs_forward(s)) return out;
     out.cost += e.reads_output ? e.cost.forward : e.cost.tape;
@@ -28571,7 +28561,7 @@ public:
     return out;
   }
 
-  constexpr division at_once(const stretch& s) const {
+  constexpr division at_once(const segment& s) const {
     const entry& last = table.items[s.last];
     division d{};
     d.lower = {s.first, s.last - 1, {s.how.owns, false}};
@@ -28580,37 +28570,44 @@ public:
     return d;
   }
 
-  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at the borders [from, to] where both parts have at most
-  // `most` units: see division. It passes numbers only, and the loop calls nothing else: a compiler that solves a chain runs it
-  // ten thousand times.
+  // The division at one border.
+  constexpr division split(const segment& s, std::size_t at, bool tapes) const {
+    division d{};
+    const auto take = [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+      if (t != tapes) return;
+      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
+           {s.first, end - 1, {s.how.owns, t}},
+           more,
+           bytes,
+           cost};
+    };
+    splits(s, take, at);
+    return d;
+  }
+  // Calls offer(end, tapes, more, bytes, cost) for the ways to split at each border where both parts are solved, or only `at` one
+  // border, solved or not: see division. It passes numbers only, as a compiler that solves a chain runs this ten thousand times.
   template <class Offer>
-  constexpr void splits(const stretch& s, std::size_t from, std::size_t to, std::size_t most, Offer offer) const {
+  constexpr void splits(const segment& s, Offer offer, std::size_t at = 0) const {
     const entry& last = table.items[s.last];
     const std::size_t own = owned(s);
     const std::size_t always = own + last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
+    const std::size_t to = at == 0 ? s.last : at, top = s.last + 1;
+    const std::size_t near = s.first == 0 ? grid.near_end(top) : top; // from here on, the part below may be long
+    const std::size_t from = at != 0 ? at : s.first == 0 && grid.is_split_near(top) ? near : s.first + 1;
     std::size_t idle = s.last + 1; // the inputs of the stages from this one on are not read above
     if (is_at_once(s))
       for (--idle; idle > s.first + 1 && reads_nothing(table.items[idle - 1]);) --idle;
-    const std::uint32_t* const height = along.heights();
-    const std::uint32_t* const below = along.counts();
-    const std::size_t borders = stages_ + 2;
-    const std::uint32_t low = height[s.first], high = height[s.last + 1];
-    std::size_t least = 0; // a border has a tick of this level if both parts have at most `most` units
-    while (s.first != 0 && along.units(least, s.first, s.last + 1) > 2 * most) ++least;
-    std::size_t walked = s.first == 0 ? walked_.items[from - 1] : 0; // the most bytes of forwards that keep nothing
-    for (std::size_t end = s.first == 0 ? from : s.first + 1; end <= to; ++end) {
+    std::size_t walked = 0; // the most bytes of forwards that keep nothing
+    for (std::size_t end = s.first + 1; end <= to; ++end) {
       const std::size_t before = walked;
       const bool at_first = end == s.first + 1; // whose input is counted already
-      const std::size_t plain = at_first ? walks_first(end - 1) : plain_.items[end - 1];
+      const std::size_t plain =
+          at_first ? table.items[end - 1].output + table.items[end - 1].plain_workspace : plain_.items[end - 1];
       if (walked < plain) walked = plain;
-      if (height[end] < least || end < from) continue;
+      if (end < from) continue;
+      if (at == 0 && !(grid.is_short(end, top) && (end >= near || grid.is_short(s.first, end)))) continue;
       const entry& e = table.items[end - 1];
       const std::size_t input = at_first ? 0 : e.input;
-      const std::size_t lower = (height[end] < low ? height[end] : low) * borders;
-      const bool is_near = s.first == 0 && s.last + 1 - end <= along.near;
-      if (!is_near && below[lower + end] - below[lower + s.first] > most) continue;
-      const std::size_t upper = (height[end] < high ? height[end] : high) * borders;
-      if (below[upper + s.last + 1] - below[upper + end] > most) continue;
       const std::uint64_t cost = forwards_.items[end] - forwards_.items[s.first];
 
       // The input of stage `end` is the checkpoint. The stage below runs again if its backward reads what it makes. If that
@@ -28628,26 +28625,10 @@ public:
       offer(end, true, (frees ? 0 : own) + kept, always + (before > taped ? before : taped), cost);
     }
   }
-  // The division at one border.
-  constexpr division split(const stretch& s, std::size_t at, bool tapes) const {
-    division d{};
-    splits(s, at, at, stages_ + 1, [&](std::size_t end, bool t, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-      if (t != tapes) return;
-      d = {{end, s.last, {!(t && table.items[end - 1].reads_output), s.how.kept}},
-           {s.first, end - 1, {s.how.owns, t}},
-           more,
-           bytes,
-           cost};
-    });
-    return d;
-  }
 
 private:
   static constexpr bool reads_nothing(const entry& e) { return e.kept() == 0 && !e.reads_input; }
-  constexpr std::size_t owned(const stretch& s) const { return s.how.owns ? table.items[s.first].input : 0; }
-
-  // The bytes of a stretch's first forward if it stores nothing, besides its input, which stays.
-  constexpr std::size_t walks_first(std::size_t i) const { return table.items[i].output + table.items[i].plain_workspace; }
+  constexpr std::size_t owned(const segment& s) const { return s.how.owns ? table.items[s.first].input : 0; }
 
   // The bytes of a stage's backward, while `beside` bytes are alive that are not its own.
   static constexpr std::size_t during_backward(const entry& e, std::size_t beside) {
@@ -28656,28 +28637,28 @@ private:
 
   std::size_t stages_;
   plain_array<std::uint64_t, plus(Stages, 2)> forwards_, all_; // costs of all stages below one: forwards; and backwards
-  // Bytes: stored by all stages below; the most that their forwards need, storing nothing; what each of these needs.
-  plain_array<std::size_t, plus(Stages, 2)> stored_, walked_, plain_;
+  // Bytes: stored by all stages below one; of its forward if it stores nothing.
+  plain_array<std::size_t, plus(Stages, 2)> stored_, plain_;
   plain_array<bool, plus(Stages, 2)> tapes_far_; // see may_tape()
 };
 
 } // namespace cairn::detail
 
-// cairn/plan/solve/passage.hpp
+// cairn/plan/solve/partial_schedule.hpp
 
 namespace cairn::detail {
 
-// One way to pass a unit of a long stretch at once. Forwards from its first stage to its end store some of what its backwards
-// read. Then the part above is walked back, and then the unit, each part of it in the cheapest way that it has.
-struct passage {
+// One schedule that crosses a unit of a long segment. Forwards from the unit's first stage to its end store some of what its
+// backwards read. Then the part above is walked back, and then the unit, each part of it by its cheapest schedule.
+struct partial_schedule {
   static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
 
   std::size_t more = 0;    // bytes that are kept while the part above is walked, and that it does not count
   std::size_t forward = 0; // the most bytes of the forwards, besides what the part above needs meanwhile
   std::size_t back = 0;    // the most bytes of the unit's walk back
   std::uint64_t cost = endless;
-  // Its splits, `digit` bits for each tick inside the unit: 0 for none, 1 for one that does not tape, 2 for one that does, 3 +
-  // k where passage k of the unit below the tick ends.
+  // Its splits, `digit` bits for each point inside the unit: 0 for none, 1 for one that does not tape, 2 for one that does, 3 +
+  // k where partial schedule k of the unit below the point ends.
   std::uint64_t splits = 0;
 };
 
@@ -28688,80 +28669,81 @@ struct chain_unit {
   std::size_t level = 0;
   bool owns = false;
 
-  // A short unit is passed stage by stage, a longer one by the units of the level below.
+  // A short unit is crossed stage by stage, a longer one by the units of the level below.
   template <std::size_t Stages>
-  constexpr std::size_t ticks(const divisions<Stages>& ways) const {
-    return end - first <= ways.along.most ? 0 : level - 1;
+  constexpr std::size_t points(const divisions<Stages>& ways) const {
+    return end - first <= ways.grid.most ? 0 : level - 1;
   }
-  constexpr std::size_t digit(std::size_t ticks) const { return ticks == 0 ? 2 : 8; }
+  constexpr std::size_t digit(std::size_t points) const { return points == 0 ? 2 : 8; }
 };
 
-// The passages of a unit: the cheapest of those that keep about the same bytes. First come those after which the value above
-// belongs to the unit, then those after which it does not.
+// The partial schedules of a unit: the cheapest of those that keep about the same bytes. First come those after which the value
+// above belongs to the unit, then those after which it does not.
 template <std::size_t Kinds>
-struct passages {
-  passage of[2 * Kinds]{};
+struct partial_schedules {
+  partial_schedule of[2 * Kinds]{};
 
   static constexpr bool upper_owns(std::size_t k) { return k >= Kinds; }
 
-  constexpr void offer(const passage& p, bool upper_owns, std::size_t distance) {
+  constexpr void offer(const partial_schedule& p, bool upper_owns, std::size_t distance) {
     const std::size_t kind = p.more / distance;
-    passage& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
+    partial_schedule& known = of[(upper_owns ? Kinds : 0) + (kind < Kinds ? kind : Kinds - 1)];
     if (p.cost < known.cost || (p.cost == known.cost && p.more < known.more)) known = p;
   }
-  // Removes passages that cost no less than one that keeps less.
+  // Removes partial schedules that cost no less than one that keeps less.
   constexpr void finish() {
     for (std::size_t half = 0; half < 2 * Kinds; half += Kinds)
       for (std::size_t k = half, best = 2 * Kinds; k < half + Kinds; ++k) {
-        if (best < 2 * Kinds && of[k].cost >= of[best].cost) of[k].cost = passage::endless;
-        if (of[k].cost < passage::endless) best = k;
+        if (best < 2 * Kinds && of[k].cost >= of[best].cost) of[k].cost = partial_schedule::endless;
+        if (of[k].cost < partial_schedule::endless) best = k;
       }
   }
 };
 
-// Finds the passages of a unit within `most` bytes: it extends those up to one of the unit's ticks by one more split, up to
-// another tick. find gives the fronts of stretches, and passages of smaller units.
+// Finds the partial schedules of a unit within `most` bytes: it extends those up to one of the unit's points by one more split,
+// up to another point. find gives the fronts of segments, and partial schedules of smaller units.
 template <std::size_t Kinds, std::size_t Stages, class Find>
-constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
-                         passages<Kinds>& out) {
+constexpr void solve_unit(const divisions<Stages>& ways, const chain_unit& u, std::size_t most, const Find& find,
+                          partial_schedules<Kinds>& out) {
   constexpr std::size_t capacity = Stages == at_run_time ? at_run_time : 17;
-  const std::size_t level = u.ticks(ways), digit = u.digit(level);
-  const auto& along = ways.along;
-  const std::size_t first = along.below(level, u.first), count = along.units(level, u.first, u.end);
-  plain_array<passages<Kinds>, capacity> up_to(count + 1);
+  const std::size_t level = u.points(ways), digit = u.digit(level);
+  const auto& grid = ways.grid;
+  const std::size_t first = grid.below(level, u.first), count = grid.units(level, u.first, u.end);
+  plain_array<partial_schedules<Kinds>, capacity> up_to(count + 1);
   up_to.items[0].of[u.owns ? Kinds : 0] = {0, 0, 0, 0, 0};
   for (std::size_t n = 1; n <= count; ++n) {
-    const std::size_t end = along.tick(level, first + n);
+    const std::size_t end = grid.point(level, first + n);
     const std::size_t distance = ways.stored(u.first, end) / (Kinds - 1) + 1;
     const entry& above = ways.table.items[end];
     for (std::size_t k = 0; k < n; ++k)
       for (const bool owns : {false, true}) {
-        const passage* const known = up_to.items[k].of + (owns ? Kinds : 0);
-        const auto join = [&](const passage& next, std::uint64_t code, bool upper_owns) {
+        const partial_schedule* const known = up_to.items[k].of + (owns ? Kinds : 0);
+        const auto join = [&](const partial_schedule& next, std::uint64_t code, bool upper_owns) {
           for (std::size_t i = 0; i < Kinds; ++i) {
-            const passage& p = known[i];
-            if (p.cost == passage::endless) continue;
+            const partial_schedule& p = known[i];
+            if (p.cost == partial_schedule::endless) continue;
             const std::size_t forward = p.more + next.forward, back = p.more + next.back;
-            const passage both{p.more + next.more, p.forward < forward ? forward : p.forward, p.back < back ? back : p.back,
-                               p.cost + next.cost, p.splits | code << (digit * (n - 1))};
+            const partial_schedule both{p.more + next.more, p.forward < forward ? forward : p.forward,
+                                        p.back < back ? back : p.back, p.cost + next.cost, p.splits | code << (digit * (n - 1))};
             if (both.forward <= most && both.back <= most) up_to.items[n].offer(both, upper_owns, distance);
           }
         };
         bool any = false;
-        for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != passage::endless;
+        for (std::size_t i = 0; i < Kinds; ++i) any = any || known[i].cost != partial_schedule::endless;
         if (!any) continue;
-        const std::size_t at = along.tick(level, first + k);
-        ways.splits({at, end, {owns, false}}, end, end, along.most,
-                    [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                      const need below = find({at, end - 1, {owns, tapes}}).cheapest();
-                      if (below.cost == passage::endless) return;
-                      join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0},
-                           tapes ? 2 : 1, !(tapes && ways.table.items[end - 1].reads_output));
-                    });
+        const std::size_t at = grid.point(level, first + k);
+        const auto offer = [&](std::size_t, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+          const need below = find({at, end - 1, {owns, tapes}}).cheapest();
+          if (below.cost == partial_schedule::endless) return;
+          join({more, bytes - above.output_gradient - above.windows, below.bytes, cost + below.cost, 0}, tapes ? 2 : 1,
+               !(tapes && ways.table.items[end - 1].reads_output));
+        };
+        ways.splits({at, end, {owns, false}}, offer, end);
         if (level == 0 || k + 1 < n) continue;
-        const passages<Kinds>& smaller = find.passages_of({at, end, level, owns});
+        const partial_schedules<Kinds>& smaller = find.partials_of({at, end, level, owns});
         for (std::size_t i = 0; i < 2 * Kinds; ++i)
-          if (smaller.of[i].cost != passage::endless) join(smaller.of[i], 3 + i, passages<Kinds>::upper_owns(i));
+          if (smaller.of[i].cost != partial_schedule::endless)
+            join(smaller.of[i], 3 + i, partial_schedules<Kinds>::upper_owns(i));
       }
     up_to.items[n].finish();
   }
@@ -28770,318 +28752,48 @@ constexpr void pass_unit(const divisions<Stages>& ways, const chain_unit& u, std
 
 } // namespace cairn::detail
 
-// cairn/plan/solve/catalogue.hpp
-
-namespace cairn::detail {
-
-// One piece of a solver's work: a stretch; or, if its level is not 0, the unit of that level with these stages.
-struct job {
-  stretch of{};
-  std::size_t level = 0;
-
-  constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
-};
-
-// All jobs of a chain, each after those that it needs, without copies of something further below. Interior stretches come by
-// their level and their number of units, each level's units before its stretches. Then come those that begin with the chain, by
-// their length.
-//
-// Every stretch and unit also has a place: a number that is found without a search.
-template <std::size_t Stages>
-class catalogue {
-public:
-  constexpr explicit catalogue(const divisions<Stages>& ways)
-      : ways_(ways), stages_(ways.stages()), own_(ways.along.levels * (stages_ + 2)), copy_(ways.along.levels * (stages_ + 2)) {
-    const auto& along = ways.along;
-    std::uint32_t row = static_cast<std::uint32_t>(standings * (stages_ + 1) + 2 * along.levels);
-    for (std::size_t level = 0; level < along.levels; ++level)
-      for (std::size_t k = 1; k + 1 < along.ticks(level); ++k) {
-        const std::size_t at = level * (stages_ + 2), first = along.tick(level, k);
-        if (has_own(level, k)) {
-          own_.items[at + first] = row;
-          row += static_cast<std::uint32_t>(standings * along.most + 2);
-        }
-        copy_.items[at + first] = own_.items[at + first - along.steps_back(first, first, level)];
-      }
-    places_ = row;
-  }
-
-  constexpr std::size_t places() const { return places_; }
-  // By level and first stage: the place of a stretch of 0 units. copies() is for stretches that are copies, rows() for the
-  // others.
-  constexpr const std::uint32_t* copies() const { return copy_.items; }
-  constexpr const std::uint32_t* rows() const { return own_.items; }
-
-  constexpr std::size_t place_of(const stretch& s) const {
-    if (s.first == 0) return standings * s.last + s.how.index();
-    const auto& along = ways_.along;
-    const std::size_t end = s.last + 1, level = along.level_of(s.first, end);
-    return (end <= along.last_copy() ? copy_ : own_).items[level * (stages_ + 2) + s.first] +
-           standings * (along.units(level, s.first, end) - 1) + s.how.index();
-  }
-  constexpr std::size_t place_of(const chain_unit& u) const {
-    const std::size_t owns = u.owns ? 1 : 0;
-    if (u.first == 0) return standings * (stages_ + 1) + 2 * u.level + owns;
-    return (u.end <= ways_.along.last_copy() ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] +
-           standings * ways_.along.most + owns;
-  }
-
-  // Calls visit(job) for all of them.
-  template <class Visit>
-  constexpr void each(Visit visit) const {
-    const auto& along = ways_.along;
-    for (std::size_t level = 0; level < along.levels; ++level)
-      for (std::size_t units = level == 0 ? 1 : 0; units <= along.most; ++units)
-        for (std::size_t k = 1; k + (units == 0 ? 1 : units) < along.ticks(level); ++k) {
-          const std::size_t first = along.tick(level, k);
-          if (own_.items[level * (stages_ + 2) + first] == 0) continue;
-          const std::size_t end = along.tick(level, k + (units == 0 ? 1 : units));
-          if (units == 0 && end > stages_) continue; // nothing is above it
-          if (along.steps_back(first, end - 1, level) != 0) continue;
-          if (units != 0 && level != 0 && along.units(level - 1, first, end) <= along.most) continue; // belongs to a lower level
-          add({first, end - 1, {}}, units == 0 ? level : 0, visit);
-        }
-    for (std::size_t end = 1; end <= stages_ + 1; ++end) {
-      if (along.solves(0, end)) add({0, end - 1, {}}, 0, visit);
-      for (std::size_t level = 1; level < along.levels; ++level)
-        if (along.tick(level, 1) == end && end <= stages_) add({0, end - 1, {}}, level, visit);
-    }
-  }
-
-private:
-  // Does one of the stretches that begin with a tick have no copy further below?
-  constexpr bool has_own(std::size_t level, std::size_t k) const {
-    const auto& along = ways_.along;
-    const std::size_t longest = k + along.most < along.ticks(level) ? k + along.most : along.ticks(level) - 1;
-    return along.steps_back(along.tick(level, k), along.tick(level, longest) - 1, level) == 0;
-  }
-  template <class Visit>
-  constexpr void add(stretch s, std::size_t level, Visit& visit) const {
-    for (std::size_t how = 0; how < standings; ++how) {
-      s.how = standing_of(how);
-      if (ways_.is_asked_for(s) && !(level != 0 && s.how.kept)) visit(job{s, level});
-    }
-  }
-
-  const divisions<Stages>& ways_;
-  std::size_t stages_;
-  std::size_t places_ = 0;
-  plain_array<std::uint32_t, Stages == at_run_time ? at_run_time : ruler<Stages>::capacity> own_, copy_;
-};
-
-} // namespace cairn::detail
-
-// cairn/plan/solve/marked_front.hpp
-
-namespace cairn::detail {
-
-// A budget, and equally spaced marks up to it: the last mark is the budget itself, and mark 0 is below 0.
-struct marks {
-  std::int64_t budget = 0;
-  std::int64_t count = 1;
-  std::int64_t distance = budget / count + 1;
-
-  constexpr std::int64_t at(std::int64_t m) const { return budget - (count - m) * distance; }
-  // The first mark of at least `bytes`, which are at most the budget.
-  constexpr std::int64_t above(std::int64_t bytes) const { return count - (budget - bytes) / distance; }
-};
-
-// The ways to walk a stretch back that a compiler keeps: for every mark the cheapest way found within its bytes, and the way of
-// the least bytes. Bytes are exact. They are not rounded, so nothing fits by rounding alone, and no error adds up. Of several
-// ways that end between the same two marks only the cheapest is kept.
-template <std::size_t Marks>
-struct marked_front {
-  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
-
-  std::uint64_t cost[Marks + 1]{};
-  std::int64_t slack[Marks + 1]{};  // the bytes of the way are this far below the mark
-  std::uint16_t begin[Marks + 1]{}; // how the way begins: see recurrence.hpp
-  std::size_t low = Marks + 1;      // the first mark that has a way; the mark before it has the way of the least bytes
-  std::size_t high = Marks + 1;     // from this mark on nothing runs twice
-  need least{};
-  std::uint16_t least_begin = 0;
-  std::uint64_t full = 0;
-  marks all{};
-
-  constexpr marked_front() = default;
-  constexpr explicit marked_front(const marks& m) : all(m) {}
-
-  // Makes this the front of one way only.
-  constexpr void be(const need& only) {
-    least = only;
-    const auto bytes = static_cast<std::int64_t>(only.bytes);
-    if (bytes > all.budget) return;
-    low = high = static_cast<std::size_t>(all.above(bytes));
-    set(low, only.cost, all.at(static_cast<std::int64_t>(low)) - bytes, 0);
-    finish();
-  }
-
-  // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
-  constexpr void clear(std::uint64_t cheapest) {
-    for (std::size_t m = 0; m <= Marks; ++m) cost[m] = endless;
-    least = {static_cast<std::size_t>(-1), endless};
-    full = cheapest;
-  }
-
-  // The front of an empty part.
-  constexpr marked_front nothing() const {
-    marked_front out{all};
-    out.be({});
-    return out;
-  }
-  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
-  // the first ops, and costs add up.
-  constexpr void offer(const marked_front& upper, std::size_t more, const marked_front& lower, const need& own, std::size_t how) {
-    join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
-  }
-  constexpr void finish() {
-    if (low > Marks) return;
-    set(low - 1, least.cost, all.at(static_cast<std::int64_t>(low) - 1) - static_cast<std::int64_t>(least.bytes), least_begin);
-    for (std::size_t m = high + 1; m <= Marks; ++m) set(m, cost[high], slack[m - 1] + all.distance, begin[high]);
-  }
-
-  // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
-  constexpr std::uint16_t within(std::size_t bytes) const {
-    const auto given = static_cast<std::int64_t>(bytes);
-    if (low > Marks) return least_begin;
-    if (given >= all.budget) return begin[Marks];
-    auto m = static_cast<std::size_t>(all.above(given)); // its way may fit or not
-    if (all.at(static_cast<std::int64_t>(m)) - slack[m] > given) --m;
-    return m < low ? least_begin : begin[m];
-  }
-
-  // The cheapest way. It is found again within these bytes, or more.
-  constexpr need cheapest() const {
-    if (low > Marks) return {0, endless};
-    std::size_t m = Marks;
-    while (m > low && cost[m - 1] == cost[Marks]) --m;
-    const std::int64_t at = all.at(static_cast<std::int64_t>(m)), bytes = at - slack[m], above = at - all.distance + 1;
-    return {static_cast<std::size_t>(bytes < above ? above : bytes), cost[m]};
-  }
-
-private:
-  constexpr void set(std::size_t m, std::uint64_t c, std::int64_t left, std::uint16_t how) {
-    cost[m] = c;
-    slack[m] = left;
-    begin[m] = how;
-  }
-
-  // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
-  // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
-  static constexpr void join(marked_front& known, const marked_front& upper, std::size_t more, const marked_front& lower,
-                             const need& own, std::uint16_t how) {
-    const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
-    std::size_t bytes = own.bytes;
-    if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
-    if (bytes < lower.least.bytes) bytes = lower.least.bytes;
-    if (bytes < known.least.bytes || (bytes == known.least.bytes && least_cost < known.least.cost)) {
-      known.least.bytes = bytes;
-      known.least.cost = least_cost;
-      known.least_begin = how;
-    }
-    if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
-    const auto from = static_cast<std::size_t>(known.all.above(static_cast<std::int64_t>(bytes)));
-    if (from < known.low) known.low = from;
-    if (known.high <= from) return;
-    // Beside `more`, the upper part has `steps` marks less, and `rest` bytes less than that.
-    const std::int64_t distance = known.all.distance;
-    const std::size_t steps = more / static_cast<std::size_t>(distance);
-    const auto rest = static_cast<std::int64_t>(more % static_cast<std::size_t>(distance));
-    const std::int64_t free = known.all.budget - static_cast<std::int64_t>(own.bytes); // at the last mark
-    const std::uint64_t offered = own.cost;
-    // More bytes never cost more: if the last of these marks is no better than the first was, none of them is.
-    for (std::size_t first = from; first < known.high;) { // which is at most Marks + 1
-      const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
-      if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
-        first = next;
-        continue;
-      }
-      for (; first < next; ++first) {
-        std::size_t k = first - steps;
-        std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
-        if (now >= known.cost[first]) continue;
-        std::int64_t left = upper.slack[k] - rest;
-        if (left < 0) {
-          --k;
-          now = upper.cost[k] + lower.cost[first] + offered;
-          if (now >= known.cost[first]) continue;
-          left = upper.slack[k] - rest + distance;
-        }
-        known.cost[first] = now;
-        known.begin[first] = how;
-        if (left > lower.slack[first]) left = lower.slack[first];
-        const std::int64_t at_first = free - static_cast<std::int64_t>(Marks - first) * distance;
-        known.slack[first] = left < at_first ? left : at_first;
-        if (now > known.full) continue;
-        known.high = first;
-        return;
-      }
-    }
-  }
-};
-
-} // namespace cairn::detail
-
 // cairn/plan/solve/recurrence.hpp
 
 namespace cairn::detail {
 
 // The beginning of a way is one number: 0 for the backward of the last stage at once; for a split, twice the number of stages
-// below it, plus 1 if it tapes (stretch.hpp); and after all splits the passages of the first unit (passage.hpp). The ways of
-// the parts are those in the parts' own fronts that fit.
-constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
+// below it, plus 1 if it tapes (segment.hpp); and after all splits the partial schedules of the first unit
+// (partial_schedule.hpp). The ways of the parts are those in the parts' own fronts that fit.
+constexpr std::size_t first_partial(const segment& s) { return 2 * (s.last + 1 - s.first); }
 
-// The first unit of a stretch, if the part above it is a stretch that is solved; else one that ends where the stretch ends.
+// The first unit of a segment, if the part above it is a segment that is solved; else one that ends where the segment ends.
 template <std::size_t Stages>
-constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
-  const auto& along = ways.along;
-  const std::size_t level = along.level_of(s.first, s.last + 1);
-  const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
-  const bool is_one = level != 0 && end <= s.last && along.solves(end, s.last + 1);
+constexpr chain_unit first_unit(const divisions<Stages>& ways, const segment& s) {
+  const auto& grid = ways.grid;
+  const std::size_t level = grid.level_of(s.first, s.last + 1);
+  const std::size_t end = grid.point(level, grid.below(level, s.first) + 1);
+  const bool is_one = level != 0 && end <= s.last && grid.solves(end, s.last + 1);
   return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
 }
 
-// Solves one stretch from the fronts of shorter ones; find(stretch) gives the front of a stretch.
+// Solves one segment from the fronts of shorter ones; find(segment) gives the front of a segment.
 template <std::size_t Stages, class Find, class Front>
-constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
+constexpr void solve_segment(const divisions<Stages>& ways, const segment& s, const Find& find, Front& out) {
   if (ways.is_base(s)) return out.be(ways.base(s));
   out.clear(ways.least_cost(s));
   if (ways.is_at_once(s)) {
     const division d = ways.at_once(s);
     out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
-  // part's only falls.
-  const auto& jobs = find.places();
-  const std::uint32_t* const copies = jobs.copies();
-  const std::uint32_t* const rows = jobs.rows();
-  const std::uint32_t* const count = ways.along.counts();
-  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
-  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
-  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
-  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
-              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
-                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
-                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
-                                                        : (end <= copied ? copies : rows)[low + s.first] +
-                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
-                                          owns + (tapes ? 2 : 0);
-                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
-                                          standings * (count[high + top] - count[high + end] - 1) + kept +
-                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
-                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
-              });
+  ways.splits(s, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    out.offer(find({end, s.last, {!(tapes && ways.table.items[end - 1].reads_output), s.how.kept}}), more,
+              find({s.first, end - 1, {s.how.owns, tapes}}), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+  });
   if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
     const entry& last = ways.table.items[s.last];
     const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
-    const auto& all = find.passages_of(first);
+    const auto& all = find.partials_of(first);
     const auto& nothing = out.nothing();
-    std::size_t begin = first_passage(s);
-    for (const passage& p : all.of) {
-      const bool upper_owns = all.upper_owns(begin - first_passage(s));
+    std::size_t begin = first_partial(s);
+    for (const partial_schedule& p : all.of) {
+      const bool upper_owns = all.upper_owns(begin - first_partial(s));
       const std::size_t forward = p.forward + always;
-      if (p.cost != passage::endless)
+      if (p.cost != partial_schedule::endless)
         out.offer(find({first.end, s.last, {upper_owns, s.how.kept}}), p.more, nothing,
                   {p.back < forward ? forward : p.back, p.cost}, begin);
       ++begin;
@@ -29103,7 +28815,7 @@ public:
     open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
     while (count_ > 0) {
       open now = open_.items[--count_];
-      const stretch& s = now.s;
+      const segment& s = now.s;
       if (ways_.is_base(s)) {
         add(now, ways_.base(s));
         if (ways_.base_runs_forward(s)) out_.forward(s.first);
@@ -29116,10 +28828,10 @@ public:
         add(now, {d.bytes, d.cost});
         out_.backward(s.last);
         now.s = d.lower;
-      } else if (begin < first_passage(s)) {
+      } else if (begin < first_partial(s)) {
         split(now, s.first + begin / 2, begin % 2 != 0);
       } else {
-        pass(now, first_unit(ways_, s), begin - first_passage(s));
+        pass(now, first_unit(ways_, s), begin - first_partial(s));
       }
       open_.items[count_++] = now;
     }
@@ -29128,9 +28840,9 @@ public:
 
 private:
   struct open {
-    stretch s{};
+    segment s{};
     std::size_t within = 0;
-    std::size_t beside = 0; // bytes that the stretches around it keep
+    std::size_t beside = 0; // bytes that the segments around it keep
   };
 
   constexpr void add(const open& now, const need& n) {
@@ -29146,10 +28858,10 @@ private:
     now = {d.upper, now.within - d.more, now.beside + d.more};
   }
   constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
-    const std::size_t level = u.ticks(ways_), digit = u.digit(level);
-    std::size_t tick = ways_.along.below(level, u.first);
-    for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {
-      const std::size_t end = ways_.along.tick(level, ++tick);
+    const std::size_t level = u.points(ways_), digit = u.digit(level);
+    std::size_t point = ways_.grid.below(level, u.first);
+    for (std::uint64_t rest = find_.partials_of(u).of[number].splits; rest != 0; rest >>= digit) {
+      const std::size_t end = ways_.grid.point(level, ++point);
       const std::uint64_t code = rest % (std::uint64_t{1} << digit);
       if (code > 2) pass(now, {now.s.first, end, level, now.s.how.owns}, static_cast<std::size_t>(code - 3));
       else if (code > 0) split(now, end, code == 2);
@@ -29171,19 +28883,267 @@ constexpr need write_route(const divisions<Stages>& ways, const Find& find, std:
 
 } // namespace cairn::detail
 
+// cairn/plan/solve/sampled_front.hpp
+
+namespace cairn::detail {
+
+// A budget, and equally spaced samples up to it: the last sample is the budget itself, and sample 0 is below 0.
+struct budget_samples {
+  std::int64_t budget = 0;
+  std::int64_t count = 1;
+  std::int64_t distance = budget / count + 1;
+
+  constexpr std::int64_t at(std::size_t m) const { return budget - (count - static_cast<std::int64_t>(m)) * distance; }
+  // The first sample of at least `bytes`, which are at most the budget.
+  constexpr std::size_t above(std::size_t bytes) const {
+    return static_cast<std::size_t>(count - (budget - static_cast<std::int64_t>(bytes)) / distance);
+  }
+};
+
+// The part of a segment's Pareto front that a compiler keeps: for every sample the cheapest schedule found within its bytes, and
+// the one of the least bytes. Bytes are exact, so nothing fits by rounding alone, and no error adds up.
+template <std::size_t Samples>
+struct sampled_front {
+  static constexpr std::uint64_t endless = static_cast<std::uint64_t>(-1) / 4;
+
+  std::uint64_t cost[Samples + 1]{};
+  std::size_t bytes[Samples + 1]{};
+  std::uint16_t begin[Samples + 1]{}; // how the way begins: see recurrence.hpp
+  std::size_t low = Samples + 1;      // the first sample that has a way; the sample before it has the way of the least bytes
+  std::size_t high = Samples + 1;     // from this sample on nothing runs twice
+  need least{};
+  std::uint16_t least_begin = 0;
+  std::uint64_t full = 0;
+  budget_samples all{};
+
+  constexpr sampled_front() = default;
+  constexpr explicit sampled_front(const budget_samples& m) : all(m) {}
+
+  // Makes this the front of one way only.
+  constexpr void be(const need& only) {
+    least = only;
+    if (static_cast<std::int64_t>(only.bytes) > all.budget) return;
+    low = high = all.above(only.bytes);
+    set(low, only, 0);
+    finish();
+  }
+
+  // Starts a front of several ways, none of which costs less than `cheapest`: offers follow, then finish().
+  constexpr void clear(std::uint64_t cheapest) {
+    for (std::size_t m = 0; m <= Samples; ++m) cost[m] = endless;
+    least = {static_cast<std::size_t>(-1), endless};
+    full = cheapest;
+  }
+
+  // The front of an empty part.
+  constexpr sampled_front nothing() const {
+    sampled_front out{all};
+    out.be({});
+    return out;
+  }
+  // Offers one more division. Its parts run one after the other and so share the memory: its bytes are the most of both and of
+  // the first ops, and costs add up.
+  constexpr void offer(const sampled_front& upper, std::size_t more, const sampled_front& lower, const need& own,
+                       std::size_t how) {
+    join(*this, upper, more, lower, own, static_cast<std::uint16_t>(how));
+  }
+  constexpr void finish() {
+    if (low > Samples) return;
+    set(low - 1, least, least_begin);
+    for (std::size_t m = high + 1; m <= Samples; ++m) set(m, {bytes[high], cost[high]}, begin[high]);
+  }
+
+  // The beginning of the cheapest way within `bytes`, or of the way of the least bytes if none is known.
+  constexpr std::uint16_t within(std::size_t given) const {
+    if (low > Samples) return least_begin;
+    if (static_cast<std::int64_t>(given) >= all.budget) return begin[Samples];
+    std::size_t m = all.above(given); // its way may fit or not
+    if (bytes[m] > given) --m;
+    return m < low ? least_begin : begin[m];
+  }
+
+  // The cheapest way. It is found again within these bytes, or more.
+  constexpr need cheapest() const {
+    if (low > Samples) return {0, endless};
+    std::size_t m = Samples;
+    while (m > low && cost[m - 1] == cost[Samples]) --m;
+    const std::int64_t above = all.at(m - 1) + 1; // the fewest bytes of this sample
+    return {static_cast<std::int64_t>(bytes[m]) < above ? static_cast<std::size_t>(above) : bytes[m], cost[m]};
+  }
+
+private:
+  constexpr void set(std::size_t m, const need& n, std::uint16_t how) {
+    cost[m] = n.cost;
+    bytes[m] = n.bytes;
+    begin[m] = how;
+  }
+
+  // The inner loop of the compiler's solver. The positions in the parts' own fronts are computed; a search would take four
+  // times as long. Members are read through references, as an evaluator makes a new expression of every pointer.
+  static constexpr void join(sampled_front& known, const sampled_front& upper, std::size_t more, const sampled_front& lower,
+                             const need& own, std::uint16_t how) {
+    const std::uint64_t least_cost = upper.least.cost + lower.least.cost + own.cost;
+    std::size_t bytes = own.bytes;
+    if (bytes < upper.least.bytes + more) bytes = upper.least.bytes + more;
+    if (bytes < lower.least.bytes) bytes = lower.least.bytes;
+    if (bytes < known.least.bytes || (bytes == known.least.bytes && least_cost < known.least.cost)) {
+      known.least.bytes = bytes;
+      known.least.cost = least_cost;
+      known.least_begin = how;
+    }
+    if (static_cast<std::int64_t>(bytes) > known.all.budget) return;
+    const std::size_t from = known.all.above(bytes);
+    if (from < known.low) known.low = from;
+    if (known.high <= from) return;
+    // Beside `more`, the upper part has `steps` samples less, or one more than that.
+    const auto distance = static_cast<std::size_t>(known.all.distance);
+    const auto budget = static_cast<std::size_t>(known.all.budget);
+    const std::size_t steps = more / distance;
+    const std::uint64_t offered = own.cost;
+    // More bytes never cost more: if the last of these samples is no better than the first was, none of them is.
+    for (std::size_t first = from; first < known.high;) { // which is at most Samples + 1
+      const std::size_t next = first + 4 < known.high ? first + 4 : known.high;
+      if (upper.cost[next - 1 - steps] + lower.cost[next - 1] + offered >= known.cost[first]) {
+        first = next;
+        continue;
+      }
+      for (; first < next; ++first) {
+        std::size_t k = first - steps;
+        std::uint64_t now = upper.cost[k] + lower.cost[first] + offered;
+        if (now >= known.cost[first]) continue;
+        if (upper.bytes[k] + more > budget - (Samples - first) * distance) {
+          --k;
+          now = upper.cost[k] + lower.cost[first] + offered;
+          if (now >= known.cost[first]) continue;
+        }
+        known.cost[first] = now;
+        known.begin[first] = how;
+        std::size_t needed = upper.bytes[k] + more;
+        if (needed < lower.bytes[first]) needed = lower.bytes[first];
+        known.bytes[first] = needed < own.bytes ? own.bytes : needed;
+        if (now > known.full) continue;
+        known.high = first;
+        return;
+      }
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/plan/solve/subproblem_table.hpp
+
+namespace cairn::detail {
+
+// One subproblem of the dynamic program: a segment; or, if its level is not 0, the unit of that level with these stages.
+struct subproblem {
+  segment of{};
+  std::size_t level = 0;
+
+  constexpr chain_unit as_unit() const { return {of.first, of.last + 1, level, of.how.owns}; }
+};
+
+// All subproblems of a chain, each after those that it needs, without copies of something further below. Interior segments come
+// by their level and their number of units, each level's units before its segments; then come those that begin with the chain,
+// by their length. Every segment and unit has a place: a number that is found without a search.
+template <std::size_t Stages>
+class subproblem_table {
+public:
+  constexpr explicit subproblem_table(const divisions<Stages>& ways)
+      : ways_(ways), stages_(ways.stages()), own_(ways.grid.levels * (stages_ + 2)), copy_(ways.grid.levels * (stages_ + 2)) {
+    const auto& grid = ways.grid;
+    std::uint32_t row = static_cast<std::uint32_t>(segment_states * (stages_ + 1) + 2 * grid.levels);
+    for (std::size_t level = 0; level < grid.levels; ++level)
+      for (std::size_t k = 1; k + 1 < grid.points(level); ++k) {
+        const std::size_t at = level * (stages_ + 2), first = grid.point(level, k);
+        if (has_own(level, k)) {
+          own_.items[at + first] = row;
+          row += static_cast<std::uint32_t>(segment_states * grid.most + 2);
+        }
+        copy_.items[at + first] = own_.items[at + first - grid.steps_back(first, first, level)];
+      }
+    places_ = row;
+  }
+
+  constexpr std::size_t places() const { return places_; }
+
+  constexpr std::size_t place_of(const segment& s) const {
+    if (s.first == 0) return segment_states * s.last + s.how.index();
+    const std::uint32_t* below = counts_;
+    const std::uint32_t* row = (s.last < copied_ ? copy_ : own_).items + s.first;
+    for (; below[s.last + 1] - below[s.first] > most_; below += stages_ + 2) row += stages_ + 2;
+    return *row + segment_states * (below[s.last + 1] - below[s.first] - 1) + s.how.index();
+  }
+  constexpr std::size_t place_of(const chain_unit& u) const {
+    const std::size_t owns = u.owns ? 1 : 0;
+    if (u.first == 0) return segment_states * (stages_ + 1) + 2 * u.level + owns;
+    return (u.end <= copied_ ? copy_ : own_).items[u.level * (stages_ + 2) + u.first] + segment_states * most_ + owns;
+  }
+  constexpr std::size_t place_of(const subproblem& j) const { return j.level == 0 ? place_of(j.of) : place_of(j.as_unit()); }
+
+  // Calls visit(subproblem) for all of them.
+  template <class Visit>
+  constexpr void each(Visit visit) const {
+    const auto& grid = ways_.grid;
+    for (std::size_t level = 0; level < grid.levels; ++level)
+      for (std::size_t units = level == 0 ? 1 : 0; units <= grid.most; ++units)
+        for (std::size_t k = 1; k + (units == 0 ? 1 : units) < grid.points(level); ++k) {
+          const std::size_t first = grid.point(level, k);
+          if (own_.items[level * (stages_ + 2) + first] == 0) continue;
+          const std::size_t end = grid.point(level, k + (units == 0 ? 1 : units));
+          if (units == 0 && end > stages_) continue; // nothing is above it
+          if (grid.steps_back(first, end - 1, level) != 0) continue;
+          if (units != 0 && level != 0 && grid.units(level - 1, first, end) <= grid.most) continue; // belongs to a lower level
+          add({first, end - 1, {}}, units == 0 ? level : 0, visit);
+        }
+    for (std::size_t end = 1; end <= stages_ + 1; ++end) {
+      if (grid.solves(0, end)) add({0, end - 1, {}}, 0, visit);
+      for (std::size_t level = 1; level < grid.levels; ++level)
+        if (grid.point(level, 1) == end && end <= stages_) add({0, end - 1, {}}, level, visit);
+    }
+  }
+
+private:
+  // Does one of the segments that begin with a point have no copy further below?
+  constexpr bool has_own(std::size_t level, std::size_t k) const {
+    const auto& grid = ways_.grid;
+    const std::size_t longest = k + grid.most < grid.points(level) ? k + grid.most : grid.points(level) - 1;
+    return grid.steps_back(grid.point(level, k), grid.point(level, longest) - 1, level) == 0;
+  }
+  template <class Visit>
+  constexpr void add(segment s, std::size_t level, Visit& visit) const {
+    for (std::size_t how = 0; how < segment_states; ++how) {
+      s.how = segment_state_of(how);
+      if (ways_.is_asked_for(s) && !(level != 0 && s.how.kept)) visit(subproblem{s, level});
+    }
+  }
+
+  const divisions<Stages>& ways_;
+  std::size_t stages_;
+  const std::uint32_t* counts_ = ways_.grid.counts();
+  std::size_t most_ = ways_.grid.most, copied_ = ways_.grid.last_copy();
+  std::size_t places_ = 0;
+  // By level and first stage: the place of a segment of 0 units, of those that are no copies and of those that are.
+  plain_array<std::uint32_t, checkpoint_grid<Stages>::capacity> own_, copy_;
+};
+
+} // namespace cairn::detail
+
 // cairn/plan/solve/budget_solver.hpp
 
 namespace cairn::detail {
 
-// The most units of a stretch (ruler.hpp), and the marks of a front: the more there is to do, the fewer a compiler can afford.
-// Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that the stretches
-// that begin with it are many.
+// The most units of a segment (checkpoint_grid.hpp), and the samples of a front: the more there is to do, the fewer a compiler
+// can afford. Copies are not solved again, so a chain that repeats a few stages can have more units, if it is not so long that
+// the segments that begin with it are many.
 constexpr std::size_t units_for(const entry* entries, std::size_t stages) {
   if (stages <= 20) return stages + 1;
   return stages <= 128 && find_repetition(entries, stages).different(stages) <= 20 ? 20 : 12;
 }
-constexpr std::size_t marks_for(std::size_t jobs) { return jobs <= 400 ? 64 : jobs <= 1200 ? 48 : jobs <= 1400 ? 32 : 24; }
-inline constexpr std::size_t passage_kinds = 17;
+constexpr std::size_t samples_for(std::size_t problems) {
+  return problems <= 400 ? 64 : problems <= 1200 ? 48 : problems <= 1400 ? 32 : 24;
+}
+inline constexpr std::size_t partial_kinds = 17;
 // For a longer chain a compiler could not plan the schedules of the very least bytes, which run each stage hundreds of times.
 constexpr bool solves_beginnings(std::size_t stages) { return stages <= 150; }
 
@@ -29200,90 +29160,89 @@ constexpr cost_table<Stages> in_cost_units(cost_table<Stages> table) {
   return table;
 }
 
-// The jobs of a chain in batches, and the place of each result: number / in_batch is its batch, number % in_batch its index
-// among the batch's fronts or units.
+// The subproblems of a chain in batches, and the place of each result: number / in_batch is its batch, number % in_batch its
+// index among the batch's fronts or units.
 inline constexpr std::size_t in_batch = 32;
-template <std::size_t Jobs, std::size_t Places>
-struct job_list {
-  job of[Jobs]{};
+template <std::size_t Problems, std::size_t Places>
+struct subproblem_list {
+  subproblem of[Problems]{};
   std::uint32_t at[Places]{};
-  std::uint32_t units[Jobs / in_batch + 1]{}; // of each batch
+  std::uint32_t units[Problems / in_batch + 1]{}; // of each batch
 };
 
 // The results of one batch.
-template <std::size_t Marks>
+template <std::size_t Samples>
 struct batch_view {
-  const marked_front<Marks>* fronts = nullptr;
-  const passages<passage_kinds>* units = nullptr;
+  const sampled_front<Samples>* fronts = nullptr;
+  const partial_schedules<partial_kinds>* units = nullptr;
 };
 
-// A chain solved for a budget in constant expressions, one for each batch of jobs, so that none is too long for a compiler.
-// `Source::value` is the chain.
+// A chain solved for a budget in constant expressions, one for each batch of subproblems, so that none is too long for a
+// compiler. `Source::value` is the chain.
 template <class Source, std::size_t Budget>
 struct budget_solver {
   static constexpr chain whole = Source::value;
   static constexpr std::size_t stages = whole.size();
   static constexpr auto table = in_cost_units<stages>(cost_table_of<stages>(whole));
   static constexpr divisions<stages> ways{table, stages, units_for(table.items, stages), solves_beginnings(stages)};
-  static constexpr catalogue<stages> jobs{ways};
-  static constexpr std::size_t job_count = [] {
+  static constexpr subproblem_table<stages> problems{ways};
+  static constexpr std::size_t problem_count = [] {
     std::size_t count = 0;
-    jobs.each([&](const job&) { ++count; });
+    problems.each([&](const subproblem&) { ++count; });
     return count;
   }();
   static constexpr auto list = [] {
-    job_list<job_count, jobs.places()> out{};
+    subproblem_list<problem_count, problems.places()> out{};
     std::size_t count = 0;
-    jobs.each([&](const job& j) {
+    problems.each([&](const subproblem& j) {
       std::uint32_t& units = out.units[count / in_batch];
-      const std::size_t place = j.level == 0 ? jobs.place_of(j.of) : jobs.place_of(j.as_unit());
-      out.at[place] = static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
+      out.at[problems.place_of(j)] =
+          static_cast<std::uint32_t>(j.level == 0 ? count - units : count / in_batch * in_batch + units);
       if (j.level != 0) ++units;
       out.of[count++] = j;
     });
     return out;
   }();
 
-  static constexpr std::size_t mark_count = marks_for(job_count);
-  static constexpr marks scale{.budget = static_cast<std::int64_t>(Budget), .count = mark_count};
-  using front = marked_front<mark_count>;
-  using view = batch_view<mark_count>;
+  static constexpr std::size_t sample_count = samples_for(problem_count);
+  static constexpr budget_samples scale{.budget = static_cast<std::int64_t>(Budget), .count = sample_count};
+  using front = sampled_front<sample_count>;
+  using view = batch_view<sample_count>;
 
   struct finder {
     const view* batches; // those that are done
     std::size_t count;
     view now; // the one in progress
 
-    constexpr const front& at(std::size_t place) const {
-      const std::size_t number = list.at[place], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).fronts[number % in_batch];
+    constexpr const front& operator()(const segment& s) const {
+      const std::size_t number = list.at[problems.place_of(s)];
+      return batch(number / in_batch).fronts[number % in_batch];
     }
-    constexpr const front& operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-    constexpr const passages<passage_kinds>& passages_of(const chain_unit& u) const {
-      const std::size_t number = list.at[jobs.place_of(u)], batch = number / in_batch;
-      return (batch < count ? batches[batch] : now).units[number % in_batch];
+    constexpr const partial_schedules<partial_kinds>& partials_of(const chain_unit& u) const {
+      const std::size_t number = list.at[problems.place_of(u)];
+      return batch(number / in_batch).units[number % in_batch];
     }
-    static constexpr const catalogue<stages>& places() { return jobs; }
+    constexpr const view& batch(std::size_t number) const { return number < count ? batches[number] : now; }
   };
 
   template <std::size_t Fronts, std::size_t Units>
   struct solved {
     front fronts[Fronts + 1]{};
-    passages<passage_kinds> units[Units + 1]{};
+    partial_schedules<partial_kinds> units[Units + 1]{};
   };
   template <std::size_t Number>
   static constexpr auto solve(const view* earlier) {
-    constexpr std::size_t begin = Number * in_batch, end = begin + in_batch < job_count ? begin + in_batch : job_count;
+    constexpr std::size_t begin = Number * in_batch, end = begin + in_batch < problem_count ? begin + in_batch : problem_count;
     constexpr std::size_t units = list.units[Number];
     solved<end - begin - units, units> out{};
     const finder find{earlier, Number, {out.fronts, out.units}};
     for (std::size_t k = begin, next = 0; k < end; ++k) {
-      const job& j = list.of[k];
+      const subproblem& j = list.of[k];
       if (j.level != 0) {
-        pass_unit(ways, j.as_unit(), Budget, find, out.units[k - begin - next]);
+        solve_unit(ways, j.as_unit(), Budget, find, out.units[k - begin - next]);
       } else {
         front now{scale};
-        solve_stretch(ways, j.of, find, now);
+        solve_segment(ways, j.of, find, now);
         out.fronts[next++] = now;
       }
     }
@@ -29316,7 +29275,7 @@ struct batches<Of, 0> {
 template <class Source, std::size_t Budget>
 struct budget_solution : budget_solver<Source, Budget> {
   using base = budget_solver<Source, Budget>;
-  static constexpr std::size_t count = (base::job_count + in_batch - 1) / in_batch;
+  static constexpr std::size_t count = (base::problem_count + in_batch - 1) / in_batch;
 
   // Starts with the first batch: otherwise each would be evaluated inside the next, too deep for a long chain.
   template <std::size_t... Number>
@@ -29428,12 +29387,12 @@ namespace cairn {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
-// stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
-// the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
-// schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
-// or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that are
-// known only then.
+// The search covers the schedules that keep each stored item until its backward (segment.hpp); for a chain of more than 20
+// stages, only those whose segments begin and end at the points of a grid (checkpoint_grid.hpp). tests/bench/RESULTS.md says
+// what that costs the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few
+// values: schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128
+// stages, or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that
+// are known only then.
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
 // belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is
@@ -29670,8 +29629,8 @@ inline constexpr equal_parts micro_batches = [] {
 
 namespace cairn::detail {
 
-// One way to walk a stretch back: its cost, the most bytes alive meanwhile, and how it begins (recurrence.hpp).
-struct way {
+// One way to walk a segment back: its cost, the most bytes alive meanwhile, and how it begins (recurrence.hpp).
+struct front_point {
   std::uint64_t cost = 0;
   std::uint64_t bytes : 44 = 0; // up to 16 TiB
   std::uint64_t begin : 20 = 0; // up to half a million stages
@@ -29679,14 +29638,14 @@ struct way {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion" // g++ 11 does not see that the numbers are cut to their fields
-constexpr way way_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
+constexpr front_point front_point_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
   return {cost, bytes & ((std::size_t{1} << 44) - 1), begin & ((std::size_t{1} << 20) - 1)};
 }
 #pragma GCC diagnostic pop
 
-// The ways of a stretch for which no other is as good in both bytes and cost: the more bytes, the less cost.
+// The ways of a segment for which no other is as good in both bytes and cost: the more bytes, the less cost.
 struct front_view {
-  const way* ways = nullptr;
+  const front_point* ways = nullptr;
   std::size_t count = 0;
 
   // The beginning of the cheapest way within `bytes`.
@@ -29709,20 +29668,20 @@ struct front_view {
   }
 };
 
-// The front of one stretch while it is being found: every way, or only the cheapest of those whose bytes lie between two marks;
-// and always the way of the least bytes. Bytes are exact, so a way that fits at all is always found. A template, so that a file
-// that includes it and solves nothing does not pay for it.
+// The front of one segment while it is being found: every way, or only the cheapest of those whose bytes lie between two
+// samples, and always the way of the least bytes. A template, so that a file that includes it and solves nothing does not pay
+// for it.
 template <class Way>
 class basic_pareto_front {
 public:
-  // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if `marks` is negative.
-  explicit basic_pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
+  // Ways of more than `most` bytes are left out. Each octave of bytes has 2^samples samples; none if `samples` is negative.
+  explicit basic_pareto_front(std::size_t most, int samples) : most_(most), samples_(samples) {}
 
   front_view view() const { return {known_.data(), known_.size()}; }
 
   void be(const need& only) {
     known_.clear();
-    if (only.bytes <= most_) known_.push_back(way_of(only.cost, only.bytes, 0));
+    if (only.bytes <= most_) known_.push_back(front_point_of(only.cost, only.bytes, 0));
   }
   void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
   // The front of an empty part.
@@ -29753,7 +29712,7 @@ public:
       while (l != last_l && l[1].bytes <= bytes) ++l;
       while (k != end && k->bytes <= bytes) take(*k++);
       const std::uint64_t cost = own.cost + u->cost + l->cost;
-      take(way_of(cost, bytes, begin));
+      take(front_point_of(cost, bytes, begin));
       constexpr std::size_t never = static_cast<std::size_t>(-1);
       const std::size_t up = u != last_u ? u[1].bytes + more : never;
       const std::size_t down = l != last_l ? l[1].bytes : never;
@@ -29766,23 +29725,23 @@ public:
   void finish() {}
 
 private:
-  std::size_t mark(std::size_t bytes) const {
-    const int shift = marks_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - marks_;
-    return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (marks_ + 1)) + (bytes >> shift);
+  std::size_t sample(std::size_t bytes) const {
+    const int shift = samples_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - samples_;
+    return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (samples_ + 1)) + (bytes >> shift);
   }
   void take(const Way& w) {
     if (!next_.empty() && w.cost >= next_.back().cost) return;
     const bool replaces =
-        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
+        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && sample(w.bytes) == sample(next_.back().bytes)));
     if (replaces) next_.back() = w;
     else next_.push_back(w);
   }
 
   std::size_t most_;
-  int marks_;
+  int samples_;
   std::vector<Way> known_, next_;
 };
-using pareto_front = basic_pareto_front<way>;
+using pareto_front = basic_pareto_front<front_point>;
 
 } // namespace cairn::detail
 
@@ -29804,7 +29763,7 @@ struct no_progress {
   void operator()(double) const {}
 };
 
-// The most units of a stretch (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
+// The most units of a segment (checkpoint_grid.hpp): all stages, if the whole chain can be solved in a second or so.
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
   const std::size_t different = find_repetition(table.items, stages).different(stages);
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
@@ -29814,14 +29773,18 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
 
 namespace cairn::plan {
 
-// Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Every stretch of the chain has
-// the Pareto front of the ways to walk it back, and longer stretches join the fronts of shorter ones; stretches of equal stages
-// are solved once. Unless the curve is to be exact, long chains are simplified. With more than 32 stages, of ways whose bytes
-// are within 1 % of each other only the cheapest is kept. With more than about 128 stages that differ, only the stretches of a
-// ruler are solved (ruler.hpp).
-//
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp). The curve begins at the least
-// bytes that one of these needs.
+// The map of plan/solve/. A schedule of least cost within a budget of bytes is found by a dynamic program over the segments of
+// a chain. cost_table.hpp holds bytes and costs of each stage; segment.hpp the recurrence: where a segment is split, at which
+// checkpoint, and what that needs. The optimum of a segment is a Pareto front of bytes and cost: exact at run time
+// (pareto_front.hpp), sampled below one budget in the compiler (sampled_front.hpp). Long chains restrict where segments end to a
+// grid of good checkpoints (checkpoint_grid.hpp), and cross a unit of it by one of its partial schedules (partial_schedule.hpp).
+// subproblem_table.hpp orders the segments and finds equal ones, recurrence.hpp joins their fronts and traces the schedule back.
+// Two programs run that: solver, here, and the constants of budget_solver.hpp for the policies of budget.hpp.
+
+// Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Unless the curve is to be exact,
+// long chains are simplified: with more than 32 stages, of schedules whose bytes are within 1 % of each other only the cheapest
+// is kept; with more than about 128 stages that differ, only segments of the grid are solved. The search covers the schedules
+// that keep each stored item until its backward (segment.hpp). The curve begins at the least bytes that one of these needs.
 class solver {
 public:
   // A schedule on the curve: the most bytes alive while it runs, and its cost.
@@ -29865,7 +29828,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kinds = 65; // of passages
+  static constexpr std::size_t kinds = 65; // of partial schedules
   static std::span<const stage_cost> checked(std::span<const stage_cost> costs, std::size_t stages) {
     if (!costs.empty() && costs.size() != stages)
       throw input_error("solver: expected a cost for each of " + std::to_string(stages) + " stages, found " +
@@ -29874,41 +29837,39 @@ private:
   }
   struct finder {
     const solver& whole;
-    detail::front_view at(std::size_t place) const {
-      const std::vector<detail::way>& front = whole.fronts_[whole.at_[place]];
+    detail::front_view operator()(const detail::segment& s) const {
+      const std::vector<detail::front_point>& front = whole.fronts_[whole.at_[whole.problems_.place_of(s)]];
       return {front.data(), front.size()};
     }
-    detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
-    const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
-    const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
-      return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
+    const detail::partial_schedules<kinds>& partials_of(const detail::chain_unit& u) const {
+      return whole.units_[whole.at_[whole.problems_.place_of(u)]];
     }
   };
 
   solver(const curve_limits& limits, const chain& c, const detail::cost_table<detail::at_run_time>& table)
-      : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), jobs_(ways_) {}
+      : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), problems_(ways_) {}
 
   template <class Progress>
   void solve(const curve_limits& limits, Progress& progress) {
     const std::size_t stages = chain_.size();
-    at_.resize(jobs_.places());
-    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.along.levels == 1 ? 7 : 8);
+    at_.resize(problems_.places());
+    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.grid.levels == 1 ? 7 : 8);
     const finder find{*this};
-    const auto splits = [&](const detail::job& j) { // approximately
-      const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.along.most;
+    const auto splits = [&](const detail::subproblem& j) { // approximately
+      const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.grid.most;
       return static_cast<double>(length < most ? length : most);
     };
     double done = 0, all = 0, told = 0;
-    jobs_.each([&](const detail::job& j) { all += splits(j); });
-    jobs_.each([&](const detail::job& j) {
+    problems_.each([&](const detail::subproblem& j) { all += splits(j); });
+    problems_.each([&](const detail::subproblem& j) {
       if (j.level != 0) {
-        at_[jobs_.place_of(j.as_unit())] = static_cast<std::uint32_t>(units_.size());
-        detail::passages<kinds> found{};
-        detail::pass_unit(ways_, j.as_unit(), limits.most, find, found);
+        at_[problems_.place_of(j)] = static_cast<std::uint32_t>(units_.size());
+        detail::partial_schedules<kinds> found{};
+        detail::solve_unit(ways_, j.as_unit(), limits.most, find, found);
         units_.push_back(found);
       } else {
-        detail::solve_stretch(ways_, j.of, find, front);
-        at_[jobs_.place_of(j.of)] = static_cast<std::uint32_t>(fronts_.size());
+        detail::solve_segment(ways_, j.of, find, front);
+        at_[problems_.place_of(j)] = static_cast<std::uint32_t>(fronts_.size());
         const detail::front_view found = front.view();
         fronts_.emplace_back(found.ways, found.ways + found.count);
       }
@@ -29928,22 +29889,12 @@ private:
 
   chain chain_;
   detail::divisions<detail::at_run_time> ways_;
-  detail::catalogue<detail::at_run_time> jobs_;
+  detail::subproblem_table<detail::at_run_time> problems_;
   std::vector<std::uint32_t> at_; // by place: the number among the fronts, or among the units
-  std::vector<std::vector<detail::way>> fronts_;
-  std::vector<detail::passages<kinds>> units_;
+  std::vector<std::vector<detail::front_point>> fronts_;
+  std::vector<detail::partial_schedules<kinds>> units_;
   std::vector<point> points_;
 };
-
-#if CAIRN_HAS_COMPILED
-CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
-#endif
-
-} // namespace cairn::plan
-
-// cairn/plan/solve/plan_within.hpp
-
-namespace cairn::plan {
 
 // The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
 // error that states the least possible number: of all schedules of a short chain, else of those that are solved.
@@ -29970,6 +29921,7 @@ detail::run_time_plan plan_within(const chain& c, const solver& solved, std::siz
 }
 
 #if CAIRN_HAS_COMPILED
+CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
 CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
 

@@ -20,7 +20,7 @@ HEAVY_BY_DESIGN = {("cairn/core/error.hpp", "stdexcept"), ("cairn/core/error.hpp
                    ("cairn/core/random_normal.hpp", "cmath"),
                    ("cairn/plan/solve/pareto_front.hpp", "vector"), ("cairn/plan/solve/solver.hpp", "vector"),
                    ("cairn/plan/solve/solver.hpp", "string"),
-                   ("cairn/plan/plan_route.hpp", "string"), ("cairn/plan/solve/plan_within.hpp", "string")}
+                   ("cairn/plan/plan_route.hpp", "string")}
 
 
 def faults(root, _options=None):

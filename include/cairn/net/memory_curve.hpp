@@ -11,7 +11,6 @@
 #include <cairn/net/solved_step.hpp>
 #include <cairn/plan/op.hpp>
 #include <cairn/plan/plan_route.hpp>
-#include <cairn/plan/solve/plan_within.hpp>
 #include <cairn/plan/solve/solver.hpp>
 
 namespace cairn {

@@ -208,7 +208,7 @@ TEST_CASE("below the least bytes a budget is refused, and the error says so") {
   static_assert(std::is_same_v<refused, detail::budget_of<detail::bytes_given<least - 1>, detail::least_possible_bytes<least>>>);
 }
 
-TEST_CASE("a chain that is solved by a ruler keeps its budget, and costs little more than the best") {
+TEST_CASE("a chain that is solved on a grid keeps its budget, and costs little more than the best") {
   keeps_budgets<random_mlp<44, 3>, 60>();
 }
 

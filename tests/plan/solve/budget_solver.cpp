@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compile-time solver finds every stretch where it put it: its results are those of the same recurrence at run time.
+// The compile-time solver finds every segment where it put it: its results are those of the same recurrence at run time.
 #include <array>
 #include <cstddef>
 
@@ -19,7 +19,7 @@ using namespace cairn::testing;
 
 namespace {
 
-// Equal blocks of two stages between different ends: most stretches are copies, some end after the copies.
+// Equal blocks of two stages between different ends: most segments are copies, some end after the copies.
 template <std::size_t Blocks>
 struct repeated_blocks {
   static constexpr auto stages = [] {
@@ -46,7 +46,7 @@ void agrees() {
   route counted{Source::value};
   const need own = solved::write(Bytes, counted);
   CHECK(own.bytes <= Bytes);
-  CHECK(own.cost <= solved::front.cost[solved::mark_count]);
+  CHECK(own.cost <= solved::front.cost[solved::sample_count]);
   std::array<route_step, 4000> steps{};
   REQUIRE(counted.size() <= steps.size());
   route written{Source::value, steps.data()};
@@ -60,15 +60,15 @@ void agrees() {
 } // namespace
 
 TEST_CASE("budget solver: a chain with copies") {
-  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.along.levels == 1);
-  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.along.last_copy() > 0);
+  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.grid.levels == 1);
+  static_assert(budget_solver<repeated_blocks<8>, 1000>::ways.grid.last_copy() > 0);
   agrees<repeated_blocks<8>, 48_KiB>();
   agrees<repeated_blocks<8>, 100_KiB>();
 }
-TEST_CASE("budget solver: a chain with copies, by a ruler") {
+TEST_CASE("budget solver: a chain with copies, on a grid") {
   using source = repeated_blocks<36>;
-  static_assert(budget_solver<source, 1000>::ways.along.levels > 1);
-  static_assert(budget_solver<source, 1000>::ways.along.last_copy() > 0);
+  static_assert(budget_solver<source, 1000>::ways.grid.levels > 1);
+  static_assert(budget_solver<source, 1000>::ways.grid.last_copy() > 0);
   agrees<source, 100_KiB>();
 }
 TEST_CASE("budget solver: costs are told in units that keep their proportions") {

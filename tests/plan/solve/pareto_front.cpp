@@ -17,21 +17,22 @@ using cairn::testing::dice;
 
 namespace {
 
-using front = std::vector<way>;
+using front = std::vector<front_point>;
 
 // The ways that no other way beats: bytes increase, costs decrease.
 front best_of(front ways) {
-  std::stable_sort(ways.begin(), ways.end(),
-                   [](const way& a, const way& b) { return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost; });
+  std::stable_sort(ways.begin(), ways.end(), [](const front_point& a, const front_point& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost;
+  });
   front out;
-  for (const way& w : ways)
+  for (const front_point& w : ways)
     if (out.empty() || w.cost < out.back().cost) out.push_back(w);
   return out;
 }
 
 front random_front(dice& d, std::size_t most) {
   front ways;
-  for (std::size_t k = d.below(most + 1); k > 0; --k) ways.push_back(way_of(d.below(40), d.below(30), 2));
+  for (std::size_t k = d.below(most + 1); k > 0; --k) ways.push_back(front_point_of(d.below(40), d.below(30), 2));
   return best_of(ways);
 }
 front_view view(const front& f) { return {f.data(), f.size()}; }
@@ -45,10 +46,10 @@ offer random_offer(dice& d) { return {random_front(d, 6), random_front(d, 6), d.
 
 // Joins all pairs, one by one.
 void join_plainly(front& ways, const offer& o, std::size_t begin, std::size_t most) {
-  for (const way& u : o.upper)
-    for (const way& l : o.lower) {
+  for (const front_point& u : o.upper)
+    for (const front_point& l : o.lower) {
       const std::size_t bytes = std::max<std::size_t>({o.own.bytes, u.bytes + o.more, l.bytes});
-      if (bytes <= most) ways.push_back(way_of(o.own.cost + u.cost + l.cost, bytes, begin));
+      if (bytes <= most) ways.push_back(front_point_of(o.own.cost + u.cost + l.cost, bytes, begin));
     }
   ways = best_of(ways);
 }
@@ -79,19 +80,19 @@ TEST_CASE("front: joining is what one gets by trying all pairs") {
   CHECK(taken > 5000);
 }
 
-TEST_CASE("front: of ways between two marks the cheapest stays, and that of the least bytes always") {
+TEST_CASE("front: of ways between two samples the cheapest stays, and that of the least bytes always") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     dice d(seed);
     pareto_front exact(1U << 20, -1), thinned(1U << 20, 2);
     for (std::size_t k = 0; k < 40; ++k) {
-      const front one{way_of(d.below(4000), 256 + d.below(4000), 0)}, none{way_of(0, 0, 0)};
+      const front one{front_point_of(d.below(4000), 256 + d.below(4000), 0)}, none{front_point_of(0, 0, 0)};
       exact.offer(view(one), 0, view(none), {}, 2);
       thinned.offer(view(one), 0, view(none), {}, 2);
     }
     const front_view all = exact.view(), few = thinned.view();
     REQUIRE((few.ways[0].bytes == all.ways[0].bytes));
     REQUIRE(few.ways[few.count - 1].cost == all.ways[all.count - 1].cost);
-    REQUIRE(few.count <= 4 * 5 + 2); // four marks per doubling of the bytes
+    REQUIRE(few.count <= 4 * 5 + 2); // four samples per doubling of the bytes
     std::size_t at = 0;
     for (std::size_t k = 0; k < all.count; ++k) {
       while (at + 1 < few.count && few.ways[at].bytes < all.ways[k].bytes) ++at;
@@ -102,7 +103,7 @@ TEST_CASE("front: of ways between two marks the cheapest stays, and that of the 
 }
 
 TEST_CASE("front: without one of its parts a division is none") {
-  const front none, some{way_of(1, 1, 0)};
+  const front none, some{front_point_of(1, 1, 0)};
   pareto_front found(100, -1);
   found.be({5, 5});
   found.offer(view(none), 0, view(some), {}, 2);
@@ -114,7 +115,7 @@ TEST_CASE("front: without one of its parts a division is none") {
 }
 
 TEST_CASE("front: of two equal ways the one that was known stays") {
-  const front some{way_of(2, 4, 0)};
+  const front some{front_point_of(2, 4, 0)};
   pareto_front found(100, -1);
   found.offer(view(some), 0, view(some), {}, 2);
   found.offer(view(some), 0, view(some), {}, 4);

@@ -8,7 +8,7 @@
 #include <cairn/plan/plan_of.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
-#include <cairn/plan/solve/plan_within.hpp>
+#include <cairn/plan/solve/solver.hpp>
 #include <doctest/doctest.h>
 
 #include "../chains.hpp"

@@ -13,12 +13,12 @@
 #include <doctest/doctest.h>
 
 #include <cairn/plan/solve/budget_solver.hpp>
-#include <cairn/plan/solve/catalogue.hpp>
-#include <cairn/plan/solve/marked_front.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
-#include <cairn/plan/solve/passage.hpp>
+#include <cairn/plan/solve/partial_schedule.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
+#include <cairn/plan/solve/sampled_front.hpp>
 #include <cairn/plan/solve/solver.hpp>
+#include <cairn/plan/solve/subproblem_table.hpp>
 
 #include "../../long_tests.hpp"
 #include "../chains.hpp"
@@ -33,39 +33,37 @@ using namespace cairn::testing;
 
 namespace {
 
-// Solves all jobs of a chain. Each job has its own result.
+// Solves all problems of a chain. Each subproblem has its own result.
 template <class Front, std::size_t Kinds>
 struct solved {
   std::size_t stages;
   divisions<at_run_time> ways;
-  catalogue<at_run_time> jobs;
+  subproblem_table<at_run_time> problems;
   std::unordered_map<std::size_t, Front> fronts;
-  std::unordered_map<std::size_t, passages<Kinds>> units;
+  std::unordered_map<std::size_t, partial_schedules<Kinds>> units;
 
-  const catalogue<at_run_time>& places() const { return jobs; }
-  decltype(auto) operator()(const stretch& s) const { return at(jobs.place_of(s)); }
-  decltype(auto) at(std::size_t place) const {
-    const Front& f = fronts.at(place);
+  decltype(auto) operator()(const segment& s) const {
+    const Front& f = fronts.at(problems.place_of(s));
     if constexpr (requires { f.view(); }) return f.view();
     else return (f);
   }
-  const passages<Kinds>& passages_of(const chain_unit& u) const { return units.at(jobs.place_of(u)); }
+  const partial_schedules<Kinds>& partials_of(const chain_unit& u) const { return units.at(problems.place_of(u)); }
 
   solved(const cost_table<at_run_time>& table, std::size_t count, std::size_t most_units, std::size_t budget, const Front& empty,
          bool beginnings = true)
-      : stages(count), ways(table, stages, most_units, beginnings), jobs(ways) {
-    jobs.each([&](const job& j) {
+      : stages(count), ways(table, stages, most_units, beginnings), problems(ways) {
+    problems.each([&](const subproblem& j) {
       if (j.level != 0) {
-        const std::size_t place = jobs.place_of(j.as_unit());
+        const std::size_t place = problems.place_of(j.as_unit());
         REQUIRE(units.find(place) == units.end());
-        passages<Kinds> found{};
-        pass_unit(ways, j.as_unit(), budget, *this, found);
+        partial_schedules<Kinds> found{};
+        solve_unit(ways, j.as_unit(), budget, *this, found);
         units.emplace(place, found);
       } else {
-        const std::size_t place = jobs.place_of(j.of);
+        const std::size_t place = problems.place_of(j.of);
         REQUIRE(fronts.find(place) == fronts.end());
         Front f = empty;
-        solve_stretch(ways, j.of, *this, f);
+        solve_segment(ways, j.of, *this, f);
         fronts.emplace(place, f);
       }
     });
@@ -83,10 +81,10 @@ std::vector<route_step> write(const auto& all, const chain& c, std::size_t bytes
 
 } // namespace
 
-TEST_CASE("recurrence: what is written needs no more than its front says, of a whole chain or by a ruler, of either kind") {
+TEST_CASE("recurrence: what is written needs no more than its front says, of a whole chain or on a grid, of either kind") {
   constexpr std::size_t any = static_cast<std::size_t>(-1);
   using exact_fronts = solved<pareto_front, 65>;
-  using marked_fronts = solved<marked_front<64>, 17>;
+  using sampled_fronts = solved<sampled_front<64>, 17>;
   std::size_t points = 0, compared = 0, equal = 0, coarse_points = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     dice d(seed);
@@ -97,13 +95,13 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
     const std::size_t units = 5 + d.below(5);
     const exact_fronts whole{table, n, n + 1, any, pareto_front(any, -1)};
     const exact_fronts ruled{table, n, units, any, pareto_front(any, -1)};
-    const stretch all{0, n, {}};
+    const segment all{0, n, {}};
     const front_view curve = whole(all), coarse = ruled(all);
     REQUIRE(curve.count > 0);
     CHECK(coarse.ways[0].bytes >= curve.ways[0].bytes);
     CHECK(coarse.cheapest().cost == curve.cheapest().cost);
     for (std::size_t k = 0; k < coarse.count; ++k, ++coarse_points) {
-      const way w = coarse.ways[k];
+      const front_point w = coarse.ways[k];
       need own;
       const outcome real = outcome_of(c, write(ruled, c, w.bytes, own));
       REQUIRE(real.fault == nullptr);
@@ -114,7 +112,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
       REQUIRE(w.cost >= curve.ways[curve.up_to(w.bytes) - 1].cost);
     }
     for (std::size_t k = 0; k < curve.count; ++k, ++points) {
-      const way w = curve.ways[k];
+      const front_point w = curve.ways[k];
       need own;
       outcome real = outcome_of(c, write(whole, c, w.bytes, own));
       REQUIRE(real.fault == nullptr);
@@ -123,11 +121,11 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
       REQUIRE(own.cost <= w.cost);
       REQUIRE(real.cost <= own.cost);
 
-      // The same by marks, with the bytes of this point as the budget.
-      const marks scale{.budget = static_cast<std::int64_t>(w.bytes), .count = 64};
+      // The same by samples, with the bytes of this point as the budget.
+      const budget_samples scale{.budget = static_cast<std::int64_t>(w.bytes), .count = 64};
       for (const std::size_t most : {n + 1, units}) {
-        const marked_fronts marked{table, n, most, w.bytes, marked_front<64>(scale)};
-        const marked_front<64>& at = marked(all);
+        const sampled_fronts sampled{table, n, most, w.bytes, sampled_front<64>(scale)};
+        const sampled_front<64>& at = sampled(all);
         REQUIRE(at.least.bytes >= curve.ways[0].bytes);
         if (at.low > 64) {
           REQUIRE(most == units);
@@ -138,7 +136,7 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
           ++compared;
           equal += at.cost[64] == w.cost;
         }
-        real = outcome_of(c, write(marked, c, w.bytes, own));
+        real = outcome_of(c, write(sampled, c, w.bytes, own));
         REQUIRE(real.fault == nullptr);
         REQUIRE(real.bytes <= w.bytes);
         REQUIRE(own.bytes <= w.bytes);
@@ -150,18 +148,18 @@ TEST_CASE("recurrence: what is written needs no more than its front says, of a w
   CHECK(coarse_points > 500);
   CHECK(compared > 500);
   CHECK(equal * 100 >= compared * 97);
-  MESSAGE("with 64 marks " << equal << " of " << compared << " are the cheapest");
+  MESSAGE("with 64 samples " << equal << " of " << compared << " are the cheapest");
 }
 
 namespace {
 
-// Returns what the compile-time solver finds for a budget, with its marks, ruler and units of cost. For a budget that it
+// Returns what the compile-time solver finds for a budget, with its samples, grid and units of cost. For a budget that it
 // refuses, returns the least bytes that it finds, and a cost of 0.
-template <std::size_t Marks>
-need within_marks(const chain& c, const cost_table<at_run_time>& table, std::size_t budget) {
-  const marks scale{.budget = static_cast<std::int64_t>(budget), .count = Marks};
-  using fronts = solved<marked_front<Marks>, passage_kinds>;
-  const fronts all(table, c.size(), units_for(table.items, c.size()), budget, marked_front<Marks>(scale),
+template <std::size_t Samples>
+need within_samples(const chain& c, const cost_table<at_run_time>& table, std::size_t budget) {
+  const budget_samples scale{.budget = static_cast<std::int64_t>(budget), .count = Samples};
+  using fronts = solved<sampled_front<Samples>, partial_kinds>;
+  const fronts all(table, c.size(), units_for(table.items, c.size()), budget, sampled_front<Samples>(scale),
                    solves_beginnings(c.size()));
   need own = {all({0, c.size(), {}}).least.bytes, 0};
   if (own.bytes > budget) return own;
@@ -173,13 +171,13 @@ need within_marks(const chain& c, const cost_table<at_run_time>& table, std::siz
 need within_budget(const chain& c, std::size_t budget) {
   const auto table = in_cost_units<at_run_time>(cost_table_of<at_run_time>(c));
   const divisions<at_run_time> ways{table, c.size(), units_for(table.items, c.size()), solves_beginnings(c.size())};
-  std::size_t jobs = 0;
-  catalogue<at_run_time>{ways}.each([&](const job&) { ++jobs; });
-  switch (marks_for(jobs)) {
-  case 64: return within_marks<64>(c, table, budget);
-  case 48: return within_marks<48>(c, table, budget);
-  case 32: return within_marks<32>(c, table, budget);
-  default: return within_marks<24>(c, table, budget);
+  std::size_t problems = 0;
+  subproblem_table<at_run_time>{ways}.each([&](const subproblem&) { ++problems; });
+  switch (samples_for(problems)) {
+  case 64: return within_samples<64>(c, table, budget);
+  case 48: return within_samples<48>(c, table, budget);
+  case 32: return within_samples<32>(c, table, budget);
+  default: return within_samples<24>(c, table, budget);
   }
 }
 
@@ -193,7 +191,7 @@ std::vector<stage> copies_of(const std::vector<stage>& block, std::size_t times)
 } // namespace
 
 // A row for each chain, a column for each budget; the table is kept in tests/bench/RESULTS.md.
-TEST_CASE("recurrence: what the compiler's marks and ruler cost over the whole front, on one grid") {
+TEST_CASE("recurrence: what the compiler's samples and grid cost over the whole front") {
   dice d(77);
   const std::vector<stage> twelve = block_stages(d, 12);
   struct row {
@@ -452,7 +450,7 @@ std::vector<gradient_window> buckets_of(const std::vector<stage>& stages, std::s
 
 } // namespace
 
-TEST_CASE("recurrence: what the compiler's marks and ruler cost networks, by name") {
+TEST_CASE("recurrence: what the compiler's samples and grid cost networks, by name") {
   constexpr std::array<std::size_t, 9> percents{0, 1, 2, 5, 10, 25, 50, 75, 90};
   std::string table = "\n| network | least | +1 byte | +1 % | +2 % | +5 % | +10 % | +25 % | +50 % | +75 % | +90 % |\n"
                       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";

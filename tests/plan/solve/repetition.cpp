@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/solve/repetition.hpp>
+#include <cairn/plan/solve/checkpoint_grid.hpp>
 
 #include "../chains.hpp"
 
@@ -35,7 +35,7 @@ std::size_t longest_run(const std::vector<std::size_t>& kinds, std::size_t perio
   return most;
 }
 
-// The distance to the furthest copy: moves the stretch and the stage before it down by periods while all stages are equal.
+// The distance to the furthest copy: moves the segment and the stage before it down by periods while all stages are equal.
 std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t period, std::size_t first, std::size_t last) {
   std::size_t back = 0;
   while (first >= back + period + 1) {
@@ -48,7 +48,7 @@ std::size_t furthest_copy(const std::vector<std::size_t>& kinds, std::size_t per
 
 } // namespace
 
-TEST_CASE("repetition: the first copy of every stretch, in the longest run of equal stages") {
+TEST_CASE("repetition: the first copy of every segment, in the longest run of equal stages") {
   std::size_t copies = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     dice d(seed);
@@ -76,7 +76,7 @@ TEST_CASE("repetition: the first copy of every stretch, in the longest run of eq
         REQUIRE(back <= furthest_copy(kinds, found.period, first, last));
         if (back == 0) continue;
         ++copies;
-        REQUIRE(found.steps_back(first - back, last - back) == 0); // the stretch there is solved itself
+        REQUIRE(found.steps_back(first - back, last - back) == 0); // the segment there is solved itself
         for (std::size_t i = first - 1; i <= last; ++i) REQUIRE(entries[i] == entries[i - back]);
       }
     }

@@ -316,7 +316,7 @@ TEST_CASE("solver: curves that are not exact are never better than those that ar
 }
 
 // The whole curve of a long chain would take too long here.
-TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks cost what a closed form says") {
+TEST_CASE("solver: a long chain is planned right on a grid, and equal blocks cost what a closed form says") {
   dice d(3);
   for (const auto& stages : {mlp_stages(d, 170), random_stages(d, 160)}) {
     const chain c{.stages = stages, .input = {64, 0}};
@@ -340,7 +340,7 @@ TEST_CASE("solver: a long chain is planned right by a ruler, and equal blocks co
 
 namespace {
 
-// Rotor's recurrence alone (see stretch.hpp), in lines of memory: either the value of some stage is stored next, or all that
+// Rotor's recurrence alone (see segment.hpp), in lines of memory: either the value of some stage is stored next, or all that
 // the backward of the first stage reads. It knows neither workspaces nor ops in place.
 class rotor {
 public:

@@ -106,12 +106,12 @@ namespace cairn {
 // workspaces and windows of gradients included. peak_activation_bytes is then at most Bytes. A budget that is too small is an
 // error that states the least possible number.
 //
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp); for a chain of more than 20
-// stages, only those whose parts begin and end at the ticks of a ruler (ruler.hpp). tests/bench/RESULTS.md says what that costs
-// the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few values:
-// schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128 stages,
-// or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that are
-// known only then.
+// The search covers the schedules that keep each stored item until its backward (segment.hpp); for a chain of more than 20
+// stages, only those whose segments begin and end at the points of a grid (checkpoint_grid.hpp). tests/bench/RESULTS.md says
+// what that costs the network and the compiler. For chains of more than 150 stages the solver does not try to save the last few
+// values: schedules that do would run each stage hundreds of times, and no compiler could plan them. A chain of more than 128
+// stages, or of more than 1024 that repeat themselves, is refused: memory_curve solves it at run time, as it does budgets that
+// are known only then.
 //
 // Around a block inside a network it limits the block's own tape and workspace, but not the values at its two ends, which
 // belong to the network. It weighs the block's own peak alone: how much of it is stored while the stages after the block run is

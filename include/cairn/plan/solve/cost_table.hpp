@@ -35,7 +35,7 @@ struct entry {
   stage_cost cost{};
   bool reads_input = false, reads_output = false;
   bool in_place_forward = false, in_place_backward = false;
-  bool input_gradient_on_input = false; // the input gradient lies on the input, if a stretch owns that; the sizes are equal
+  bool input_gradient_on_input = false; // the input gradient lies on the input, if a segment owns that; the sizes are equal
   bool tape_alone = false;              // forward can make the tape and leave the output out
 
   // The bytes to be kept from a forward to the backward, besides the input.

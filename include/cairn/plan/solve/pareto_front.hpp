@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <cairn/plan/solve/stretch.hpp>
+#include <cairn/plan/solve/segment.hpp>
 
 namespace cairn::detail {
 
-// One way to walk a stretch back: its cost, the most bytes alive meanwhile, and how it begins (recurrence.hpp).
-struct way {
+// One way to walk a segment back: its cost, the most bytes alive meanwhile, and how it begins (recurrence.hpp).
+struct front_point {
   std::uint64_t cost = 0;
   std::uint64_t bytes : 44 = 0; // up to 16 TiB
   std::uint64_t begin : 20 = 0; // up to half a million stages
@@ -19,14 +19,14 @@ struct way {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion" // g++ 11 does not see that the numbers are cut to their fields
-constexpr way way_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
+constexpr front_point front_point_of(std::uint64_t cost, std::size_t bytes, std::size_t begin) {
   return {cost, bytes & ((std::size_t{1} << 44) - 1), begin & ((std::size_t{1} << 20) - 1)};
 }
 #pragma GCC diagnostic pop
 
-// The ways of a stretch for which no other is as good in both bytes and cost: the more bytes, the less cost.
+// The ways of a segment for which no other is as good in both bytes and cost: the more bytes, the less cost.
 struct front_view {
-  const way* ways = nullptr;
+  const front_point* ways = nullptr;
   std::size_t count = 0;
 
   // The beginning of the cheapest way within `bytes`.
@@ -49,20 +49,20 @@ struct front_view {
   }
 };
 
-// The front of one stretch while it is being found: every way, or only the cheapest of those whose bytes lie between two marks;
-// and always the way of the least bytes. Bytes are exact, so a way that fits at all is always found. A template, so that a file
-// that includes it and solves nothing does not pay for it.
+// The front of one segment while it is being found: every way, or only the cheapest of those whose bytes lie between two
+// samples, and always the way of the least bytes. A template, so that a file that includes it and solves nothing does not pay
+// for it.
 template <class Way>
 class basic_pareto_front {
 public:
-  // Ways of more than `most` bytes are left out. There are 2^marks marks in each octave of bytes; none if `marks` is negative.
-  explicit basic_pareto_front(std::size_t most, int marks) : most_(most), marks_(marks) {}
+  // Ways of more than `most` bytes are left out. Each octave of bytes has 2^samples samples; none if `samples` is negative.
+  explicit basic_pareto_front(std::size_t most, int samples) : most_(most), samples_(samples) {}
 
   front_view view() const { return {known_.data(), known_.size()}; }
 
   void be(const need& only) {
     known_.clear();
-    if (only.bytes <= most_) known_.push_back(way_of(only.cost, only.bytes, 0));
+    if (only.bytes <= most_) known_.push_back(front_point_of(only.cost, only.bytes, 0));
   }
   void clear(std::uint64_t /*cheapest*/) { known_.clear(); }
   // The front of an empty part.
@@ -93,7 +93,7 @@ public:
       while (l != last_l && l[1].bytes <= bytes) ++l;
       while (k != end && k->bytes <= bytes) take(*k++);
       const std::uint64_t cost = own.cost + u->cost + l->cost;
-      take(way_of(cost, bytes, begin));
+      take(front_point_of(cost, bytes, begin));
       constexpr std::size_t never = static_cast<std::size_t>(-1);
       const std::size_t up = u != last_u ? u[1].bytes + more : never;
       const std::size_t down = l != last_l ? l[1].bytes : never;
@@ -106,22 +106,22 @@ public:
   void finish() {}
 
 private:
-  std::size_t mark(std::size_t bytes) const {
-    const int shift = marks_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - marks_;
-    return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (marks_ + 1)) + (bytes >> shift);
+  std::size_t sample(std::size_t bytes) const {
+    const int shift = samples_ < 0 ? 0 : static_cast<int>(std::bit_width(bytes)) - 1 - samples_;
+    return shift <= 0 ? bytes : (static_cast<std::size_t>(shift) << (samples_ + 1)) + (bytes >> shift);
   }
   void take(const Way& w) {
     if (!next_.empty() && w.cost >= next_.back().cost) return;
     const bool replaces =
-        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && mark(w.bytes) == mark(next_.back().bytes)));
+        !next_.empty() && (w.bytes == next_.back().bytes || (next_.size() > 1 && sample(w.bytes) == sample(next_.back().bytes)));
     if (replaces) next_.back() = w;
     else next_.push_back(w);
   }
 
   std::size_t most_;
-  int marks_;
+  int samples_;
   std::vector<Way> known_, next_;
 };
-using pareto_front = basic_pareto_front<way>;
+using pareto_front = basic_pareto_front<front_point>;
 
 } // namespace cairn::detail

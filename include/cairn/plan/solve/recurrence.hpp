@@ -6,67 +6,49 @@
 
 #include <cairn/core/plain_array.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/solve/passage.hpp>
-#include <cairn/plan/solve/stretch.hpp>
+#include <cairn/plan/solve/partial_schedule.hpp>
+#include <cairn/plan/solve/segment.hpp>
 
 namespace cairn::detail {
 
 // The beginning of a way is one number: 0 for the backward of the last stage at once; for a split, twice the number of stages
-// below it, plus 1 if it tapes (stretch.hpp); and after all splits the passages of the first unit (passage.hpp). The ways of
-// the parts are those in the parts' own fronts that fit.
-constexpr std::size_t first_passage(const stretch& s) { return 2 * (s.last + 1 - s.first); }
+// below it, plus 1 if it tapes (segment.hpp); and after all splits the partial schedules of the first unit
+// (partial_schedule.hpp). The ways of the parts are those in the parts' own fronts that fit.
+constexpr std::size_t first_partial(const segment& s) { return 2 * (s.last + 1 - s.first); }
 
-// The first unit of a stretch, if the part above it is a stretch that is solved; else one that ends where the stretch ends.
+// The first unit of a segment, if the part above it is a segment that is solved; else one that ends where the segment ends.
 template <std::size_t Stages>
-constexpr chain_unit first_unit(const divisions<Stages>& ways, const stretch& s) {
-  const auto& along = ways.along;
-  const std::size_t level = along.level_of(s.first, s.last + 1);
-  const std::size_t end = along.tick(level, along.below(level, s.first) + 1);
-  const bool is_one = level != 0 && end <= s.last && along.solves(end, s.last + 1);
+constexpr chain_unit first_unit(const divisions<Stages>& ways, const segment& s) {
+  const auto& grid = ways.grid;
+  const std::size_t level = grid.level_of(s.first, s.last + 1);
+  const std::size_t end = grid.point(level, grid.below(level, s.first) + 1);
+  const bool is_one = level != 0 && end <= s.last && grid.solves(end, s.last + 1);
   return {s.first, is_one ? end : s.last + 1, level, s.how.owns};
 }
 
-// Solves one stretch from the fronts of shorter ones; find(stretch) gives the front of a stretch.
+// Solves one segment from the fronts of shorter ones; find(segment) gives the front of a segment.
 template <std::size_t Stages, class Find, class Front>
-constexpr void solve_stretch(const divisions<Stages>& ways, const stretch& s, const Find& find, Front& out) {
+constexpr void solve_segment(const divisions<Stages>& ways, const segment& s, const Find& find, Front& out) {
   if (ways.is_base(s)) return out.be(ways.base(s));
   out.clear(ways.least_cost(s));
   if (ways.is_at_once(s)) {
     const division d = ways.at_once(s);
     out.offer(out.nothing(), 0, find(d.lower), {d.bytes, d.cost}, 0);
   }
-  // The places of the parts, as catalogue.hpp has them. As the split moves up, the lower part's level only grows and the upper
-  // part's only falls.
-  const auto& jobs = find.places();
-  const std::uint32_t* const copies = jobs.copies();
-  const std::uint32_t* const rows = jobs.rows();
-  const std::uint32_t* const count = ways.along.counts();
-  const std::size_t borders = ways.stages() + 2, most = ways.along.most, top = s.last + 1, copied = ways.along.last_copy();
-  const std::size_t owns = s.how.owns ? 1 : 0, kept = s.how.kept ? 2 : 0;
-  std::size_t low = 0, high = ways.along.level_of(s.first, top) * borders;
-  ways.splits(s, ways.along.first_split(s.first, top), s.last, most,
-              [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-                while (s.first != 0 && count[low + end] - count[low + s.first] > most) low += borders;
-                while (high != 0 && count[high - borders + top] - count[high - borders + end] <= most) high -= borders;
-                const std::size_t lower = (s.first == 0 ? standings * (end - 1)
-                                                        : (end <= copied ? copies : rows)[low + s.first] +
-                                                              standings * (count[low + end] - count[low + s.first] - 1)) +
-                                          owns + (tapes ? 2 : 0);
-                const std::size_t upper = (top <= copied ? copies : rows)[high + end] +
-                                          standings * (count[high + top] - count[high + end] - 1) + kept +
-                                          (tapes && ways.table.items[end - 1].reads_output ? 0 : 1);
-                out.offer(find.at(upper), more, find.at(lower), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
-              });
+  ways.splits(s, [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
+    out.offer(find({end, s.last, {!(tapes && ways.table.items[end - 1].reads_output), s.how.kept}}), more,
+              find({s.first, end - 1, {s.how.owns, tapes}}), {bytes, cost}, 2 * (end - s.first) + (tapes ? 1 : 0));
+  });
   if (const chain_unit first = first_unit(ways, s); first.end <= s.last) {
     const entry& last = ways.table.items[s.last];
     const std::size_t always = last.output_gradient + (s.how.kept ? last.kept() : 0) + last.windows;
-    const auto& all = find.passages_of(first);
+    const auto& all = find.partials_of(first);
     const auto& nothing = out.nothing();
-    std::size_t begin = first_passage(s);
-    for (const passage& p : all.of) {
-      const bool upper_owns = all.upper_owns(begin - first_passage(s));
+    std::size_t begin = first_partial(s);
+    for (const partial_schedule& p : all.of) {
+      const bool upper_owns = all.upper_owns(begin - first_partial(s));
       const std::size_t forward = p.forward + always;
-      if (p.cost != passage::endless)
+      if (p.cost != partial_schedule::endless)
         out.offer(find({first.end, s.last, {upper_owns, s.how.kept}}), p.more, nothing,
                   {p.back < forward ? forward : p.back, p.cost}, begin);
       ++begin;
@@ -88,7 +70,7 @@ public:
     open_.items[count_++] = {{0, stages, {false, false}}, within, 0};
     while (count_ > 0) {
       open now = open_.items[--count_];
-      const stretch& s = now.s;
+      const segment& s = now.s;
       if (ways_.is_base(s)) {
         add(now, ways_.base(s));
         if (ways_.base_runs_forward(s)) out_.forward(s.first);
@@ -101,10 +83,10 @@ public:
         add(now, {d.bytes, d.cost});
         out_.backward(s.last);
         now.s = d.lower;
-      } else if (begin < first_passage(s)) {
+      } else if (begin < first_partial(s)) {
         split(now, s.first + begin / 2, begin % 2 != 0);
       } else {
-        pass(now, first_unit(ways_, s), begin - first_passage(s));
+        pass(now, first_unit(ways_, s), begin - first_partial(s));
       }
       open_.items[count_++] = now;
     }
@@ -113,9 +95,9 @@ public:
 
 private:
   struct open {
-    stretch s{};
+    segment s{};
     std::size_t within = 0;
-    std::size_t beside = 0; // bytes that the stretches around it keep
+    std::size_t beside = 0; // bytes that the segments around it keep
   };
 
   constexpr void add(const open& now, const need& n) {
@@ -131,10 +113,10 @@ private:
     now = {d.upper, now.within - d.more, now.beside + d.more};
   }
   constexpr void pass(open& now, const chain_unit& u, std::size_t number) {
-    const std::size_t level = u.ticks(ways_), digit = u.digit(level);
-    std::size_t tick = ways_.along.below(level, u.first);
-    for (std::uint64_t rest = find_.passages_of(u).of[number].splits; rest != 0; rest >>= digit) {
-      const std::size_t end = ways_.along.tick(level, ++tick);
+    const std::size_t level = u.points(ways_), digit = u.digit(level);
+    std::size_t point = ways_.grid.below(level, u.first);
+    for (std::uint64_t rest = find_.partials_of(u).of[number].splits; rest != 0; rest >>= digit) {
+      const std::size_t end = ways_.grid.point(level, ++point);
       const std::uint64_t code = rest % (std::uint64_t{1} << digit);
       if (code > 2) pass(now, {now.s.first, end, level, now.s.how.owns}, static_cast<std::size_t>(code - 3));
       else if (code > 0) split(now, end, code == 2);

@@ -10,13 +10,16 @@
 #include <cairn/core/error.hpp>
 #include <cairn/core/plain_array.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/plan/chain.hpp>
+#include <cairn/plan/plan_route.hpp>
 #include <cairn/plan/route.hpp>
-#include <cairn/plan/solve/catalogue.hpp>
+#include <cairn/plan/run_time_plan.hpp>
 #include <cairn/plan/solve/cost_table.hpp>
 #include <cairn/plan/solve/pareto_front.hpp>
-#include <cairn/plan/solve/passage.hpp>
+#include <cairn/plan/solve/partial_schedule.hpp>
 #include <cairn/plan/solve/recurrence.hpp>
-#include <cairn/plan/solve/stretch.hpp>
+#include <cairn/plan/solve/segment.hpp>
+#include <cairn/plan/solve/subproblem_table.hpp>
 
 namespace cairn::plan {
 
@@ -34,7 +37,7 @@ struct no_progress {
   void operator()(double) const {}
 };
 
-// The most units of a stretch (ruler.hpp): all stages, if the whole chain can be solved in a second or so.
+// The most units of a segment (checkpoint_grid.hpp): all stages, if the whole chain can be solved in a second or so.
 inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::size_t stages, bool exact) {
   const std::size_t different = find_repetition(table.items, stages).different(stages);
   return exact || different * stages * stages <= 2'500'000 ? stages + 1 : 32;
@@ -44,14 +47,18 @@ inline std::size_t units_at_run_time(const cost_table<at_run_time>& table, std::
 
 namespace cairn::plan {
 
-// Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Every stretch of the chain has
-// the Pareto front of the ways to walk it back, and longer stretches join the fronts of shorter ones; stretches of equal stages
-// are solved once. Unless the curve is to be exact, long chains are simplified. With more than 32 stages, of ways whose bytes
-// are within 1 % of each other only the cheapest is kept. With more than about 128 stages that differ, only the stretches of a
-// ruler are solved (ruler.hpp).
-//
-// The search covers the schedules that keep each stored item until its backward (stretch.hpp). The curve begins at the least
-// bytes that one of these needs.
+// The map of plan/solve/. A schedule of least cost within a budget of bytes is found by a dynamic program over the segments of
+// a chain. cost_table.hpp holds bytes and costs of each stage; segment.hpp the recurrence: where a segment is split, at which
+// checkpoint, and what that needs. The optimum of a segment is a Pareto front of bytes and cost: exact at run time
+// (pareto_front.hpp), sampled below one budget in the compiler (sampled_front.hpp). Long chains restrict where segments end to a
+// grid of good checkpoints (checkpoint_grid.hpp), and cross a unit of it by one of its partial schedules (partial_schedule.hpp).
+// subproblem_table.hpp orders the segments and finds equal ones, recurrence.hpp joins their fronts and traces the schedule back.
+// Two programs run that: solver, here, and the constants of budget_solver.hpp for the policies of budget.hpp.
+
+// Solves a chain at run time: the whole curve of cost against memory at once, in exact bytes. Unless the curve is to be exact,
+// long chains are simplified: with more than 32 stages, of schedules whose bytes are within 1 % of each other only the cheapest
+// is kept; with more than about 128 stages that differ, only segments of the grid are solved. The search covers the schedules
+// that keep each stored item until its backward (segment.hpp). The curve begins at the least bytes that one of these needs.
 class solver {
 public:
   // A schedule on the curve: the most bytes alive while it runs, and its cost.
@@ -95,7 +102,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kinds = 65; // of passages
+  static constexpr std::size_t kinds = 65; // of partial schedules
   static std::span<const stage_cost> checked(std::span<const stage_cost> costs, std::size_t stages) {
     if (!costs.empty() && costs.size() != stages)
       throw input_error("solver: expected a cost for each of " + std::to_string(stages) + " stages, found " +
@@ -104,41 +111,39 @@ private:
   }
   struct finder {
     const solver& whole;
-    detail::front_view at(std::size_t place) const {
-      const std::vector<detail::way>& front = whole.fronts_[whole.at_[place]];
+    detail::front_view operator()(const detail::segment& s) const {
+      const std::vector<detail::front_point>& front = whole.fronts_[whole.at_[whole.problems_.place_of(s)]];
       return {front.data(), front.size()};
     }
-    detail::front_view operator()(const detail::stretch& s) const { return at(whole.jobs_.place_of(s)); }
-    const detail::catalogue<detail::at_run_time>& places() const { return whole.jobs_; }
-    const detail::passages<kinds>& passages_of(const detail::chain_unit& u) const {
-      return whole.units_[whole.at_[whole.jobs_.place_of(u)]];
+    const detail::partial_schedules<kinds>& partials_of(const detail::chain_unit& u) const {
+      return whole.units_[whole.at_[whole.problems_.place_of(u)]];
     }
   };
 
   solver(const curve_limits& limits, const chain& c, const detail::cost_table<detail::at_run_time>& table)
-      : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), jobs_(ways_) {}
+      : chain_(c), ways_(table, c.size(), detail::units_at_run_time(table, c.size(), limits.exact)), problems_(ways_) {}
 
   template <class Progress>
   void solve(const curve_limits& limits, Progress& progress) {
     const std::size_t stages = chain_.size();
-    at_.resize(jobs_.places());
-    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.along.levels == 1 ? 7 : 8);
+    at_.resize(problems_.places());
+    detail::pareto_front front(limits.most, limits.exact || stages <= 32 ? -1 : ways_.grid.levels == 1 ? 7 : 8);
     const finder find{*this};
-    const auto splits = [&](const detail::job& j) { // approximately
-      const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.along.most;
+    const auto splits = [&](const detail::subproblem& j) { // approximately
+      const std::size_t length = j.of.last + 1 - j.of.first, most = 2 * ways_.grid.most;
       return static_cast<double>(length < most ? length : most);
     };
     double done = 0, all = 0, told = 0;
-    jobs_.each([&](const detail::job& j) { all += splits(j); });
-    jobs_.each([&](const detail::job& j) {
+    problems_.each([&](const detail::subproblem& j) { all += splits(j); });
+    problems_.each([&](const detail::subproblem& j) {
       if (j.level != 0) {
-        at_[jobs_.place_of(j.as_unit())] = static_cast<std::uint32_t>(units_.size());
-        detail::passages<kinds> found{};
-        detail::pass_unit(ways_, j.as_unit(), limits.most, find, found);
+        at_[problems_.place_of(j)] = static_cast<std::uint32_t>(units_.size());
+        detail::partial_schedules<kinds> found{};
+        detail::solve_unit(ways_, j.as_unit(), limits.most, find, found);
         units_.push_back(found);
       } else {
-        detail::solve_stretch(ways_, j.of, find, front);
-        at_[jobs_.place_of(j.of)] = static_cast<std::uint32_t>(fronts_.size());
+        detail::solve_segment(ways_, j.of, find, front);
+        at_[problems_.place_of(j)] = static_cast<std::uint32_t>(fronts_.size());
         const detail::front_view found = front.view();
         fronts_.emplace_back(found.ways, found.ways + found.count);
       }
@@ -158,15 +163,40 @@ private:
 
   chain chain_;
   detail::divisions<detail::at_run_time> ways_;
-  detail::catalogue<detail::at_run_time> jobs_;
+  detail::subproblem_table<detail::at_run_time> problems_;
   std::vector<std::uint32_t> at_; // by place: the number among the fronts, or among the units
-  std::vector<std::vector<detail::way>> fronts_;
-  std::vector<detail::passages<kinds>> units_;
+  std::vector<std::vector<detail::front_point>> fronts_;
+  std::vector<detail::partial_schedules<kinds>> units_;
   std::vector<point> points_;
 };
 
+// The cheapest schedule of a solved chain whose arena, as it is laid out, has at most `bytes`. If there is none, throws an
+// error that states the least possible number: of all schedules of a short chain, else of those that are solved.
+template <class = void> // compiled by programs that call it
+detail::run_time_plan plan_within(const chain& c, const solver& solved, std::size_t bytes) {
+  const std::size_t best = solved.within(bytes);
+  for (std::size_t i = best == solved.size() ? 0 : best + 1; i-- > 0;) {
+    detail::run_time_plan found = detail::plan_route(c, solved.route_of(i));
+    if (found.memory.arena > bytes) continue;
+    if (solved[best].cost > 0) found.over_best = static_cast<double>(solved[i].cost) / static_cast<double>(solved[best].cost);
+    return found;
+  }
+  std::size_t least = solved.size() == 0 ? 0 : static_cast<std::size_t>(-1);
+  for (std::size_t i = 0; i < solved.size() && solved[i].bytes < least; ++i) {
+    const std::size_t arena = detail::plan_route(c, solved.route_of(i)).memory.arena;
+    if (arena < least) least = arena;
+  }
+  const auto text = [](std::size_t number) {
+    return std::to_string(number) + " bytes (" + std::to_string(number / 1024 + (number % 1024 == 0 ? 0 : 1)) + " KiB)";
+  };
+  throw input_error("budget: expected a budget of at least " + text(least) +
+                    ", the least that any schedule of this network needs, found " + text(bytes) +
+                    "; give it more, or take a smaller batch");
+}
+
 #if CAIRN_HAS_COMPILED
 CAIRN_COMPILED template void solver::solve(const curve_limits&, detail::no_progress&);
+CAIRN_COMPILED template detail::run_time_plan plan_within(const chain&, const solver&, std::size_t);
 #endif
 
 } // namespace cairn::plan

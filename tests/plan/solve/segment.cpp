@@ -12,12 +12,12 @@
 
 #include <cairn/plan/memory_plan.hpp>
 #include <cairn/plan/schedule.hpp>
-#include <cairn/plan/solve/stretch.hpp>
+#include <cairn/plan/solve/segment.hpp>
 
 #include "../chains.hpp"
 #include "../families.hpp"
 
-namespace solve_stretch_tests {
+namespace solve_segment_tests {
 
 using namespace cairn;
 using namespace cairn::detail;
@@ -32,15 +32,15 @@ std::size_t live_bytes_of(const chain& c, const std::vector<route_step>& moves) 
 
 } // namespace
 
-TEST_CASE("stretch: a standing and its index") {
-  for (std::size_t k = 0; k < standings; ++k) CHECK(standing_of(k).index() == k);
-  CHECK(standing_of(1).owns);
-  CHECK(standing_of(2).kept);
+TEST_CASE("segment: a state and its index") {
+  for (std::size_t k = 0; k < segment_states; ++k) CHECK(segment_state_of(k).index() == k);
+  CHECK(segment_state_of(1).owns);
+  CHECK(segment_state_of(2).kept);
 }
 
 // Walks from the whole chain down: each part of a division may be a part, begins and ends where it should, and can be derived
 // from the split alone.
-TEST_CASE("stretch: every part of every division is a stretch that is asked for") {
+TEST_CASE("segment: every part of every division is a segment that is asked for") {
   std::size_t seen_of_all = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     dice d(seed);
@@ -49,29 +49,27 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
     const chain c = random_ends(d, stages, d.coin());
     const auto entries = cost_table_of<at_run_time>(c);
     const divisions<at_run_time> all{entries, n, d.coin() ? n + 1 : 5 + d.below(4), d.coin()};
-    const std::size_t most = all.along.most;
-    std::vector<stretch> open{{0, n, {}}};
+    std::vector<segment> open{{0, n, {}}};
     std::set<std::size_t> seen;
     while (!open.empty()) {
-      const stretch s = open.back();
+      const segment s = open.back();
       open.pop_back();
       if (!seen.insert((s.how.index() * 32 + s.first) * 32 + s.last).second) continue;
       REQUIRE(s.first <= s.last);
       REQUIRE(all.is_asked_for(s));
-      REQUIRE(all.along.solves(s.first, s.last + 1));
+      REQUIRE(all.grid.solves(s.first, s.last + 1));
       if (all.is_base(s)) continue;
       const bool at_once = all.is_at_once(s);
       if (at_once) {
-        const stretch below = all.at_once(s).lower;
+        const segment below = all.at_once(s).lower;
         REQUIRE(below.first == s.first);
         REQUIRE(below.last + 1 == s.last);
         REQUIRE_FALSE(below.how.kept);
         open.push_back(below);
       }
       std::size_t last_split = s.first, offers = 0;
-      const std::size_t from = all.along.first_split(s.first, s.last + 1);
       const auto look = [&](std::size_t end, bool tapes, std::size_t more, std::size_t bytes, std::uint64_t cost) {
-        REQUIRE(end >= from);
+        REQUIRE(end > s.first);
         REQUIRE(end >= last_split);
         REQUIRE(end <= s.last);
         last_split = end;
@@ -94,7 +92,7 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
         open.push_back(again.upper);
         open.push_back(again.lower);
       };
-      all.splits(s, from, s.last, most, look);
+      all.splits(s, look);
       REQUIRE((at_once || offers > 0));
     }
     seen_of_all += seen.size();
@@ -103,7 +101,20 @@ TEST_CASE("stretch: every part of every division is a stretch that is asked for"
 }
 
 // A chain of one stage consists of its two bases, and its memory is known from a plan.
-TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
+TEST_CASE("segment: a long segment that begins with a chain that repeats itself has few splits") {
+  std::vector<stage> stages(200, block(64, 1));
+  const auto splits = [&] {
+    const auto table = cost_table_of<at_run_time>({.stages = stages, .input = {256, 0}});
+    std::size_t count = 0;
+    divisions<at_run_time>{table, 200, 12}.splits({0, 199, {}}, [&](auto...) { ++count; });
+    return count;
+  };
+  CHECK(splits() == 4);
+  for (std::size_t i = 0; i < 200; ++i) stages[i].forward_flops += i;
+  CHECK(splits() > 4);
+}
+
+TEST_CASE("segment: one stage and the loss need what a plan of them needs") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     dice d(seed);
     auto stages = random_stages(d, 1);
@@ -112,8 +123,8 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
     const auto entries = cost_table_of<at_run_time>(c);
     const divisions<at_run_time> all{entries, 1, 2};
     std::size_t least = static_cast<std::size_t>(-1);
-    const stretch whole{0, 1, {}};
-    all.splits(whole, 1, 1, 2, [&](std::size_t end, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
+    const segment whole{0, 1, {}};
+    all.splits(whole, [&](std::size_t end, bool tapes, std::size_t more, std::size_t first, std::uint64_t) {
       const division parts = all.split(whole, end, tapes);
       std::size_t bytes = first;
       const std::size_t up = more + all.base(parts.upper).bytes, down = all.base(parts.lower).bytes;
@@ -128,7 +139,7 @@ TEST_CASE("stretch: one stage and the loss need what a plan of them needs") {
   }
 }
 
-TEST_CASE("stretch: the input gradient takes no bytes of its own beside an input that the stretch owns") {
+TEST_CASE("segment: the input gradient takes no bytes of its own beside an input that the segment owns") {
   const std::vector<stage> stages{dense(16, 16), relu(16), dense(16, 48)};
   const chain c{.stages = stages, .input = {64, 0}};
   const auto entries = cost_table_of<at_run_time>(c);
@@ -143,7 +154,7 @@ TEST_CASE("stretch: the input gradient takes no bytes of its own beside an input
   CHECK(others.base({2, 2, {false, false}}).bytes == 192 + 64);
 }
 
-TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be next") {
+TEST_CASE("segment: a stage whose backward lacks nothing but its gradient may be next") {
   std::vector<stage> stages{dense(16, 16), relu(16), gelu(16), dense(16, 16)};
   stages[3].reads_input = false; // its backward reads nothing, like that of a pooling
   const chain c{.stages = stages, .input = {64, 0}};
@@ -158,4 +169,4 @@ TEST_CASE("stretch: a stage whose backward lacks nothing but its gradient may be
   CHECK(all.at_once({0, 3, {}}).cost == entries[3].cost.backward);
 }
 
-} // namespace solve_stretch_tests
+} // namespace solve_segment_tests

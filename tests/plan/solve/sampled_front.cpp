@@ -6,11 +6,11 @@
 
 #include <doctest/doctest.h>
 
-#include <cairn/plan/solve/marked_front.hpp>
+#include <cairn/plan/solve/sampled_front.hpp>
 
 #include "../chains.hpp"
 
-namespace solve_marked_front_tests {
+namespace solve_sampled_front_tests {
 
 using namespace cairn::detail;
 using cairn::testing::dice;
@@ -18,17 +18,17 @@ using cairn::testing::dice;
 namespace {
 
 constexpr std::size_t count = 8;
-using front = marked_front<count>;
+using front = sampled_front<count>;
 
-// The bytes and the cost of a front at mark m.
+// The bytes and the cost of a front at sample m.
 struct told {
   std::int64_t bytes;
   std::uint64_t cost;
 };
-told at(const front& f, std::size_t m) { return {f.all.at(static_cast<std::int64_t>(m)) - f.slack[m], f.cost[m]}; }
+told at(const front& f, std::size_t m) { return {static_cast<std::int64_t>(f.bytes[m]), f.cost[m]}; }
 
 // A front of one to four ways.
-front random_front(dice& d, const marks& all) {
+front random_front(dice& d, const budget_samples& all) {
   front out{all};
   out.clear(0);
   front upper{all}, lower{all};
@@ -51,13 +51,13 @@ std::uint64_t cost_within(const front& f, std::int64_t bytes) {
 
 } // namespace
 
-TEST_CASE("marks: the last is the budget, and every number of bytes has one that is not below it") {
+TEST_CASE("budget samples: the last is the budget, and every number of bytes has one that is not below it") {
   for (const std::int64_t budget : {0, 1, 7, 64, 1000, 123456}) {
-    const marks all{.budget = budget, .count = count};
+    const budget_samples all{.budget = budget, .count = count};
     CHECK(all.at(count) == budget);
     CHECK(all.at(0) < 0);
     for (std::int64_t bytes = 0; bytes <= budget; bytes += 1 + budget / 100) {
-      const std::int64_t m = all.above(bytes);
+      const std::size_t m = all.above(static_cast<std::size_t>(bytes));
       REQUIRE(m >= 1);
       CHECK(all.at(m) >= bytes);
       CHECK(all.at(m - 1) < bytes);
@@ -65,12 +65,12 @@ TEST_CASE("marks: the last is the budget, and every number of bytes has one that
   }
 }
 
-// Each mark has exactly the cheapest pair of the parts' entries: no bytes are rounded.
-TEST_CASE("marked front: joining is what one gets by asking both parts at every mark") {
+// Each sample has exactly the cheapest pair of the parts' entries: no bytes are rounded.
+TEST_CASE("sampled front: joining is what one gets by asking both parts at every sample") {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     dice d(seed);
-    const marks all{.budget = static_cast<std::int64_t>(d.below(150)), .count = count};
+    const budget_samples all{.budget = static_cast<std::int64_t>(d.below(150)), .count = count};
     front found{all};
     found.clear(0);
     std::uint64_t expected[count + 1];
@@ -83,7 +83,7 @@ TEST_CASE("marked front: joining is what one gets by asking both parts at every 
       found.offer(upper, more, lower, own, k);
       least = std::min(least, std::max({own.bytes, upper.least.bytes + more, lower.least.bytes}));
       for (std::size_t m = 1; m <= count; ++m) {
-        const std::int64_t bytes = all.at(static_cast<std::int64_t>(m));
+        const std::int64_t bytes = all.at(m);
         if (bytes < static_cast<std::int64_t>(own.bytes)) continue;
         const std::uint64_t up = cost_within(upper, bytes - static_cast<std::int64_t>(more)), down = cost_within(lower, bytes);
         if (up < front::endless && down < front::endless) expected[m] = std::min(expected[m], up + down + own.cost);
@@ -99,22 +99,22 @@ TEST_CASE("marked front: joining is what one gets by asking both parts at every 
       REQUIRE(m >= found.low);
       ++compared;
       REQUIRE(found.cost[m] == expected[m]);
-      REQUIRE(found.slack[m] >= 0);
+      REQUIRE(at(found, m).bytes <= all.at(m));
       REQUIRE(at(found, m).bytes >= static_cast<std::int64_t>(least));
     }
   }
   CHECK(compared > 10000);
 }
 
-TEST_CASE("marked front: what is cheapest already is not looked for any more") {
-  const marks all{.budget = 80, .count = count};
+TEST_CASE("sampled front: what is cheapest already is not looked for any more") {
+  const budget_samples all{.budget = 80, .count = count};
   front known{all}, zero{all};
   known.clear(5);
   zero.be({0, 0});
-  known.offer(zero, 0, zero, {35, 5}, 2); // at mark 4 of 8: none is cheaper from there on
+  known.offer(zero, 0, zero, {35, 5}, 2); // at sample 4 of 8: none is cheaper from there on
   known.offer(zero, 0, zero, {25, 9}, 4);
   known.finish();
-  CHECK(known.high == static_cast<std::size_t>(all.above(35)));
+  CHECK(known.high == all.above(35));
   for (std::size_t m = known.high; m <= count; ++m) {
     CHECK(known.cost[m] == 5);
     CHECK(at(known, m).bytes == 35);
@@ -125,8 +125,8 @@ TEST_CASE("marked front: what is cheapest already is not looked for any more") {
   CHECK(known.within(25) == 4);
 }
 
-TEST_CASE("marked front: of a budget that is too small the way of the least bytes is known") {
-  const marks all{.budget = 10, .count = count};
+TEST_CASE("sampled front: of a budget that is too small the way of the least bytes is known") {
+  const budget_samples all{.budget = 10, .count = count};
   front f{all}, zero{all};
   zero.be({0, 0});
   f.clear(0);
@@ -138,4 +138,4 @@ TEST_CASE("marked front: of a budget that is too small the way of the least byte
   CHECK(f.within(20) == 4);
 }
 
-} // namespace solve_marked_front_tests
+} // namespace solve_sampled_front_tests
