@@ -15,7 +15,7 @@
 inline std::string generated_text(std::size_t sentences = 4000) {
   static constexpr std::array<const char*, 6> whose{"the", "a", "my", "your", "every", "no"};
   static constexpr std::array<const char*, 8> kind{"old ", "young ", "blind ", "noble ", "quiet ", "", "", ""};
-  static constexpr std::array<const char*, 10> nouns{"king",   "widow",  "sailor", "fox",    "judge",
+  static constexpr std::array<const char*, 10> nouns{"king",     "widow",   "sailor", "fox",  "judge",
                                                      "gardener", "soldier", "nurse",  "poet", "thief"};
   static constexpr std::array<const char*, 8> verbs{"sees", "calls", "forgives", "follows", "paints", "fears", "thanks", "hears"};
   static constexpr std::array<const char*, 6> places{" by the river", " in the tower", " at night", " under an oak", "", ""};
@@ -24,7 +24,8 @@ inline std::string generated_text(std::size_t sentences = 4000) {
     const cairn::types::random_key key{.seed = 0xE37A90C54D12F86BU, .step = s, .position = 4};
     std::uint64_t draws = 0;
     const auto of = [&](const auto& words) {
-      return std::string(words[static_cast<std::size_t>((std::uint64_t{cairn::ops::random_bits(key, draws++)} * words.size()) >> 32)]);
+      return std::string(
+          words[static_cast<std::size_t>((std::uint64_t{cairn::ops::random_bits(key, draws++)} * words.size()) >> 32)]);
     };
     std::string sentence = of(whose);
     sentence += " " + of(kind) + of(nouns) + " ";

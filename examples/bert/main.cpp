@@ -35,10 +35,10 @@ constexpr std::size_t tokens = 64, width = 128, capacity = 32;
 
 using Characters = Embedding<vocabulary, width>;
 using Layer = TransformerEncoderLayer<width, 4, 4 * width, GELU>;
-using Net = initialized<Sequential<Inputs<integers<tokens>>, Characters, LearnedPositions<tokens, width>, LayerNorm<width>,
-                                   Repeat<4, Layer>, Linear<width, width>, GELU, LayerNorm<width>,
-                                   Tied<Linear<width, vocabulary>, Characters>>,
-                        normal_weights<percent<2>>>;
+using Net = initialized<
+    Sequential<Inputs<integers<tokens>>, Characters, LearnedPositions<tokens, width>, LayerNorm<width>, Repeat<4, Layer>,
+               Linear<width, width>, GELU, LayerNorm<width>, Tied<Linear<width, vocabulary>, Characters>>,
+    normal_weights<percent<2>>>;
 
 struct job {
   std::string data;

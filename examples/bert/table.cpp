@@ -32,8 +32,7 @@ constexpr row row_of(std::size_t tensorflow) {
           plan::largest_batch<Large<Tokens, checkpoint<recompute_all, Sequential<Layer>>>, left>};
 }
 // google-research/bert, README: Out-of-memory issues, a Titan X of 12 GB.
-constexpr std::array<row, 6> rows{row_of<64>(12), row_of<128>(6), row_of<256>(2),
-                                  row_of<320>(1), row_of<384>(0), row_of<512>(0)};
+constexpr std::array<row, 6> rows{row_of<64>(12), row_of<128>(6), row_of<256>(2), row_of<320>(1), row_of<384>(0), row_of<512>(0)};
 
 // What two layers store more than one.
 template <std::size_t Layers>

@@ -13,8 +13,8 @@ struct row {
 };
 std::array<row, 6> largest_batches();
 
-// The bytes of activations that are stored for one layer and one sample of 512 tokens, in 2 bytes for each element as in Megatron's
-// formula sbh (34 + 5 as / h), and that formula.
+// The bytes of activations that are stored for one layer and one sample of 512 tokens, in 2 bytes for each element as in
+// Megatron's formula sbh (34 + 5 as / h), and that formula.
 struct layer_bytes {
   double stored, megatron;
 };

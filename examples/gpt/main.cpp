@@ -218,9 +218,10 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
 
   using plan = blueprint_of<Net, capacity>;
   if (ranks.first())
-    std::printf("network: %zu layers of width %zu, %s parameters; %zu characters to train with, %zu held out; %d ranks x %zu samples\n",
-                layers, width, report::format_count(plan::parameters).c_str(), m.train.tokens().size(),
-                m.held_out.tokens().size(), ranks.size(), j.batch);
+    std::printf(
+        "network: %zu layers of width %zu, %s parameters; %zu characters to train with, %zu held out; %d ranks x %zu samples\n",
+        layers, width, report::format_count(plan::parameters).c_str(), m.train.tokens().size(), m.held_out.tokens().size(),
+        ranks.size(), j.batch);
   report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "all steps", "held-out loss", "weights"});
   report::recorded_metrics metrics;
   std::string sample;
@@ -230,8 +231,8 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
     const result r = how(ranks, j, m, step, metrics);
     sample = r.sample;
     results.row({name, std::to_string(ranks.size()), report::format_bytes(r.planned), report::format_bytes(r.measured),
-                 report::format_duration(r.step_seconds), report::format_duration(r.seconds),
-                 report::format_fixed(r.held_out, 3), report::format_checksum(r.weights)});
+                 report::format_duration(r.step_seconds), report::format_duration(r.seconds), report::format_fixed(r.held_out, 3),
+                 report::format_checksum(r.weights)});
   };
   for (const entry& e : chosen) train(e.name, e.run, {});
   if (curve) train("budget " + j.budget, &run<store_all>, solved);

@@ -140,10 +140,10 @@
 #include <cairn/ops/positions/cpu.hpp>                               // positions on a cpu
 #include <cairn/ops/positions/positions.hpp>                         // a row for each position of a sequence
 #include <cairn/ops/queue_without_this_op.hpp>                       // an op that a device lacks, as a diagnostic
-#include <cairn/ops/rotation/cpu.hpp>                                // rotation on a cpu
-#include <cairn/ops/rotation/rotation.hpp>                           // pairs of elements turned by their position
 #include <cairn/ops/rms_norm/cpu.hpp>                                // RMS norm on a cpu
 #include <cairn/ops/rms_norm/rms_norm.hpp>                           // rows of mean square 1
+#include <cairn/ops/rotation/cpu.hpp>                                // rotation on a cpu
+#include <cairn/ops/rotation/rotation.hpp>                           // pairs of elements turned by their position
 #include <cairn/ops/sgd/cpu.hpp>                                     // sgd on a cpu
 #include <cairn/ops/sgd/sgd.hpp>                                     // one update of SGD
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>                      // soft cross entropy on a cpu
@@ -176,59 +176,58 @@
 #include <cairn/comm/threads/threads.hpp>      // the ranks of a job as threads of one process
 #include <cairn/comm/through_host.hpp>         // a device whose memory a communicator cannot access
 
-#include <cairn/layer/adaptive_avg_pool2d.hpp>    // AdaptiveAvgPool2d<Height, Width>
-#include <cairn/layer/attention.hpp>              // attention::core: attention without projections
-#include <cairn/layer/attention_options.hpp>      // masks and key_heads<N>
-#include <cairn/layer/avg_pool2d.hpp>             // AvgPool2d<Kernel>
-#include <cairn/layer/batch_norm.hpp>             // BatchNorm1d<Features>, BatchNorm2d<Channels>
-#include <cairn/layer/checked_calls.hpp>          // a layer that cannot be called, as a diagnostic
-#include <cairn/layer/checked_layer.hpp>          // a type that is no layer, as a diagnostic
-#include <cairn/layer/conv2d.hpp>                 // Conv2d<In, Out, Kernel>
-#include <cairn/layer/dense/dense_bottleneck.hpp> // the first half of a layer of DenseBlock
-#include <cairn/layer/dense/dense_growth.hpp>     // the second half of it
-#include <cairn/layer/dense/dense_half.hpp>       // the common part of both halves
-#include <cairn/layer/dense/dense_transition.hpp> // the layer between two DenseBlocks
-#include <cairn/layer/describe.hpp>               // the properties that a layer states, with defaults
-#include <cairn/layer/description.hpp>            // the properties of one element of a chain
-#include <cairn/layer/dropout.hpp>                // Dropout
-#include <cairn/layer/elementwise_layer.hpp>      // a layer that changes each element by itself
-#include <cairn/layer/elu.hpp>                    // ELU<Alpha>
-#include <cairn/layer/embedding.hpp>              // Embedding<Vocabulary, Width>
-#include <cairn/layer/flatten.hpp>                // Flatten
-#include <cairn/layer/gelu.hpp>                   // GELU
-#include <cairn/layer/gradient_check.hpp>         // checks the gradients of a layer, for its author
-#include <cairn/layer/group_norm.hpp>             // GroupNorm<Groups, Channels>
-#include <cairn/layer/head_in_strips.hpp>         // a last layer, the loss and both gradients by strips of rows
-#include <cairn/layer/inputs.hpp>                 // several tensors and constants for a network
-#include <cairn/layer/layer.hpp>                  // the concept: a function and its derivative
-#include <cairn/layer/layer_members.hpp>          // the forms of the members of a layer
-#include <cairn/layer/layer_norm.hpp>             // LayerNorm<Features>
-#include <cairn/layer/layer_sums.hpp>             // the sums of a layer over the ranks
-#include <cairn/layer/learned_positions.hpp>      // LearnedPositions<Positions, Width>
-#include <cairn/layer/linear.hpp>                 // Linear<In, Out>
-#include <cairn/layer/loss_in_strips.hpp>         // the loss of a strip of rows of the output
-#include <cairn/layer/max_pool2d.hpp>             // MaxPool2d<Kernel>
-#include <cairn/layer/relu.hpp>                   // ReLU
-#include <cairn/layer/rotary_embedding.hpp>       // RotaryEmbedding<Heads, KeyHeads>
-#include <cairn/layer/sigmoid.hpp>                // Sigmoid
-#include <cairn/layer/sinusoidal_positions.hpp>   // SinusoidalPositions
-#include <cairn/layer/started.hpp>                // a layer with other initial values, normal_weights
-#include <cairn/layer/leaky_relu.hpp>             // LeakyReLU<Slope>
-#include <cairn/layer/rms_norm.hpp>               // RMSNorm<Features>
-#include <cairn/layer/silu.hpp>                   // SiLU
-#include <cairn/layer/softmax.hpp>                // Softmax
-#include <cairn/layer/tanh.hpp>                   // Tanh
-#include <cairn/layer/tanh_gelu.hpp>              // TanhGELU: GELU with tanh
-#include <cairn/layer/sum.hpp>                    // Sum<Layers...>: of a tensor each
-#include <cairn/layer/tanh.hpp>                   // Tanh
-#include <cairn/layer/term_of_sum.hpp>            // one of the layers of a Sum
-#include <cairn/layer/tied.hpp>                   // Tied: a layer with the weight of another
-#include <cairn/layer/window_options.hpp>         // stride, padding and other options of Conv2d and pools
+#include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
+#include <cairn/layer/attention.hpp>               // attention::core: attention without projections
+#include <cairn/layer/attention_options.hpp>       // masks and key_heads<N>
+#include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
+#include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
+#include <cairn/layer/checked_calls.hpp>           // a layer that cannot be called, as a diagnostic
+#include <cairn/layer/checked_layer.hpp>           // a type that is no layer, as a diagnostic
+#include <cairn/layer/conv2d.hpp>                  // Conv2d<In, Out, Kernel>
+#include <cairn/layer/dense/dense_bottleneck.hpp>  // the first half of a layer of DenseBlock
+#include <cairn/layer/dense/dense_growth.hpp>      // the second half of it
+#include <cairn/layer/dense/dense_half.hpp>        // the common part of both halves
+#include <cairn/layer/dense/dense_transition.hpp>  // the layer between two DenseBlocks
+#include <cairn/layer/describe.hpp>                // the properties that a layer states, with defaults
+#include <cairn/layer/description.hpp>             // the properties of one element of a chain
+#include <cairn/layer/dropout.hpp>                 // Dropout
+#include <cairn/layer/elementwise_layer.hpp>       // a layer that changes each element by itself
+#include <cairn/layer/elu.hpp>                     // ELU<Alpha>
+#include <cairn/layer/embedding.hpp>               // Embedding<Vocabulary, Width>
+#include <cairn/layer/flatten.hpp>                 // Flatten
+#include <cairn/layer/gelu.hpp>                    // GELU
+#include <cairn/layer/gradient_check.hpp>          // checks the gradients of a layer, for its author
+#include <cairn/layer/group_norm.hpp>              // GroupNorm<Groups, Channels>
+#include <cairn/layer/head_in_strips.hpp>          // a last layer, the loss and both gradients by strips of rows
+#include <cairn/layer/inputs.hpp>                  // several tensors and constants for a network
+#include <cairn/layer/layer.hpp>                   // the concept: a function and its derivative
+#include <cairn/layer/layer_members.hpp>           // the forms of the members of a layer
+#include <cairn/layer/layer_norm.hpp>              // LayerNorm<Features>
+#include <cairn/layer/layer_sums.hpp>              // the sums of a layer over the ranks
+#include <cairn/layer/leaky_relu.hpp>              // LeakyReLU<Slope>
+#include <cairn/layer/learned_positions.hpp>       // LearnedPositions<Positions, Width>
+#include <cairn/layer/linear.hpp>                  // Linear<In, Out>
+#include <cairn/layer/loss_in_strips.hpp>          // the loss of a strip of rows of the output
+#include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
 #include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
 #include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell
 #include <cairn/layer/recurrent/lstm_cell.hpp>     // LSTMCell<In, Hidden>
 #include <cairn/layer/recurrent/lstm_formulas.hpp> // the formulas of an LSTMCell
+#include <cairn/layer/relu.hpp>                    // ReLU
+#include <cairn/layer/rms_norm.hpp>                // RMSNorm<Features>
+#include <cairn/layer/rotary_embedding.hpp>        // RotaryEmbedding<Heads, KeyHeads>
+#include <cairn/layer/sigmoid.hpp>                 // Sigmoid
+#include <cairn/layer/silu.hpp>                    // SiLU
+#include <cairn/layer/sinusoidal_positions.hpp>    // SinusoidalPositions
+#include <cairn/layer/softmax.hpp>                 // Softmax
+#include <cairn/layer/started.hpp>                 // a layer with other initial values, normal_weights
+#include <cairn/layer/sum.hpp>                     // Sum<Layers...>: of a tensor each
+#include <cairn/layer/tanh.hpp>                    // Tanh
+#include <cairn/layer/tanh_gelu.hpp>               // TanhGELU: GELU with tanh
+#include <cairn/layer/term_of_sum.hpp>             // one of the layers of a Sum
+#include <cairn/layer/tied.hpp>                    // Tied: a layer with the weight of another
+#include <cairn/layer/window_options.hpp>          // stride, padding and other options of Conv2d and pools
 
 #include <cairn/net/block_ways.hpp>                // the ways of a block: what it stores
 #include <cairn/net/blueprint.hpp>                 // all that is known of a step at compile time
@@ -244,6 +243,8 @@
 #include <cairn/net/function_of.hpp>               // the function of a network, without its schedule
 #include <cairn/net/fused_update.hpp>              // the same training, updating inside backward
 #include <cairn/net/gated.hpp>                     // y = f(x) g(x), element by element: Gated<F, G>
+#include <cairn/net/head.hpp>                      // a last layer whose output a step makes in strips of rows
+#include <cairn/net/initialized.hpp>               // initialized<Part, Start>
 #include <cairn/net/inner_blueprints.hpp>          // the blueprints of the chains in a block
 #include <cairn/net/joint.hpp>                     // two layers that do not fit, and why
 #include <cairn/net/largest_batch.hpp>             // the largest batch whose step fits, as a constant
@@ -264,15 +265,13 @@
 #include <cairn/net/summed_layers.hpp>             // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                      // stages that take a parameter from another stage
 #include <cairn/net/transformer_encoder_layer.hpp> // TransformerEncoderLayer<C, Heads, Feedforward>
+#include <cairn/net/unroll.hpp>                    // steps of a cell: Unroll<T, Cell>
+#include <cairn/net/unroll_step.hpp>               // the stages of an Unroll
 #include <cairn/net/walk.hpp>                      // the values along a chain
 #include <cairn/net/ways.hpp>                      // the ways that blocks take under a budget
 #include <cairn/net/with_all_outputs.hpp>          // several heads on one body
 #include <cairn/net/with_input_gradient.hpp>       // the gradient with respect to the inputs
 #include <cairn/net/wrong_network.hpp>             // the ways in which a network can be wrong
-#include <cairn/net/initialized.hpp>          // initialized<Part, Start>
-#include <cairn/net/head.hpp>                 // a last layer whose output a step makes in strips of rows
-#include <cairn/net/unroll.hpp>               // steps of a cell: Unroll<T, Cell>
-#include <cairn/net/unroll_step.hpp>          // the stages of an Unroll
 
 #include <cairn/train/checked_training.hpp>               // finds the first argument of a trainer that does not fit
 #include <cairn/train/context_pool.hpp>                   // execution contexts of a model, for concurrent calls

@@ -16007,108 +16007,6 @@ void add_sinusoids(cpu::queue& queue, std::size_t samples, std::size_t length, s
 
 CAIRN_KERNELS_END
 
-// cairn/ops/rotation/rotation.hpp
-
-namespace cairn::ops {
-
-// Rows of `columns` elements, one for each position of a sequence of `length`. They begin with `heads` heads of `width` elements,
-// and the first `turned` elements of each head are rotated: i and i + turned / 2 are a pair, turned by position * base^(-2 i /
-// turned) radians.
-struct rotation {
-  std::size_t length = 1, columns = 0, heads = 0, width = 0, turned = 0;
-  double base = 10000;
-};
-
-// Rotates the pairs of every row of the input (samples, length, columns), or rotates them back; all other elements are copied.
-// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input.
-template <class T>
-void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
-            const std::type_identity_t<T>* input) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has this op of elements of type T.
-template <class Queue, class T>
-concept rotation_runs_on =
-    requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
-
-} // namespace cairn::detail
-
-// cairn/ops/rotation/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct rotate_pair {
-  template <class T>
-  [[gnu::always_inline]] inline void operator()(T& a, T& b, T cosine, T sine) const {
-    const T first = a * cosine - b * sine;
-    b = b * cosine + a * sine;
-    a = first;
-  }
-};
-
-// Rotates `columns` pairs of one head in one row: their first elements, and their second ones.
-template <class T>
-void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
-                const accumulated<T>* cosine, const accumulated<T>* sine) {
-  using wide = accumulated<T>;
-  widened_row<T> a, b;
-  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
-  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
-  run_elements(set, rotate_pair{}, columns, written, taken);
-  a.write(to[0], columns);
-  b.write(to[1], columns);
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <class T>
-void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
-            const std::type_identity_t<T>* input) {
-  using wide = accumulated<T>;
-  const detail::instruction_set set = detail::widest_for_results<T>();
-  const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
-  const std::size_t groups = (how.length + detail::positions_of_part - 1) / detail::positions_of_part;
-  queue.parallel_for(groups, [&](std::size_t part, auto) {
-    const std::size_t first = part * detail::positions_of_part;
-    const std::size_t end = std::min(how.length, first + detail::positions_of_part);
-    if (output != input)
-      for (std::size_t s = 0; s < samples; ++s)
-        std::copy(input + (s * how.length + first) * how.columns, input + (s * how.length + end) * how.columns,
-                  output + (s * how.length + first) * how.columns);
-    for (std::size_t begin = 0; begin < strips * detail::strip; begin += detail::strip) {
-      const std::size_t columns = std::min(detail::strip, half - begin);
-      std::array<double, detail::strip> frequency{};
-      alignas(64) wide cosine[detail::strip], sine[detail::strip];
-      for (std::size_t i = 0; i < columns; ++i) frequency[i] = detail::frequency_of(how.base, begin + i, how.turned);
-      for (std::size_t t = first; t < end; ++t) {
-        for (std::size_t i = 0; i < columns; ++i) {
-          const double angle = static_cast<double>(t) * frequency[i];
-          cosine[i] = static_cast<wide>(std::cos(angle));
-          sine[i] = static_cast<wide>(back ? -std::sin(angle) : std::sin(angle));
-        }
-        for (std::size_t s = 0; s < samples; ++s) {
-          for (std::size_t head = 0; head < how.heads; ++head) {
-            const std::size_t at = (s * how.length + t) * how.columns + head * how.width + begin;
-            detail::rotate_row(set, columns, std::array<T*, 2>{output + at, output + at + half},
-                               std::array<const T*, 2>{output + at, output + at + half}, cosine, sine);
-          }
-        }
-      }
-    }
-  });
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
 // cairn/ops/rms_norm/formula.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -16245,6 +16143,108 @@ void rms_norm_backward(cpu::queue& queue, std::size_t rows, std::size_t features
     });
     const detail::rms_derivative<wide> f{inverse, static_cast<wide>(product / static_cast<double>(features))};
     detail::run_elements(set, f, features, std::array{input_gradient + row * features}, std::array{dy, x, weight});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/rotation/rotation.hpp
+
+namespace cairn::ops {
+
+// Rows of `columns` elements, one for each position of a sequence of `length`. They begin with `heads` heads of `width` elements,
+// and the first `turned` elements of each head are rotated: i and i + turned / 2 are a pair, turned by position * base^(-2 i /
+// turned) radians.
+struct rotation {
+  std::size_t length = 1, columns = 0, heads = 0, width = 0, turned = 0;
+  double base = 10000;
+};
+
+// Rotates the pairs of every row of the input (samples, length, columns), or rotates them back; all other elements are copied.
+// Angles are found in double, and each sine is rounded to the type of sums. The output may be the input.
+template <class T>
+void rotate(detail::queue_without_this_op, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept rotation_runs_on =
+    requires(Queue& queue, const rotation& how, T* y, const T* x) { rotate(queue, how, false, std::size_t{1}, y, x); };
+
+} // namespace cairn::detail
+
+// cairn/ops/rotation/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct rotate_pair {
+  template <class T>
+  [[gnu::always_inline]] inline void operator()(T& a, T& b, T cosine, T sine) const {
+    const T first = a * cosine - b * sine;
+    b = b * cosine + a * sine;
+    a = first;
+  }
+};
+
+// Rotates `columns` pairs of one head in one row: their first elements, and their second ones.
+template <class T>
+void rotate_row(instruction_set set, std::size_t columns, const std::array<T*, 2>& to, const std::array<const T*, 2>& from,
+                const accumulated<T>* cosine, const accumulated<T>* sine) {
+  using wide = accumulated<T>;
+  widened_row<T> a, b;
+  const std::array<wide*, 2> written{a.room(to[0]), b.room(to[1])};
+  const std::array<const wide*, 4> taken{a.read(from[0], columns), b.read(from[1], columns), cosine, sine};
+  run_elements(set, rotate_pair{}, columns, written, taken);
+  a.write(to[0], columns);
+  b.write(to[1], columns);
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void rotate(cpu::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input) {
+  using wide = accumulated<T>;
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  const std::size_t half = how.turned / 2, strips = (half + detail::strip - 1) / detail::strip;
+  const std::size_t groups = (how.length + detail::positions_of_part - 1) / detail::positions_of_part;
+  queue.parallel_for(groups, [&](std::size_t part, auto) {
+    const std::size_t first = part * detail::positions_of_part;
+    const std::size_t end = std::min(how.length, first + detail::positions_of_part);
+    if (output != input)
+      for (std::size_t s = 0; s < samples; ++s)
+        std::copy(input + (s * how.length + first) * how.columns, input + (s * how.length + end) * how.columns,
+                  output + (s * how.length + first) * how.columns);
+    for (std::size_t begin = 0; begin < strips * detail::strip; begin += detail::strip) {
+      const std::size_t columns = std::min(detail::strip, half - begin);
+      std::array<double, detail::strip> frequency{};
+      alignas(64) wide cosine[detail::strip], sine[detail::strip];
+      for (std::size_t i = 0; i < columns; ++i) frequency[i] = detail::frequency_of(how.base, begin + i, how.turned);
+      for (std::size_t t = first; t < end; ++t) {
+        for (std::size_t i = 0; i < columns; ++i) {
+          const double angle = static_cast<double>(t) * frequency[i];
+          cosine[i] = static_cast<wide>(std::cos(angle));
+          sine[i] = static_cast<wide>(back ? -std::sin(angle) : std::sin(angle));
+        }
+        for (std::size_t s = 0; s < samples; ++s) {
+          for (std::size_t head = 0; head < how.heads; ++head) {
+            const std::size_t at = (s * how.length + t) * how.columns + head * how.width + begin;
+            detail::rotate_row(set, columns, std::array<T*, 2>{output + at, output + at + half},
+                               std::array<const T*, 2>{output + at, output + at + half}, cosine, sine);
+          }
+        }
+      }
+    }
   });
 }
 
@@ -22613,6 +22613,54 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/leaky_relu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// NaN stays NaN, as in torch.
+template <auto Slope>
+struct leaky_relu_value {
+  static constexpr const char* name = "LeakyReLU forward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x > T{0}, x, static_cast<T>(slope) * x);
+  }
+};
+
+// v is x or y, which have the same sign if the slope is not negative. At 0 the derivative is the slope, as in torch.
+template <auto Slope>
+struct leaky_relu_slope {
+  static constexpr const char* name = "LeakyReLU backward";
+  static constexpr double slope = static_cast<double>(Slope);
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T v) const {
+    return blend(v > T{0}, dy, static_cast<T>(slope) * dy);
+  }
+};
+
+template <auto Slope>
+using leaky_relu = elementwise_layer<leaky_relu_value<Slope>, leaky_relu_slope<Slope>,
+                                     static_cast<double>(Slope) < 0 ? reads::input : reads::output>;
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x if x > 0, else Slope x, as torch.nn.LeakyReLU(negative_slope) with its default of 0.01: LeakyReLU<percent<20>>. Backward
+// needs only whether y > 0, not the input, which the output may overwrite; with a negative slope it reads the input.
+template <auto Slope = percent<1>>
+struct LeakyReLU : detail::leaky_relu<Slope> {
+  // A product and a choice.
+  static constexpr work flops(const arguments& in) { return {2 * in[0].size(), 2 * in[0].size(), 2 * in[0].size()}; }
+};
+
+} // namespace cairn
+
 // cairn/layer/learned_positions.hpp
 
 namespace cairn {
@@ -22810,744 +22858,6 @@ struct MaxPool2d : detail::max_pool2d_message {
     if (!call.input_gradients) return;
     max_pool2d_backward(queue, options.on(call.in(0)), call.rows, call.in(0).last(), call.input_gradients[0],
                         call.output_gradients[0], call.inputs[0]);
-  }
-};
-
-} // namespace cairn
-
-// cairn/layer/relu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// NaN stays NaN, as in torch. The bits are those of a product with activation::relu.
-struct relu_value {
-  static constexpr const char* name = "ReLU forward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return blend(x < T{0}, T{0}, x);
-  }
-};
-
-// The same as a product with a mask: the derivative at 0 is 0, and where y is NaN dy passes, as in torch.
-struct relu_slope {
-  static constexpr const char* name = "ReLU backward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
-    return blend(y <= T{0}, T{0}, dy);
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = max(x, 0), as torch.nn.ReLU. Its backward needs only whether y > 0, not the input, which the output may overwrite.
-struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
-  static constexpr ops::activation as_activation = ops::activation::relu;
-};
-
-} // namespace cairn
-
-// cairn/layer/rotary_embedding.hpp
-
-namespace cairn::detail {
-
-struct rotary_message {
-  template <class Layer>
-  static constexpr bool right() {
-    static_assert(Layer::options_are_right,
-                  "RotaryEmbedding: it needs at least one head, as many query heads as key heads or a multiple of that, a base "
-                  "above 1 and an even number of rotated elements; write RotaryEmbedding<Heads> or RotaryEmbedding<Heads, "
-                  "KeyHeads, Base, Rotated>");
-    return Layer::options_are_right;
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-// Rotates the queries and the keys of attention by their positions (Su et al.: RoFormer, 2021. arXiv:2104.09864), between the
-// projection that makes them and the attention. A sequence is (T, (Heads + 2 KeyHeads) D): Heads queries of D elements, KeyHeads
-// keys, KeyHeads values. Values pass unchanged.
-//
-// Element i of a head and element i + R / 2 are a pair, as in GPT-NeoX and Llama of Hugging Face (rotate_half), not neighbours as
-// in the paper and in Meta's files. At position t, from 0 on, it turns by t Base^(-2i / R) radians. R is Rotated, or D for 0;
-// elements of a head from R on pass unchanged (rotary_pct of GPT-NeoX).
-//
-// Nothing is learnt or kept: sines are computed in double at each call, once for all samples and heads. Backward rotates the
-// gradient back.
-template <std::size_t Heads, std::size_t KeyHeads = Heads, std::size_t Base = 10000, std::size_t Rotated = 0>
-struct RotaryEmbedding : detail::rotary_message {
-  static constexpr bool options_are_right = Heads > 0 && KeyHeads > 0 &&
-                                            Heads % (KeyHeads > 0 ? KeyHeads : 1) == 0 && Base > 1 && Rotated % 2 == 0;
-
-  static constexpr reads backward_reads = reads::nothing;
-  static constexpr bool in_place = true;
-
-  static constexpr bool accepts(const arguments& in) {
-    if (!in[0].is_real() || in[0].rank() != 2 || in[0].last() % all_heads != 0) return false;
-    const ops::rotation how = rotation_of(in[0]);
-    return how.turned > 0 && how.turned % 2 == 0 && how.turned <= how.width;
-  }
-  static constexpr tensor outputs(const arguments& in) { return in[0]; }
-  // Four products and two sums of each pair.
-  static constexpr work flops(const arguments& in) {
-    const ops::rotation how = rotation_of(in[0]);
-    const std::size_t operations = 3 * how.length * how.heads * how.turned;
-    return {operations, operations, operations};
-  }
-
-  template <class T, detail::rotation_runs_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    rotate(queue, rotation_of(call.in(0)), false, call.rows, call.outputs[0], call.inputs[0]);
-  }
-
-  template <class T, detail::rotation_runs_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    if (!call.input_gradients) return;
-    rotate(queue, rotation_of(call.in(0)), true, call.rows, call.input_gradients[0], call.output_gradients[0]);
-  }
-
-private:
-  static constexpr std::size_t all_heads = Heads + 2 * KeyHeads;
-  static constexpr ops::rotation rotation_of(const tensor& in) {
-    const std::size_t width = in.last() / (all_heads > 0 ? all_heads : 1);
-    return {in[0], in.last(), Heads + KeyHeads, width, Rotated > 0 ? Rotated : width, static_cast<double>(Base)};
-  }
-};
-
-} // namespace cairn
-
-// cairn/layer/sigmoid.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct sigmoid_value {
-  static constexpr const char* name = "Sigmoid forward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return logistic(x);
-  }
-};
-
-struct sigmoid_slope {
-  static constexpr const char* name = "Sigmoid backward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
-    return dy * (y * (T{1} - y));
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = 1 / (1 + e^-x), as torch.nn.Sigmoid; within 4e-7 relative for float. The derivative is y (1 - y): backward does not
-// need the input, which the output may overwrite.
-struct Sigmoid : detail::elementwise_layer<detail::sigmoid_value, detail::sigmoid_slope, reads::output> {
-  // An exponential and a division are about 18 operations.
-  static constexpr work flops(const arguments& in) { return {18 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
-};
-
-} // namespace cairn
-
-// cairn/layer/sinusoidal_positions.hpp
-
-namespace cairn {
-
-// y = x + p for a sequence x of (T, Width), where p(t, 2i) = sin(t f), p(t, 2i + 1) = cos(t f) and f = 10000^(-2i / Width)
-// (Vaswani et al.: Attention is all you need, 2017. arXiv:1706.03762, 3.5). Nothing is learnt or kept: sines are computed in
-// double at each call, once for all samples of a batch.
-struct SinusoidalPositions {
-  static constexpr reads backward_reads = reads::nothing;
-  static constexpr bool in_place = true;
-
-  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 2; }
-  static constexpr tensor outputs(const arguments& in) { return in[0]; }
-  // One sum of each element; the input gradient is the output gradient.
-  static constexpr work flops(const arguments& in) { return {in[0].size(), 0, 0}; }
-
-  template <class T, detail::sinusoids_run_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    add_sinusoids(queue, call.rows, call.in(0)[0], call.in(0).last(), call.outputs[0], call.inputs[0]);
-  }
-
-  template <class T, detail::sinusoids_run_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    if (call.input_gradients) copy(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
-  }
-};
-
-} // namespace cairn
-
-// cairn/layer/started.hpp
-
-namespace cairn {
-
-// A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
-// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
-// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
-//
-// A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
-// one.
-template <auto Deviation, std::size_t Sums = 1>
-struct normal_weights {
-  static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "
-                                           "normal_weights<percent<2>>");
-  static constexpr initial weight =
-      initial::normal(static_cast<double>(Deviation) / detail::constant_sqrt(static_cast<double>(Sums)));
-  static constexpr initial bias = initial::constant(0);
-};
-
-} // namespace cairn
-
-namespace cairn::detail {
-
-// Layer, whose parameters start as Start says: those that start at random in the layer itself. Constants stay, such as the ones
-// of a norm, and so do the zeros of an Embedding's padding.
-template <class Layer, class Start>
-struct started : Layer {
-  static_assert(
-      requires {
-        { Start::weight } -> std::convertible_to<initial>;
-        { Start::bias } -> std::convertible_to<initial>;
-      }, "initialized: its second argument says how weights and biases start; write normal_weights<percent<2>>, or a type with "
-         "static constexpr initial weight and bias");
-
-  static constexpr tensor_list parameters(const arguments& in) {
-    tensor_list list(Layer::parameters(in));
-    for (std::size_t k = 0; k < list.count; ++k) {
-      const initial own = list[k].start;
-      if (own.how == initial::law::constant) continue;
-      list[k].start = initial(list[k].rank() > 1 ? Start::weight : Start::bias).with_zeros(own.zeros_begin, own.zeros_end);
-    }
-    return list;
-  }
-};
-
-} // namespace cairn::detail
-
-// cairn/layer/leaky_relu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// NaN stays NaN, as in torch.
-template <auto Slope>
-struct leaky_relu_value {
-  static constexpr const char* name = "LeakyReLU forward";
-  static constexpr double slope = static_cast<double>(Slope);
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return blend(x > T{0}, x, static_cast<T>(slope) * x);
-  }
-};
-
-// v is x or y, which have the same sign if the slope is not negative. At 0 the derivative is the slope, as in torch.
-template <auto Slope>
-struct leaky_relu_slope {
-  static constexpr const char* name = "LeakyReLU backward";
-  static constexpr double slope = static_cast<double>(Slope);
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T v) const {
-    return blend(v > T{0}, dy, static_cast<T>(slope) * dy);
-  }
-};
-
-template <auto Slope>
-using leaky_relu = elementwise_layer<leaky_relu_value<Slope>, leaky_relu_slope<Slope>,
-                                     static_cast<double>(Slope) < 0 ? reads::input : reads::output>;
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = x if x > 0, else Slope x, as torch.nn.LeakyReLU(negative_slope) with its default of 0.01: LeakyReLU<percent<20>>. Backward
-// needs only whether y > 0, not the input, which the output may overwrite; with a negative slope it reads the input.
-template <auto Slope = percent<1>>
-struct LeakyReLU : detail::leaky_relu<Slope> {
-  // A product and a choice.
-  static constexpr work flops(const arguments& in) { return {2 * in[0].size(), 2 * in[0].size(), 2 * in[0].size()}; }
-};
-
-} // namespace cairn
-
-// cairn/layer/rms_norm.hpp
-
-namespace cairn {
-
-// Every row of Features elements gets a mean square of 1, then a weight per feature, as torch.nn.RMSNorm(Features, eps). An input
-// of any rank whose last extent is Features is a stack of such rows. The weight starts as ones; there is no bias.
-//
-// RMSNorm<64, fraction{1, 100000}> has that eps. Without one it is that of torch: the epsilon of the type computed in, 1.2e-7 for
-// float and for 16-bit elements, 2.2e-16 for double. 1 / sqrt(mean square + eps) of each row is kept for backward.
-template <std::size_t Features, auto... Eps>
-struct RMSNorm {
-  static_assert(Features > 0, "RMSNorm: it needs at least one feature; write RMSNorm<Features>");
-  static_assert(sizeof...(Eps) < 2, "RMSNorm: it has one eps; write RMSNorm<Features, fraction{1, 100000}>");
-
-  template <class T>
-  static constexpr double eps() {
-    if constexpr (sizeof...(Eps) == 0) return static_cast<double>(std::numeric_limits<accumulated<T>>::epsilon());
-    else return (static_cast<double>(Eps), ...);
-  }
-
-  static constexpr tensor_list inputs{{Features}};
-  static constexpr reads backward_reads = reads::input;
-  static constexpr bool in_place = true;
-  static constexpr bool skips_gradients = true;
-
-  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
-  static constexpr tensor outputs(const arguments& in) { return in[0]; }
-  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Features}, initial::constant(1)}}; }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0])}.of(element::accumulated); }
-
-  // The mean square and the result are 4 operations per element; the gradient of the weight is 3, of the input 7.
-  static constexpr work flops(const arguments& in) { return {4 * in[0].size(), 10 * in[0].size(), 7 * in[0].size()}; }
-
-  template <class T, detail::rms_norm_runs_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    rms_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps<T>(), call.outputs[0], call.tape.sums(0),
-                     call.inputs[0], call.parameters[0]);
-  }
-
-  template <class T, detail::rms_norm_runs_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    rms_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
-                      call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
-  }
-
-private:
-  // The number of rows of Features elements in one sample.
-  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
-};
-
-} // namespace cairn
-
-// cairn/layer/silu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct silu_value {
-  static constexpr const char* name = "SiLU forward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return x * logistic(x);
-  }
-};
-
-// dy (s + x s (1 - s)) with s = 1 / (1 + e^-x).
-struct silu_slope {
-  static constexpr const char* name = "SiLU backward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
-    const T s = logistic(x);
-    return dy * (s * (T{1} + x * (T{1} - s)));
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = x / (1 + e^-x), as torch.nn.SiLU (Elfwing, Uchibe, Doya: Sigmoid-weighted linear units. arXiv:1702.03118). For float it is
-// within 3e-7 relative down to x = -87, where e^-x is the largest power that a float holds, and below a 0. Two inputs have the
-// same output, so backward must read the input.
-struct SiLU : detail::elementwise_layer<detail::silu_value, detail::silu_slope, reads::input> {
-  // An exponential and a division are about 18 operations, in both directions.
-  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 23 * in[0].size(), 23 * in[0].size()}; }
-};
-
-} // namespace cairn
-
-// cairn/layer/softmax.hpp
-
-namespace cairn {
-
-// Every row of the last extent becomes probabilities, y_j = e^x_j / sum_k e^x_k, as torch.nn.Softmax(dim=-1). For float it is
-// within 1e-6 relative where x is at most 10 below the row's maximum, and within 6e-6 down to 87 below. Backward reads the
-// output, which may overwrite the input. CrossEntropyLoss takes logits: it needs no Softmax before it.
-struct Softmax {
-  static constexpr reads backward_reads = reads::output;
-  static constexpr bool in_place = true;
-
-  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0; }
-  static constexpr tensor outputs(const arguments& in) { return in[0]; }
-
-  // The maximum, the difference, an exponential of about 15 operations, the sum and the product are 19 operations per element;
-  // backward's product, sum, difference and product are 4.
-  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 4 * in[0].size(), 4 * in[0].size()}; }
-
-  template <class T, detail::softmax_runs_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    softmax_forward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.outputs[0], call.inputs[0]);
-  }
-
-  template <class T, detail::softmax_runs_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    if (!call.input_gradients) return;
-    softmax_backward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.input_gradients[0], call.output_gradients[0],
-                     call.outputs[0]);
-  }
-
-private:
-  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / in.last(); }
-};
-
-} // namespace cairn
-
-// cairn/layer/tanh.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct tanh_value {
-  static constexpr const char* name = "Tanh forward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return hyperbolic_tangent(x);
-  }
-};
-
-struct tanh_slope {
-  static constexpr const char* name = "Tanh backward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
-    return dy * (T{1} - y * y);
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = tanh x, as torch.nn.Tanh; within 4e-7 relative for float. The derivative is 1 - y^2: backward does not need the input,
-// which the output may overwrite.
-struct Tanh : detail::elementwise_layer<detail::tanh_value, detail::tanh_slope, reads::output> {
-  // An exponential, a division and a polynomial are about 25 operations.
-  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
-};
-
-} // namespace cairn
-
-// cairn/layer/tanh_gelu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// 2 u = sqrt(8 / pi) (x + 0.044715 x^3) = x (linear + cubic x^2). In 1 / (1 + e^-2u) nothing cancels, unlike in (1 + tanh u) / 2,
-// which is the same number.
-template <class T>
-struct tanh_gelu_at {
-  static constexpr T linear = static_cast<T>(1.59576912160573071176), cubic = static_cast<T>(0.0713548162726002488);
-  T square; // x^2, or 10^4 where it is more: there the logistic function is 0 or 1, and x^2 may be infinite
-  T s;      // 1 / (1 + e^-2u)
-
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE explicit inline tanh_gelu_at(T x)
-      : square(blend(x * x > T{10000}, T{10000}, x * x)), s(logistic(x * (linear + cubic * square))) {}
-};
-
-struct tanh_gelu_value {
-  static constexpr const char* name = "TanhGELU forward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
-    return x * tanh_gelu_at<T>(x).s;
-  }
-};
-
-// dy (s + x s (1 - s) 2u') with 2u' = sqrt(8 / pi) (1 + 3 * 0.044715 x^2).
-struct tanh_gelu_slope {
-  static constexpr const char* name = "TanhGELU backward";
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
-    using at_x = tanh_gelu_at<T>;
-    const at_x at(x);
-    const T inner = at_x::linear + T{3} * at_x::cubic * at.square;
-    return dy * (at.s * (T{1} + x * (T{1} - at.s) * inner));
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-namespace cairn {
-
-// y = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as torch.nn.GELU with approximate="tanh" and as in GPT-2
-// (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). It is up to 5e-4 apart from GELU. For float it is within
-// 1e-6 relative down to x = -3 and within 3e-6 down to -5, where torch's formula cancels. Two inputs have the same output, so
-// backward must read the input.
-struct TanhGELU : detail::elementwise_layer<detail::tanh_gelu_value, detail::tanh_gelu_slope, reads::input> {
-  // An exponential and a division are about 18 operations, in both directions.
-  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 32 * in[0].size(), 32 * in[0].size()}; }
-};
-
-} // namespace cairn
-
-// cairn/layer/term_of_sum.hpp
-
-// One of the layers that a Sum adds up.
-namespace cairn::detail {
-
-// A layer without parameters, such as Dropout, is none: all terms would draw the same random numbers.
-template <class L>
-constexpr bool is_term = [] {
-  if constexpr (!layer<L> || !requires(const arguments& in) { L::parameters(in); }) return false;
-  else if constexpr (requires(const arguments& in) { L::tape(in); } || requires(const arguments& in) { L::buffers(in); })
-    return false;
-  else if constexpr (requires(const arguments& in) { L::workspace(in, pass::forward); } || requires { L::takes; }) return false;
-  else if constexpr (requires { typename L::tied_to; }) return false;
-  else return L::backward_reads < reads::output;
-}();
-template <class L>
-constexpr tensor_list parameters_of_term() {
-  const tensor_list none{};
-  return tensor_list(L::parameters({nullptr, 0, none}));
-}
-template <class... Layers>
-constexpr bool are_terms() {
-  if constexpr (sizeof...(Layers) < 2 || sizeof...(Layers) > most_tensors || !(is_term<Layers> && ...)) return false;
-  else return (std::size_t{0} + ... + parameters_of_term<Layers>().count) <= tensor_list::most;
-}
-struct sum_message {
-  template <class Layer>
-  static constexpr bool right() {
-    static_assert(Layer::options_are_right,
-                  "Sum: it takes two to four layers, such as Embedding and Linear, each of which has parameters, makes one "
-                  "tensor of one, reads no output in backward and has no other memory, at most eight parameters in all; write "
-                  "Sum<Embedding<30522, 768>, Embedding<2, 768>>");
-    return Layer::options_are_right;
-  }
-};
-
-// The arguments of term k: tensor k.
-constexpr arguments term(const arguments& in, std::size_t k) { return {in.taken + k, 1, in.constants()}; }
-// The same tensors without the first `count`, and the first of them alone.
-template <class T>
-types::tensors<T> from(const types::tensors<T>& list, std::size_t count) {
-  return {list.block, list.offsets + count, static_cast<tensor_set>(list.there >> count)};
-}
-template <class T>
-types::tensors<T> only(const types::tensors<T>& list) {
-  return {list.block, list.offsets, static_cast<tensor_set>(list.there & 1U)};
-}
-
-template <class L, std::size_t K>
-struct term_of_sum {
-  using layer = L;
-  static constexpr tensor_list own = parameters_of_term<L>();
-  static constexpr bool skips_gradients = requires { requires L::skips_gradients; };
-
-  static constexpr tensor output(const arguments& in) {
-    const tensor_list made(L::outputs(term(in, K)));
-    return made[0];
-  }
-  static constexpr bool accepts(const arguments& in) {
-    if constexpr (requires { L::accepts(in); }) return L::accepts(term(in, K));
-    else return in[K].is_real();
-  }
-  static constexpr work flops(const arguments& in) {
-    if constexpr (requires { L::flops(in); }) return L::flops(term(in, K));
-    else return {output(in).size(), output(in).size(), output(in).size()};
-  }
-  // Appends its parameters by the names "K.weight" and so on.
-  static constexpr void append(tensor_list& list) {
-    for (std::size_t p = 0; p < own.count; ++p) {
-      tensor named = own[p];
-      named.name = std::string_view(names[p].data(), own[p].name.size() + 2);
-      list.push_back(named);
-    }
-  }
-
-private:
-  static constexpr auto names = [] {
-    std::array<std::array<char, 64>, tensor_list::most> out{};
-    for (std::size_t p = 0; p < own.count; ++p) {
-      out[p][0] = static_cast<char>('0' + K);
-      out[p][1] = '.';
-      std::copy(own[p].name.begin(), own[p].name.end(), out[p].begin() + 2);
-    }
-    return out;
-  }();
-};
-
-} // namespace cairn::detail
-
-// cairn/layer/sum.hpp
-
-namespace cairn::detail {
-
-template <class Places, class... Layers>
-struct sum_of;
-template <std::size_t... K, class... Layers>
-struct sum_of<std::index_sequence<K...>, Layers...> : sum_message {
-  static constexpr std::size_t takes = sizeof...(Layers);
-  static constexpr bool options_are_right = are_terms<Layers...>();
-  static constexpr reads backward_reads = std::max({reads::nothing, Layers::backward_reads...});
-  static constexpr bool skips_gradients = (term_of_sum<Layers, K>::skips_gradients && ...);
-
-  static constexpr bool accepts(const arguments& in) {
-    if (!(term_of_sum<Layers, K>::accepts(in) && ...)) return false;
-    const tensor first = outputs(in);
-    return first.is_real() && ((term_of_sum<Layers, K>::output(in) == first) && ...);
-  }
-  static constexpr tensor outputs(const arguments& in) {
-    const std::array<tensor, takes> all{term_of_sum<Layers, K>::output(in)...};
-    return all[0];
-  }
-  static constexpr tensor_list parameters(const arguments&) {
-    tensor_list list{};
-    (term_of_sum<Layers, K>::append(list), ...);
-    return list;
-  }
-  // A term that is not the first, before it is added.
-  static constexpr tensor_list workspace(const arguments& in, pass why) {
-    return why == pass::backward ? tensor_list{} : tensor_list{outputs(in)};
-  }
-  static constexpr work flops(const arguments& in) {
-    work all{(takes - 1) * outputs(in).size(), 0, 0};
-    for (const work& own : {term_of_sum<Layers, K>::flops(in)...})
-      all = {all.forward + own.forward, all.backward + own.backward, all.input_gradient + own.input_gradient};
-    return all;
-  }
-
-  template <class Queue, class T>
-    requires(requires(Queue& queue, const forward_call<T>& own) { Layers::forward(queue, own); } && ...)
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    const std::size_t count = call.rows * outputs(*call.given).size();
-    std::size_t parameter = 0;
-    const auto run = [&]<class Term>(Term, std::size_t k) {
-      const arguments in = term(*call.given, k);
-      forward_call<T> own = call;
-      own.given = &in;
-      own.inputs = from(call.inputs, k);
-      own.parameters = from(call.parameters, parameter);
-      own.outputs = k == 0 ? call.outputs : call.workspace;
-      own.workspace = {};
-      Term::layer::forward(queue, own);
-      if (k > 0) add(queue, count, call.outputs[0], call.outputs[0], call.workspace[0]);
-      parameter += Term::own.count;
-    };
-    (run(term_of_sum<Layers, K>{}, K), ...);
-  }
-
-  template <class Queue, class T>
-    requires(requires(Queue& queue, const backward_call<T>& own) { Layers::backward(queue, own); } && ...)
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    std::size_t parameter = 0;
-    const auto run = [&]<class Term>(Term, std::size_t k) {
-      const arguments in = term(*call.given, k);
-      backward_call<T> own = call;
-      own.given = &in;
-      own.inputs = from(call.inputs, k);
-      own.input_gradients = only(from(call.input_gradients, k));
-      own.parameters = from(call.parameters, parameter);
-      own.gradients = from(call.gradients, parameter);
-      Term::layer::backward(queue, own);
-      parameter += Term::own.count;
-    };
-    (run(term_of_sum<Layers, K>{}, K), ...);
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn {
-
-// The sum of what each layer makes of a tensor of its own: layer k takes tensor k, and all make tensors of one shape. BERT's
-// words and segments are Sum<Embedding<30522, 768>, Embedding<2, 768>> after Inputs<integers<T>, integers<T>>; its positions are
-// LearnedPositions<512, 768> after that. Parameters are named by their layer, such as "1.weight". The first is that of the first
-// layer, and Tied<Linear<768, 30522>, Sum<...>> has it.
-template <class... Layers>
-struct Sum : detail::sum_of<std::index_sequence_for<Layers...>, Layers...> {};
-
-} // namespace cairn
-
-// cairn/layer/tied.hpp
-
-namespace cairn {
-
-// Computes what Layer computes, with the first parameter of the Owner in place of its own. The Owner occurs once in the
-// network's Sequential, before this layer. As torch's `decoder.weight = encoder.weight` (Press and Wolf: Using the output
-// embedding to improve language models, 2017):
-//
-//   Sequential<Inputs<integers<32>>, Embedding<1000, 64>, ..., Tied<Linear<64, 1000>, Embedding<1000, 64>>>
-//
-// Both have the same shape here, (1000, 64). The parameter is in memory once and has the Owner's name and initial values. Its
-// gradient is the sum of both, computed before its bucket leaves; until then this layer's share is in memory of its own, as
-// large as the parameter. Other parameters of Layer, such as its bias, are its own.
-template <class Layer, class Owner>
-struct Tied : Layer {
-  using tied_to = Owner;
-  static constexpr bool skips_gradients = false;
-
-  static_assert(
-      [] {
-        const tensor_list none{};
-        const arguments nothing{nullptr, 0, none};
-        const tensor_list own = Layer::parameters(nothing);
-        const tensor_list others = Owner::parameters(nothing);
-        return own.count > 0 && others.count > 0 && own[0].extents == others[0].extents;
-      }(),
-      "Tied: the first parameters of the layer and of its owner have different shapes; write Tied<Linear<64, 1000>, "
-      "Embedding<1000, 64>>, whose weights are (1000, 64)");
-
-  static constexpr tensor_list parameters(const arguments& in) {
-    const tensor_list all = Layer::parameters(in);
-    tensor_list own{};
-    for (std::size_t k = 1; k < all.count; ++k) own.push_back(all[k]);
-    return own;
-  }
-
-  template <class Queue, class T>
-    requires requires(Queue& queue, const forward_call<T>& whole) { Layer::forward(queue, whole); }
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    const offsets at = beside(call.tied, call.parameters);
-    forward_call<T> whole = call;
-    whole.parameters = {reinterpret_cast<const std::byte*>(call.tied), at.data()};
-    Layer::forward(queue, whole);
-  }
-
-  template <class Queue, class T>
-    requires requires(Queue& queue, const backward_call<T>& whole) { Layer::backward(queue, whole); }
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    const offsets parameters_at = beside(call.tied, call.parameters);
-    const offsets gradients_at = beside(call.tied_gradient, call.gradients);
-    backward_call<T> whole = call;
-    whole.parameters = {reinterpret_cast<const std::byte*>(call.tied), parameters_at.data()};
-    whole.gradients = {reinterpret_cast<std::byte*>(call.tied_gradient), gradients_at.data()};
-    Layer::backward(queue, whole);
-  }
-
-private:
-  using offsets = std::array<std::size_t, tensor_list::most + 1>;
-  // The offsets of the layer's own tensors from the parameter that is the owner's.
-  template <class T, class Own>
-  static offsets beside(const T* tied, const Own& own) {
-    offsets at{};
-    for (std::size_t k = 0; own.block != nullptr && k < tensor_list::most; ++k)
-      at[k + 1] = reinterpret_cast<std::uintptr_t>(own.block) + own.offsets[k] - reinterpret_cast<std::uintptr_t>(tied);
-    return at;
   }
 };
 
@@ -23943,6 +23253,696 @@ private:
   template <class T>
   static const T* read(const T* array) {
     return array;
+  }
+};
+
+} // namespace cairn
+
+// cairn/layer/relu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// NaN stays NaN, as in torch. The bits are those of a product with activation::relu.
+struct relu_value {
+  static constexpr const char* name = "ReLU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return blend(x < T{0}, T{0}, x);
+  }
+};
+
+// The same as a product with a mask: the derivative at 0 is 0, and where y is NaN dy passes, as in torch.
+struct relu_slope {
+  static constexpr const char* name = "ReLU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return blend(y <= T{0}, T{0}, dy);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = max(x, 0), as torch.nn.ReLU. Its backward needs only whether y > 0, not the input, which the output may overwrite.
+struct ReLU : detail::elementwise_layer<detail::relu_value, detail::relu_slope, reads::output> {
+  static constexpr ops::activation as_activation = ops::activation::relu;
+};
+
+} // namespace cairn
+
+// cairn/layer/rms_norm.hpp
+
+namespace cairn {
+
+// Every row of Features elements gets a mean square of 1, then a weight per feature, as torch.nn.RMSNorm(Features, eps). An input
+// of any rank whose last extent is Features is a stack of such rows. The weight starts as ones; there is no bias.
+//
+// RMSNorm<64, fraction{1, 100000}> has that eps. Without one it is that of torch: the epsilon of the type computed in, 1.2e-7 for
+// float and for 16-bit elements, 2.2e-16 for double. 1 / sqrt(mean square + eps) of each row is kept for backward.
+template <std::size_t Features, auto... Eps>
+struct RMSNorm {
+  static_assert(Features > 0, "RMSNorm: it needs at least one feature; write RMSNorm<Features>");
+  static_assert(sizeof...(Eps) < 2, "RMSNorm: it has one eps; write RMSNorm<Features, fraction{1, 100000}>");
+
+  template <class T>
+  static constexpr double eps() {
+    if constexpr (sizeof...(Eps) == 0) return static_cast<double>(std::numeric_limits<accumulated<T>>::epsilon());
+    else return (static_cast<double>(Eps), ...);
+  }
+
+  static constexpr tensor_list inputs{{Features}};
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool in_place = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0 && in[0].last() == Features; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  static constexpr tensor_list parameters(const arguments&) { return {{"weight", {Features}, initial::constant(1)}}; }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{rows_of(in[0])}.of(element::accumulated); }
+
+  // The mean square and the result are 4 operations per element; the gradient of the weight is 3, of the input 7.
+  static constexpr work flops(const arguments& in) { return {4 * in[0].size(), 10 * in[0].size(), 7 * in[0].size()}; }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    rms_norm_forward(queue, call.rows * rows_of(call.in(0)), Features, eps<T>(), call.outputs[0], call.tape.sums(0),
+                     call.inputs[0], call.parameters[0]);
+  }
+
+  template <class T, detail::rms_norm_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    rms_norm_backward(queue, call.rows * rows_of(call.in(0)), Features, call.input_gradients[0], call.gradients[0],
+                      call.output_gradients[0], call.inputs[0], call.tape.sums(0), call.parameters[0]);
+  }
+
+private:
+  // The number of rows of Features elements in one sample.
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / Features; }
+};
+
+} // namespace cairn
+
+// cairn/layer/rotary_embedding.hpp
+
+namespace cairn::detail {
+
+struct rotary_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "RotaryEmbedding: it needs at least one head, as many query heads as key heads or a multiple of that, a base "
+                  "above 1 and an even number of rotated elements; write RotaryEmbedding<Heads> or RotaryEmbedding<Heads, "
+                  "KeyHeads, Base, Rotated>");
+    return Layer::options_are_right;
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// Rotates the queries and the keys of attention by their positions (Su et al.: RoFormer, 2021. arXiv:2104.09864), between the
+// projection that makes them and the attention. A sequence is (T, (Heads + 2 KeyHeads) D): Heads queries of D elements, KeyHeads
+// keys, KeyHeads values. Values pass unchanged.
+//
+// Element i of a head and element i + R / 2 are a pair, as in GPT-NeoX and Llama of Hugging Face (rotate_half), not neighbours as
+// in the paper and in Meta's files. At position t, from 0 on, it turns by t Base^(-2i / R) radians. R is Rotated, or D for 0;
+// elements of a head from R on pass unchanged (rotary_pct of GPT-NeoX).
+//
+// Nothing is learnt or kept: sines are computed in double at each call, once for all samples and heads. Backward rotates the
+// gradient back.
+template <std::size_t Heads, std::size_t KeyHeads = Heads, std::size_t Base = 10000, std::size_t Rotated = 0>
+struct RotaryEmbedding : detail::rotary_message {
+  static constexpr bool options_are_right = Heads > 0 && KeyHeads > 0 &&
+                                            Heads % (KeyHeads > 0 ? KeyHeads : 1) == 0 && Base > 1 && Rotated % 2 == 0;
+
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!in[0].is_real() || in[0].rank() != 2 || in[0].last() % all_heads != 0) return false;
+    const ops::rotation how = rotation_of(in[0]);
+    return how.turned > 0 && how.turned % 2 == 0 && how.turned <= how.width;
+  }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  // Four products and two sums of each pair.
+  static constexpr work flops(const arguments& in) {
+    const ops::rotation how = rotation_of(in[0]);
+    const std::size_t operations = 3 * how.length * how.heads * how.turned;
+    return {operations, operations, operations};
+  }
+
+  template <class T, detail::rotation_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    rotate(queue, rotation_of(call.in(0)), false, call.rows, call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::rotation_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    rotate(queue, rotation_of(call.in(0)), true, call.rows, call.input_gradients[0], call.output_gradients[0]);
+  }
+
+private:
+  static constexpr std::size_t all_heads = Heads + 2 * KeyHeads;
+  static constexpr ops::rotation rotation_of(const tensor& in) {
+    const std::size_t width = in.last() / (all_heads > 0 ? all_heads : 1);
+    return {in[0], in.last(), Heads + KeyHeads, width, Rotated > 0 ? Rotated : width, static_cast<double>(Base)};
+  }
+};
+
+} // namespace cairn
+
+// cairn/layer/sigmoid.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct sigmoid_value {
+  static constexpr const char* name = "Sigmoid forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return logistic(x);
+  }
+};
+
+struct sigmoid_slope {
+  static constexpr const char* name = "Sigmoid backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return dy * (y * (T{1} - y));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = 1 / (1 + e^-x), as torch.nn.Sigmoid; within 4e-7 relative for float. The derivative is y (1 - y): backward does not
+// need the input, which the output may overwrite.
+struct Sigmoid : detail::elementwise_layer<detail::sigmoid_value, detail::sigmoid_slope, reads::output> {
+  // An exponential and a division are about 18 operations.
+  static constexpr work flops(const arguments& in) { return {18 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/silu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct silu_value {
+  static constexpr const char* name = "SiLU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * logistic(x);
+  }
+};
+
+// dy (s + x s (1 - s)) with s = 1 / (1 + e^-x).
+struct silu_slope {
+  static constexpr const char* name = "SiLU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    const T s = logistic(x);
+    return dy * (s * (T{1} + x * (T{1} - s)));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x / (1 + e^-x), as torch.nn.SiLU (Elfwing, Uchibe, Doya: Sigmoid-weighted linear units. arXiv:1702.03118). For float it is
+// within 3e-7 relative down to x = -87, where e^-x is the largest power that a float holds, and below a 0. Two inputs have the
+// same output, so backward must read the input.
+struct SiLU : detail::elementwise_layer<detail::silu_value, detail::silu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 23 * in[0].size(), 23 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/sinusoidal_positions.hpp
+
+namespace cairn {
+
+// y = x + p for a sequence x of (T, Width), where p(t, 2i) = sin(t f), p(t, 2i + 1) = cos(t f) and f = 10000^(-2i / Width)
+// (Vaswani et al.: Attention is all you need, 2017. arXiv:1706.03762, 3.5). Nothing is learnt or kept: sines are computed in
+// double at each call, once for all samples of a batch.
+struct SinusoidalPositions {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() == 2; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+  // One sum of each element; the input gradient is the output gradient.
+  static constexpr work flops(const arguments& in) { return {in[0].size(), 0, 0}; }
+
+  template <class T, detail::sinusoids_run_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    add_sinusoids(queue, call.rows, call.in(0)[0], call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::sinusoids_run_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (call.input_gradients) copy(queue, call.rows * call.in(0).size(), call.input_gradients[0], call.output_gradients[0]);
+  }
+};
+
+} // namespace cairn
+
+// cairn/layer/softmax.hpp
+
+namespace cairn {
+
+// Every row of the last extent becomes probabilities, y_j = e^x_j / sum_k e^x_k, as torch.nn.Softmax(dim=-1). For float it is
+// within 1e-6 relative where x is at most 10 below the row's maximum, and within 6e-6 down to 87 below. Backward reads the
+// output, which may overwrite the input. CrossEntropyLoss takes logits: it needs no Softmax before it.
+struct Softmax {
+  static constexpr reads backward_reads = reads::output;
+  static constexpr bool in_place = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].is_real() && in[0].rank() > 0; }
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+
+  // The maximum, the difference, an exponential of about 15 operations, the sum and the product are 19 operations per element;
+  // backward's product, sum, difference and product are 4.
+  static constexpr work flops(const arguments& in) { return {19 * in[0].size(), 4 * in[0].size(), 4 * in[0].size()}; }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    softmax_forward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.outputs[0], call.inputs[0]);
+  }
+
+  template <class T, detail::softmax_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    softmax_backward(queue, call.rows * rows_of(call.in(0)), call.in(0).last(), call.input_gradients[0], call.output_gradients[0],
+                     call.outputs[0]);
+  }
+
+private:
+  static constexpr std::size_t rows_of(const tensor& in) { return in.size() / in.last(); }
+};
+
+} // namespace cairn
+
+// cairn/layer/started.hpp
+
+namespace cairn {
+
+// A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
+// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
+// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
+//
+// A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
+// one.
+template <auto Deviation, std::size_t Sums = 1>
+struct normal_weights {
+  static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "
+                                           "normal_weights<percent<2>>");
+  static constexpr initial weight =
+      initial::normal(static_cast<double>(Deviation) / detail::constant_sqrt(static_cast<double>(Sums)));
+  static constexpr initial bias = initial::constant(0);
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// Layer, whose parameters start as Start says: those that start at random in the layer itself. Constants stay, such as the ones
+// of a norm, and so do the zeros of an Embedding's padding.
+template <class Layer, class Start>
+struct started : Layer {
+  static_assert(
+      requires {
+        { Start::weight } -> std::convertible_to<initial>;
+        { Start::bias } -> std::convertible_to<initial>;
+      }, "initialized: its second argument says how weights and biases start; write normal_weights<percent<2>>, or a type with "
+         "static constexpr initial weight and bias");
+
+  static constexpr tensor_list parameters(const arguments& in) {
+    tensor_list list(Layer::parameters(in));
+    for (std::size_t k = 0; k < list.count; ++k) {
+      const initial own = list[k].start;
+      if (own.how == initial::law::constant) continue;
+      list[k].start = initial(list[k].rank() > 1 ? Start::weight : Start::bias).with_zeros(own.zeros_begin, own.zeros_end);
+    }
+    return list;
+  }
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/term_of_sum.hpp
+
+// One of the layers that a Sum adds up.
+namespace cairn::detail {
+
+// A layer without parameters, such as Dropout, is none: all terms would draw the same random numbers.
+template <class L>
+constexpr bool is_term = [] {
+  if constexpr (!layer<L> || !requires(const arguments& in) { L::parameters(in); }) return false;
+  else if constexpr (requires(const arguments& in) { L::tape(in); } || requires(const arguments& in) { L::buffers(in); })
+    return false;
+  else if constexpr (requires(const arguments& in) { L::workspace(in, pass::forward); } || requires { L::takes; }) return false;
+  else if constexpr (requires { typename L::tied_to; }) return false;
+  else return L::backward_reads < reads::output;
+}();
+template <class L>
+constexpr tensor_list parameters_of_term() {
+  const tensor_list none{};
+  return tensor_list(L::parameters({nullptr, 0, none}));
+}
+template <class... Layers>
+constexpr bool are_terms() {
+  if constexpr (sizeof...(Layers) < 2 || sizeof...(Layers) > most_tensors || !(is_term<Layers> && ...)) return false;
+  else return (std::size_t{0} + ... + parameters_of_term<Layers>().count) <= tensor_list::most;
+}
+struct sum_message {
+  template <class Layer>
+  static constexpr bool right() {
+    static_assert(Layer::options_are_right,
+                  "Sum: it takes two to four layers, such as Embedding and Linear, each of which has parameters, makes one "
+                  "tensor of one, reads no output in backward and has no other memory, at most eight parameters in all; write "
+                  "Sum<Embedding<30522, 768>, Embedding<2, 768>>");
+    return Layer::options_are_right;
+  }
+};
+
+// The arguments of term k: tensor k.
+constexpr arguments term(const arguments& in, std::size_t k) { return {in.taken + k, 1, in.constants()}; }
+// The same tensors without the first `count`, and the first of them alone.
+template <class T>
+types::tensors<T> from(const types::tensors<T>& list, std::size_t count) {
+  return {list.block, list.offsets + count, static_cast<tensor_set>(list.there >> count)};
+}
+template <class T>
+types::tensors<T> only(const types::tensors<T>& list) {
+  return {list.block, list.offsets, static_cast<tensor_set>(list.there & 1U)};
+}
+
+template <class L, std::size_t K>
+struct term_of_sum {
+  using layer = L;
+  static constexpr tensor_list own = parameters_of_term<L>();
+  static constexpr bool skips_gradients = requires { requires L::skips_gradients; };
+
+  static constexpr tensor output(const arguments& in) {
+    const tensor_list made(L::outputs(term(in, K)));
+    return made[0];
+  }
+  static constexpr bool accepts(const arguments& in) {
+    if constexpr (requires { L::accepts(in); }) return L::accepts(term(in, K));
+    else return in[K].is_real();
+  }
+  static constexpr work flops(const arguments& in) {
+    if constexpr (requires { L::flops(in); }) return L::flops(term(in, K));
+    else return {output(in).size(), output(in).size(), output(in).size()};
+  }
+  // Appends its parameters by the names "K.weight" and so on.
+  static constexpr void append(tensor_list& list) {
+    for (std::size_t p = 0; p < own.count; ++p) {
+      tensor named = own[p];
+      named.name = std::string_view(names[p].data(), own[p].name.size() + 2);
+      list.push_back(named);
+    }
+  }
+
+private:
+  static constexpr auto names = [] {
+    std::array<std::array<char, 64>, tensor_list::most> out{};
+    for (std::size_t p = 0; p < own.count; ++p) {
+      out[p][0] = static_cast<char>('0' + K);
+      out[p][1] = '.';
+      std::copy(own[p].name.begin(), own[p].name.end(), out[p].begin() + 2);
+    }
+    return out;
+  }();
+};
+
+} // namespace cairn::detail
+
+// cairn/layer/sum.hpp
+
+namespace cairn::detail {
+
+template <class Places, class... Layers>
+struct sum_of;
+template <std::size_t... K, class... Layers>
+struct sum_of<std::index_sequence<K...>, Layers...> : sum_message {
+  static constexpr std::size_t takes = sizeof...(Layers);
+  static constexpr bool options_are_right = are_terms<Layers...>();
+  static constexpr reads backward_reads = std::max({reads::nothing, Layers::backward_reads...});
+  static constexpr bool skips_gradients = (term_of_sum<Layers, K>::skips_gradients && ...);
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!(term_of_sum<Layers, K>::accepts(in) && ...)) return false;
+    const tensor first = outputs(in);
+    return first.is_real() && ((term_of_sum<Layers, K>::output(in) == first) && ...);
+  }
+  static constexpr tensor outputs(const arguments& in) {
+    const std::array<tensor, takes> all{term_of_sum<Layers, K>::output(in)...};
+    return all[0];
+  }
+  static constexpr tensor_list parameters(const arguments&) {
+    tensor_list list{};
+    (term_of_sum<Layers, K>::append(list), ...);
+    return list;
+  }
+  // A term that is not the first, before it is added.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    return why == pass::backward ? tensor_list{} : tensor_list{outputs(in)};
+  }
+  static constexpr work flops(const arguments& in) {
+    work all{(takes - 1) * outputs(in).size(), 0, 0};
+    for (const work& own : {term_of_sum<Layers, K>::flops(in)...})
+      all = {all.forward + own.forward, all.backward + own.backward, all.input_gradient + own.input_gradient};
+    return all;
+  }
+
+  template <class Queue, class T>
+    requires(requires(Queue& queue, const forward_call<T>& own) { Layers::forward(queue, own); } && ...)
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const std::size_t count = call.rows * outputs(*call.given).size();
+    std::size_t parameter = 0;
+    const auto run = [&]<class Term>(Term, std::size_t k) {
+      const arguments in = term(*call.given, k);
+      forward_call<T> own = call;
+      own.given = &in;
+      own.inputs = from(call.inputs, k);
+      own.parameters = from(call.parameters, parameter);
+      own.outputs = k == 0 ? call.outputs : call.workspace;
+      own.workspace = {};
+      Term::layer::forward(queue, own);
+      if (k > 0) add(queue, count, call.outputs[0], call.outputs[0], call.workspace[0]);
+      parameter += Term::own.count;
+    };
+    (run(term_of_sum<Layers, K>{}, K), ...);
+  }
+
+  template <class Queue, class T>
+    requires(requires(Queue& queue, const backward_call<T>& own) { Layers::backward(queue, own); } && ...)
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    std::size_t parameter = 0;
+    const auto run = [&]<class Term>(Term, std::size_t k) {
+      const arguments in = term(*call.given, k);
+      backward_call<T> own = call;
+      own.given = &in;
+      own.inputs = from(call.inputs, k);
+      own.input_gradients = only(from(call.input_gradients, k));
+      own.parameters = from(call.parameters, parameter);
+      own.gradients = from(call.gradients, parameter);
+      Term::layer::backward(queue, own);
+      parameter += Term::own.count;
+    };
+    (run(term_of_sum<Layers, K>{}, K), ...);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn {
+
+// The sum of what each layer makes of a tensor of its own: layer k takes tensor k, and all make tensors of one shape. BERT's
+// words and segments are Sum<Embedding<30522, 768>, Embedding<2, 768>> after Inputs<integers<T>, integers<T>>; its positions are
+// LearnedPositions<512, 768> after that. Parameters are named by their layer, such as "1.weight". The first is that of the first
+// layer, and Tied<Linear<768, 30522>, Sum<...>> has it.
+template <class... Layers>
+struct Sum : detail::sum_of<std::index_sequence_for<Layers...>, Layers...> {};
+
+} // namespace cairn
+
+// cairn/layer/tanh.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct tanh_value {
+  static constexpr const char* name = "Tanh forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return hyperbolic_tangent(x);
+  }
+};
+
+struct tanh_slope {
+  static constexpr const char* name = "Tanh backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T y) const {
+    return dy * (T{1} - y * y);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = tanh x, as torch.nn.Tanh; within 4e-7 relative for float. The derivative is 1 - y^2: backward does not need the input,
+// which the output may overwrite.
+struct Tanh : detail::elementwise_layer<detail::tanh_value, detail::tanh_slope, reads::output> {
+  // An exponential, a division and a polynomial are about 25 operations.
+  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 3 * in[0].size(), 3 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/tanh_gelu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// 2 u = sqrt(8 / pi) (x + 0.044715 x^3) = x (linear + cubic x^2). In 1 / (1 + e^-2u) nothing cancels, unlike in (1 + tanh u) / 2,
+// which is the same number.
+template <class T>
+struct tanh_gelu_at {
+  static constexpr T linear = static_cast<T>(1.59576912160573071176), cubic = static_cast<T>(0.0713548162726002488);
+  T square; // x^2, or 10^4 where it is more: there the logistic function is 0 or 1, and x^2 may be infinite
+  T s;      // 1 / (1 + e^-2u)
+
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE explicit inline tanh_gelu_at(T x)
+      : square(blend(x * x > T{10000}, T{10000}, x * x)), s(logistic(x * (linear + cubic * square))) {}
+};
+
+struct tanh_gelu_value {
+  static constexpr const char* name = "TanhGELU forward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const {
+    return x * tanh_gelu_at<T>(x).s;
+  }
+};
+
+// dy (s + x s (1 - s) 2u') with 2u' = sqrt(8 / pi) (1 + 3 * 0.044715 x^2).
+struct tanh_gelu_slope {
+  static constexpr const char* name = "TanhGELU backward";
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T dy, T x) const {
+    using at_x = tanh_gelu_at<T>;
+    const at_x at(x);
+    const T inner = at_x::linear + T{3} * at_x::cubic * at.square;
+    return dy * (at.s * (T{1} + x * (T{1} - at.s) * inner));
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+namespace cairn {
+
+// y = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as torch.nn.GELU with approximate="tanh" and as in GPT-2
+// (Hendrycks, Gimpel: Gaussian error linear units. arXiv:1606.08415). It is up to 5e-4 apart from GELU. For float it is within
+// 1e-6 relative down to x = -3 and within 3e-6 down to -5, where torch's formula cancels. Two inputs have the same output, so
+// backward must read the input.
+struct TanhGELU : detail::elementwise_layer<detail::tanh_gelu_value, detail::tanh_gelu_slope, reads::input> {
+  // An exponential and a division are about 18 operations, in both directions.
+  static constexpr work flops(const arguments& in) { return {25 * in[0].size(), 32 * in[0].size(), 32 * in[0].size()}; }
+};
+
+} // namespace cairn
+
+// cairn/layer/tied.hpp
+
+namespace cairn {
+
+// Computes what Layer computes, with the first parameter of the Owner in place of its own. The Owner occurs once in the
+// network's Sequential, before this layer. As torch's `decoder.weight = encoder.weight` (Press and Wolf: Using the output
+// embedding to improve language models, 2017):
+//
+//   Sequential<Inputs<integers<32>>, Embedding<1000, 64>, ..., Tied<Linear<64, 1000>, Embedding<1000, 64>>>
+//
+// Both have the same shape here, (1000, 64). The parameter is in memory once and has the Owner's name and initial values. Its
+// gradient is the sum of both, computed before its bucket leaves; until then this layer's share is in memory of its own, as
+// large as the parameter. Other parameters of Layer, such as its bias, are its own.
+template <class Layer, class Owner>
+struct Tied : Layer {
+  using tied_to = Owner;
+  static constexpr bool skips_gradients = false;
+
+  static_assert(
+      [] {
+        const tensor_list none{};
+        const arguments nothing{nullptr, 0, none};
+        const tensor_list own = Layer::parameters(nothing);
+        const tensor_list others = Owner::parameters(nothing);
+        return own.count > 0 && others.count > 0 && own[0].extents == others[0].extents;
+      }(),
+      "Tied: the first parameters of the layer and of its owner have different shapes; write Tied<Linear<64, 1000>, "
+      "Embedding<1000, 64>>, whose weights are (1000, 64)");
+
+  static constexpr tensor_list parameters(const arguments& in) {
+    const tensor_list all = Layer::parameters(in);
+    tensor_list own{};
+    for (std::size_t k = 1; k < all.count; ++k) own.push_back(all[k]);
+    return own;
+  }
+
+  template <class Queue, class T>
+    requires requires(Queue& queue, const forward_call<T>& whole) { Layer::forward(queue, whole); }
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const offsets at = beside(call.tied, call.parameters);
+    forward_call<T> whole = call;
+    whole.parameters = {reinterpret_cast<const std::byte*>(call.tied), at.data()};
+    Layer::forward(queue, whole);
+  }
+
+  template <class Queue, class T>
+    requires requires(Queue& queue, const backward_call<T>& whole) { Layer::backward(queue, whole); }
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const offsets parameters_at = beside(call.tied, call.parameters);
+    const offsets gradients_at = beside(call.tied_gradient, call.gradients);
+    backward_call<T> whole = call;
+    whole.parameters = {reinterpret_cast<const std::byte*>(call.tied), parameters_at.data()};
+    whole.gradients = {reinterpret_cast<std::byte*>(call.tied_gradient), gradients_at.data()};
+    Layer::backward(queue, whole);
+  }
+
+private:
+  using offsets = std::array<std::size_t, tensor_list::most + 1>;
+  // The offsets of the layer's own tensors from the parameter that is the owner's.
+  template <class T, class Own>
+  static offsets beside(const T* tied, const Own& own) {
+    offsets at{};
+    for (std::size_t k = 0; own.block != nullptr && k < tensor_list::most; ++k)
+      at[k + 1] = reinterpret_cast<std::uintptr_t>(own.block) + own.offsets[k] - reinterpret_cast<std::uintptr_t>(tied);
+    return at;
   }
 };
 
@@ -26801,8 +26801,8 @@ private:
 // Parts of a composite that have names of their own, as the submodules of a module of PyTorch.
 namespace cairn::detail {
 
-// A layer that is a part of a composite. Its parameters are named after Name::text in place of the number of a place: with the text
-// "norm1", in a composite at place 3, "3.norm1.weight".
+// A layer that is a part of a composite. Its parameters are named after Name::text in place of the number of a place: with the
+// text "norm1", in a composite at place 3, "3.norm1.weight".
 template <class Name, class Layer>
 struct named_part : Layer {
   static constexpr std::string_view own_name = Name::text;
@@ -29497,8 +29497,7 @@ struct sized_step {
       constexpr const auto& front = budget_solution<Source, Bytes>::front;
       if constexpr (!solves) return front.least.bytes;
       for (std::size_t m = front.low; m < front.all.count + std::size_t{1}; ++m)
-        if (front.cost[m] <= most_cost(front.full))
-          return static_cast<std::size_t>(front.all.at(static_cast<std::int64_t>(m)) - front.slack[m]);
+        if (front.cost[m] <= most_cost(front.full)) return front.bytes[m];
       return Bytes + Bytes / 32 + 1;
     }
   }
@@ -30367,14 +30366,14 @@ std::string place_of_layer(const program<T, Queue>& p, std::uint32_t leaf) {
 
 namespace cairn {
 
-// A layer of a transformer, as torch.nn.TransformerEncoderLayer(C, Heads, Feedforward, batch_first=True): self-attention, then two
-// Linears, each inside a residual sum with a norm. (T, C) becomes (T, C). The options, in any order:
+// A layer of a transformer, as torch.nn.TransformerEncoderLayer(C, Heads, Feedforward, batch_first=True): self-attention, then
+// two Linears, each inside a residual sum with a norm. (T, C) becomes (T, C). The options, in any order:
 //
 //   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
 //                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
-//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has 0.1
-//                               by default, and drops attention probabilities too
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
+//                               0.1 by default, and drops attention probabilities too
 //   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //

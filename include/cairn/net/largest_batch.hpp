@@ -93,8 +93,7 @@ struct sized_step {
       constexpr const auto& front = budget_solution<Source, Bytes>::front;
       if constexpr (!solves) return front.least.bytes;
       for (std::size_t m = front.low; m < front.all.count + std::size_t{1}; ++m)
-        if (front.cost[m] <= most_cost(front.full))
-          return static_cast<std::size_t>(front.all.at(static_cast<std::int64_t>(m)) - front.slack[m]);
+        if (front.cost[m] <= most_cost(front.full)) return front.bytes[m];
       return Bytes + Bytes / 32 + 1;
     }
   }

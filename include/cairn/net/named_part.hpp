@@ -8,8 +8,8 @@
 // Parts of a composite that have names of their own, as the submodules of a module of PyTorch.
 namespace cairn::detail {
 
-// A layer that is a part of a composite. Its parameters are named after Name::text in place of the number of a place: with the text
-// "norm1", in a composite at place 3, "3.norm1.weight".
+// A layer that is a part of a composite. Its parameters are named after Name::text in place of the number of a place: with the
+// text "norm1", in a composite at place 3, "3.norm1.weight".
 template <class Name, class Layer>
 struct named_part : Layer {
   static constexpr std::string_view own_name = Name::text;

@@ -20,14 +20,14 @@
 
 namespace cairn {
 
-// A layer of a transformer, as torch.nn.TransformerEncoderLayer(C, Heads, Feedforward, batch_first=True): self-attention, then two
-// Linears, each inside a residual sum with a norm. (T, C) becomes (T, C). The options, in any order:
+// A layer of a transformer, as torch.nn.TransformerEncoderLayer(C, Heads, Feedforward, batch_first=True): self-attention, then
+// two Linears, each inside a residual sum with a norm. (T, C) becomes (T, C). The options, in any order:
 //
 //   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
 //                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
-//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has 0.1
-//                               by default, and drops attention probabilities too
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
+//                               0.1 by default, and drops attention probabilities too
 //   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //

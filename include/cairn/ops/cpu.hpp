@@ -39,8 +39,8 @@
 #include <cairn/ops/normalized_product/cpu.hpp>
 #include <cairn/ops/normalized_product/narrow.hpp>
 #include <cairn/ops/positions/cpu.hpp>
-#include <cairn/ops/rotation/cpu.hpp>
 #include <cairn/ops/rms_norm/cpu.hpp>
+#include <cairn/ops/rotation/cpu.hpp>
 #include <cairn/ops/sgd/cpu.hpp>
 #include <cairn/ops/soft_cross_entropy/cpu.hpp>
 #include <cairn/ops/softmax/cpu.hpp>

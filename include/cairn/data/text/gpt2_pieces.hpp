@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/data/text/character_kind.hpp>
 #include <cairn/data/text/utf8.hpp>
