@@ -24119,6 +24119,13 @@ inline constexpr bool is_transparent = [] {
   else return false;
 }();
 
+// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
+template <class T>
+inline constexpr bool takes_one_place = [] {
+  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
+  else return false;
+}();
+
 template <class T>
 inline constexpr bool is_block = made_of<T>::as == part_kind::block;
 
@@ -26822,13 +26829,6 @@ inline constexpr std::string_view own_name = [] {
 // How the Sequentials of a network are nested, and which stages take one place. The flat chain that runs has lost this; names
 // need it.
 namespace cairn::detail {
-
-// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
-template <class T>
-inline constexpr bool takes_one_place = [] {
-  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
-  else return false;
-}();
 
 // The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers. A Repeat takes
 // those of all its blocks, a type with takes_no_place none, and a block that computes the same as its chain those of the chain.

@@ -182,6 +182,13 @@ inline constexpr bool is_transparent = [] {
   else return false;
 }();
 
+// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
+template <class T>
+inline constexpr bool takes_one_place = [] {
+  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
+  else return false;
+}();
+
 template <class T>
 inline constexpr bool is_block = made_of<T>::as == part_kind::block;
 

@@ -14,13 +14,6 @@
 // need it.
 namespace cairn::detail {
 
-// Is it a sequence whose stages have the name of one layer, and take its place? The names of their parameters differ.
-template <class T>
-inline constexpr bool takes_one_place = [] {
-  if constexpr (requires { made_of<T>::takes_one_place; }) return made_of<T>::takes_one_place;
-  else return false;
-}();
-
 // The number of places that a part takes in the Sequential around it, where PyTorch would have the same layers. A Repeat takes
 // those of all its blocks, a type with takes_no_place none, and a block that computes the same as its chain those of the chain.
 template <class T>
