@@ -117,11 +117,16 @@ struct made_of<Unroll<Steps, Cell, Policy, LastOnly>>
   using empty = wrong;
   template <class Takes, class...>
   using wrong_ends = wrong_unroll<block_type, Takes>;
-  // Ways for a budget (net/block_ways.hpp): each step runs once more, twice, three times or four times, with the fewest states.
+  // Ways for a budget (net/block_ways.hpp): each step runs once more, twice, three times or four times, with the fewest states;
+  // fewer times where there are many steps, as clang evaluates no layout of several hundred forwards.
   static constexpr bool offers_ways = is_right && std::is_same_v<Policy, store_all>;
   static constexpr bool offers_ways_alone = offers_ways;
   template <std::size_t Way>
-  using policies_in_way = pack<std::conditional_t<Way == 1, sqrt_n, revolve<states_for_sweeps(Steps + 1, Way)>>>;
+  static constexpr std::size_t sweeps = Way * Steps <= 300 ? Way
+                                        : Steps <= 300     ? 300 / Steps
+                                                           : 1;
+  template <std::size_t Way>
+  using policies_in_way = pack<std::conditional_t<sweeps<Way> == 1, sqrt_n, revolve<states_for_sweeps(Steps + 1, sweeps<Way>)>>>;
   template <class...>
   using with = Unroll<Steps, Cell, store_all, LastOnly>; // the policy does not change the function
 
