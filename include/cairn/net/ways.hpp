@@ -264,13 +264,15 @@ struct way_search {
     for (std::size_t k = 1; k < Count; ++k) best = numbers[k] < numbers[best] ? k : best;
     return best;
   }
-  // Over all assignments: costs, the FLOPs of the cheapest schedule known for so few bytes, and the least bytes.
+  // Over all assignments: costs, the FLOPs of the cheapest schedule known for so few bytes, and the least bytes. The types are
+  // written out, so that each member is evaluated when it is first used: only a diagnostic needs the least bytes.
   template <class>
   struct compared;
   template <class... Ways>
   struct compared<pack<Ways...>> {
-    static constexpr std::array costs{cost<Ways>...}, flops{known<Ways>...};
-    static constexpr std::array bytes{least_bytes_of<source<Ways>, budget>()...};
+    static constexpr std::array<std::uint64_t, sizeof...(Ways)> costs{cost<Ways>...};
+    static constexpr std::array<std::uint64_t, sizeof...(Ways)> flops{known<Ways>...};
+    static constexpr std::array<std::size_t, sizeof...(Ways)> bytes{least_bytes_of<source<Ways>, budget>()...};
   };
   using taken = pack_element<position_of_least(compared<tried>::costs), tried>;
   static constexpr std::uint64_t least_flops() { return compared<tried>::flops[position_of_least(compared<tried>::flops)]; }
