@@ -8586,7 +8586,7 @@ template <class T>
 struct epilogue {
   const T* bias = nullptr;            // (columns of c): added to every row
   activation then = activation::none; // applied after the bias
-  matrix<const T> addend{};           // like c, or data null; may be c itself
+  matrix<const T> addend{};           // like c, or data null; may be c itself, on a GPU without activation and row sums
   matrix<const T> mask{};             // like c, or data null: the derivative of ReLU at its output
   accumulated<T>* row_sums = nullptr; // (rows of c): the sum of each row of op(a), over the reduction; a Linear's
                                       // bias gradient, which comes along with its weight gradient
@@ -25258,7 +25258,7 @@ struct head_of {
   // The stage in a training step, from the stage of the layer alone.
   static constexpr stage in_step(stage s) {
     const std::size_t whole = s.output.at(Drawn::batch), strip_bytes = align_up(Drawn::element_of[element].strip);
-    if (whole < strip_bytes) s.backward_workspace.per_batch -= strip_bytes - whole; // it is the last tensor there
+    s.backward_workspace.per_batch -= strip_bytes - std::min(whole, strip_bytes); // it is the last tensor there
     s.output = Drawn::to.of(Drawn::values.input(element));
     s.in_place_forward = s.in_place_backward = true;
     s.reads_input = s.reads_output = false;

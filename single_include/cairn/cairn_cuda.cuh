@@ -2950,11 +2950,10 @@ constexpr bool are_aligned_alike(const T* x, const T* y) {
 template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
   // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
-  // a sum of three differs, so the library makes both sums of a layer with a bias that ends a residual block. Row sums are not
-  // combined with an addend: no layer needs it.
-  const bool takes_bias = fuses && form == transpose::second;
-  if ((then.bias == nullptr || takes_bias) && then.then == activation::none && then.row_sums == nullptr &&
-      then.addend.data != nullptr && then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
+  // a sum of three differs, so the library makes the first sum, whoever adds the bias; the addend may then be the result itself.
+  // Row sums are not combined with an addend: no layer needs it.
+  if (then.then == activation::none && then.row_sums == nullptr && then.addend.data != nullptr &&
+      then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
     then.addend = {};
   }
@@ -3153,6 +3152,9 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);
+  if (rest.addend.data != nullptr && rest.addend.data == c.data)
+    throw error("matmul: on a GPU, an addend that is the result itself is added without activation and row sums only; give the "
+                "result memory of its own");
   detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }

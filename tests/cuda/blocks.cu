@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two networks in training that together have every layer and block which dense.cu and network.hpp do not have.
+// Networks in training that together have every layer and block which dense.cu and network.hpp do not have.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +26,9 @@ using Table = Embedding<9, 8>;
 using Words = Sequential<Inputs<integers<5>>, Table, Gated<Sequential<Linear<8, 8>, Sigmoid>, Linear<8, 8>>,
                          Repeat<2, Residual<LayerNorm<8>, Linear<8, 16>, GELU, Linear<16, 8>, Dropout<percent<10>>>>,
                          Tied<Linear<8, 9>, Table>>;
+
+using Recurrent = Sequential<Inputs<integers<5>>, Table, Unroll<5, GRUCell<8, 6>>, RMSNorm<6>, Unroll<5, LSTMCell<6, 8>, sqrt_n>,
+                             Residual<Linear<8, 8>, SiLU, Softmax>, Tied<Linear<8, 9>, Table>>;
 
 template <class T>
 struct pictures {
@@ -80,11 +83,14 @@ TEST_CASE("cuda: networks of all blocks train to the numbers of a cpu in double"
           trained<Pictures, pictures<double>, double, cuda>(), trained<Pictures, pictures<double>, double, cpu>());
   compare("steps of words", trained<Words, words, float, cuda>(), trained<Words, words, double, cuda>(),
           trained<Words, words, double, cpu>());
+  compare("steps of cells", trained<Recurrent, words, float, cuda>(), trained<Recurrent, words, double, cuda>(),
+          trained<Recurrent, words, double, cpu>());
 }
 
 TEST_CASE("cuda: networks of all blocks have the same bits under every policy") {
   check_bits<Pictures, pictures<float>, float>();
   check_bits<Words, words, float>();
+  check_bits<Recurrent, words, float>();
 }
 
 } // namespace cuda_blocks_tests

@@ -142,6 +142,8 @@ TEST_CASE("cuda: examples/gpus.md tells which layers, losses and optimizers trai
   all.add<layer_on<Concat<Linear<4, 4>, Linear<4, 4>>>>("blocks", "Concat");
   all.add<layer_on<Gated<Linear<4, 4>, Linear<4, 4>>>>("blocks", "Gated");
   all.add<layer_on<DenseBlock<2, 4>>>("blocks", "DenseBlock");
+  all.add<layer_on<Unroll<2, GRUCell<4, 4>>>>("blocks", "Unroll of GRUCell");
+  all.add<layer_on<Unroll<2, LSTMCell<4, 4>>>>("blocks", "Unroll of LSTMCell");
   all.add<layer_on<MultiheadAttention<4, 2>>>("blocks", "MultiheadAttention");
   all.add<layer_on<TransformerEncoderLayer<4, 2, 8>>>("blocks", "TransformerEncoderLayer");
   all.add<loss_on<CrossEntropyLoss>>("losses", "CrossEntropyLoss");

@@ -121,7 +121,7 @@ void check_formula(double tolerance) {
 TEST_CASE_TEMPLATE("elementwise_layer: the formula", Function, relu, gelu, hyperbolic, sigmoid, silu, gelu_by_tanh, leaky_relu,
                    elu) {
   check_formula<Function, float>(Function::tolerance);
-  check_formula<Function, double>(1e-14);
+  check_formula<Function, double>(2e-14);
 }
 
 // The bounds are those in the comments of the layers.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ struct head_of {
   // The stage in a training step, from the stage of the layer alone.
   static constexpr stage in_step(stage s) {
     const std::size_t whole = s.output.at(Drawn::batch), strip_bytes = align_up(Drawn::element_of[element].strip);
-    if (whole < strip_bytes) s.backward_workspace.per_batch -= strip_bytes - whole; // it is the last tensor there
+    s.backward_workspace.per_batch -= strip_bytes - std::min(whole, strip_bytes); // it is the last tensor there
     s.output = Drawn::to.of(Drawn::values.input(element));
     s.in_place_forward = s.in_place_backward = true;
     s.reads_input = s.reads_output = false;

@@ -26,8 +26,8 @@ struct operands_of {
         rows_b(form == ops::transpose::second ? s.n : s.k), columns_b(form == ops::transpose::second ? s.k : s.n) {}
 };
 constexpr std::array forms{ops::transpose::none, ops::transpose::first, ops::transpose::second};
-// The parts of the epilogue, as bits: bias, ReLU, addend, mask, row sums, and an addend with another stride than c.
-enum { with_bias = 1, with_relu = 2, with_addend = 4, with_mask = 8, with_sums = 16, addend_apart = 32 };
+// The parts of the epilogue, as bits: bias, ReLU, addend, mask, row sums, an addend with another stride than c, and one that is c.
+enum { with_bias = 1, with_relu = 2, with_addend = 4, with_mask = 8, with_sums = 16, addend_apart = 32, onto_addend = 64 };
 
 // Computes c and the row sums of one product.
 template <class Queue, class T>
@@ -37,7 +37,8 @@ void multiply(Queue& q, const testing::given<T>& g, ops::transpose form, const s
   ops::epilogue<T> then;
   if (parts & with_bias) then.bias = g.in[2];
   if (parts & with_relu) then.then = ops::activation::relu;
-  if (parts & with_addend) then.addend = {g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
+  if (parts & with_addend)
+    then.addend = {parts & onto_addend ? g.out[0] : g.in[3], s.m, s.n, parts & addend_apart ? s.n : stride};
   if (parts & with_mask) then.mask = {g.in[4], s.m, s.n, s.n};
   if (parts & with_sums) then.row_sums = g.out[1];
   matmul(q, ops::matrix(g.out[0], s.m, s.n, stride), ops::matrix(g.in[0], of.rows_a, of.columns_a, of.columns_a + s.gap),
@@ -135,7 +136,8 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
   for (const ops::transpose form : forms)
     for (const int parts :
          {0, with_bias | with_relu, with_bias | with_mask, int{with_addend}, with_addend | with_mask | with_sums, int{with_sums},
-          with_addend | addend_apart, with_bias | with_addend, with_bias | with_addend | addend_apart, 31}) {
+          with_addend | addend_apart, with_bias | with_addend, with_bias | with_addend | addend_apart, with_addend | onto_addend,
+          with_bias | with_addend | with_mask | onto_addend, 31}) {
       CAPTURE(static_cast<int>(form));
       CAPTURE(parts);
       CHECK(worst(form, {33, 20, 65, 0}, parts) <= 1);
@@ -145,6 +147,8 @@ TEST_CASE("cuda: products of every form, with everything that is done with the r
     }
   CHECK(worst(ops::transpose::none, {3, 2, 300, 0}, with_sums) <= 1); // a block of threads sums each row
   CHECK(worst(ops::transpose::none, {0, 3, 2, 0}, 0) == 0);
+  CHECK_THROWS_WITH_AS(worst(ops::transpose::second, {4, 4, 4, 0}, with_relu | with_addend | onto_addend),
+                       doctest::Contains("an addend that is the result itself"), error);
   CHECK_THROWS_WITH_AS(matmul(testing::gpu().compute(), ops::matrix<float>(nullptr, 2, 3),
                               ops::matrix<const float>(nullptr, 2, 4), ops::matrix<const float>(nullptr, 5, 3),
                               ops::transpose::none),

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/device/cuda.cuh>
@@ -40,6 +41,9 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
   const bool fuses = by.fuses && reinterpret_cast<std::uintptr_t>(then.bias) % 16 == 0 &&
                      reinterpret_cast<std::uintptr_t>(then.row_sums) % 16 == 0;
   detail::take_epilogue(call, form, rest, fuses);
+  if (rest.addend.data != nullptr && rest.addend.data == c.data)
+    throw error("matmul: on a GPU, an addend that is the result itself is added without activation and row sums only; give the "
+                "result memory of its own");
   detail::cublas_product<T>(call, tf32).run(with, by, queue.stream());
   detail::finish_with_kernels<T>(queue, op, c, a, form, rest);
 }
