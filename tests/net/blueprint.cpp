@@ -15,6 +15,9 @@
 #include <cairn/layer/linear.hpp>
 #include <cairn/layer/relu.hpp>
 #include <cairn/net/blueprint.hpp>
+#include <cairn/net/repeat.hpp>
+#include <cairn/net/residual.hpp>
+#include <cairn/plan/policies.hpp>
 #include <doctest/doctest.h>
 
 #include "../layer/several_layers.hpp"
@@ -202,6 +205,13 @@ TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that 
   static_assert(mean::whole.tape_bytes(1) == 2 * detail::alignment);
   static_assert(blueprint_of<Sequential<Linear<3, 3>, testing::BatchMean, testing::Centered>, 40>::whole.tape_bytes(1) ==
                 detail::align_up(40 * sizeof(std::int32_t)) + detail::alignment);
+}
+
+TEST_CASE("blueprint: a thousand residual blocks are packed without a gap") {
+  using Deep =
+      checkpoint<sqrt_n, Sequential<Linear<32, 64>, Repeat<1000, Residual<LayerNorm<64>, Linear<64, 64>, ReLU>>, Linear<64, 10>>>;
+  using plan = blueprint_of<Deep, 64>::trained;
+  static_assert(plan::arena == detail::chosen<plan, detail::part::whole>.bound);
 }
 
 } // namespace blueprint_tests

@@ -135,10 +135,13 @@ struct chain {
   constexpr bool in_place_backward(std::size_t position) const {
     return stages[position].in_place_backward && gradient_bytes(position) == gradient_bytes(position + 1);
   }
-  // May gradient `position` lie on the value, if that is the chain's own and no longer needed?
+  // May gradient `position` lie on the value, if that is the chain's own and no longer needed? In long chains gradients have
+  // memory of their own: their many buffers are arranged by few attempts, which one that lives through both passes would spoil.
+  static constexpr std::size_t most_stages_with_gradients_on_inputs = 128;
   constexpr bool input_gradient_on_input(std::size_t position) const {
     const stage& s = stages[position];
-    return s.input_gradient_on_input && s.reads_input && gradient_bytes(position) == value_bytes(position);
+    return size() <= most_stages_with_gradients_on_inputs && s.input_gradient_on_input && s.reads_input &&
+           gradient_bytes(position) == value_bytes(position);
   }
 
   // May the gradient of the chain's input be read by others?

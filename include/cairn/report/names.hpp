@@ -134,7 +134,7 @@ std::string remark_on_ways() {
       out += what;
     };
     add(in[1] + in[2], "a part");
-    add(in[3] + in[4], "all");
+    add(in[3], "all");
     return " (" + out + ")";
   }
 }
