@@ -122,8 +122,9 @@ int train_net(const job& j, const command_line& given, int count, char** words) 
   if (letters.size() > letters_at_most)
     throw input_error("expected a text of at most " + std::to_string(letters_at_most) + " different characters, found " +
                       std::to_string(letters.size()) + "; give the network a larger vocabulary in examples/bert/main.cpp");
-  const auto [seen, kept] = text::token_windows<tokens>(letters.encode(all)).split(0.9);
-  const text::token_windows<tokens> windows = kept.with_stride(tokens);
+  const auto parts = text::token_windows<tokens>(letters.encode(all)).split(0.9);
+  const text::token_windows<tokens>& seen = parts[0];
+  const text::token_windows<tokens> windows = parts[1].with_stride(tokens);
   const text::mask_tokens masks{.mask = mask, .vocabulary = static_cast<std::int32_t>(letters.size())};
   ranks_of_program ranks(count, words, j.ranks);
 
@@ -159,7 +160,7 @@ int train_net(const job& j, const command_line& given, int count, char** words) 
   std::printf("\nof held-out characters that were masked, %.1f %% are guessed; loss %.3f\n  seen:    %s\n  guessed: %s\n",
               100 * out.right, out.loss, out.seen.c_str(), out.guessed.c_str());
   print_table();
-  report::write_svg(j.curve, report::draw_metrics(metrics, {.title = "Learning, examples/bert"}));
+  report::write_svg(j.curve, report::draw_metrics(metrics, "Learning, examples/bert"));
   std::printf("losses are drawn in %s\n", j.curve.c_str());
   return 0;
 }

@@ -238,7 +238,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (curve) train("budget " + j.budget, &run<store_all>, solved);
   if (!ranks.first()) return 0;
   std::printf("\n%s\n%s\n\n", results.text().c_str(), sample.c_str());
-  report::write_svg(j.curve, report::draw_metrics(metrics, {.title = "Learning, examples/gpt"}));
+  report::write_svg(j.curve, report::draw_metrics(metrics, "Learning, examples/gpt"));
   std::printf("losses are drawn in %s\n", j.curve.c_str());
   return 0;
 }
