@@ -38210,7 +38210,7 @@ struct CrossEntropyLoss {
     if constexpr (runs_in_strips<Queue, T>)
       if (call.all_rows > 0)
         return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options,
-                                     {call.first_row, call.all_rows});
+                                     ops::strip_of_rows{call.first_row, call.all_rows});
     softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options);
   }
 

@@ -761,8 +761,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer, positions, activations, rows, recurrent):
-                 averages, positions, sums):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

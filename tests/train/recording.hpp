@@ -95,6 +95,34 @@ void layer_norm_backward(queue& q, std::size_t rows, std::size_t features, T* in
                                   input, statistics, weight);
 }
 template <class T>
+void rms_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output, T* inverses, const T* input,
+                      const T* weight) {
+  q.put("rms_norm_forward",
+        {span_of(output, rows * features), span_of(inverses, rows), span_of(input, rows * features), span_of(weight, features)});
+  cairn::ops::rms_norm_forward(q.real(), rows, features, eps, output, inverses, input, weight);
+}
+template <class T>
+void rms_norm_backward(queue& q, std::size_t rows, std::size_t features, T* input_gradient, T* weight_gradient,
+                       const T* output_gradient, const T* input, const T* inverses, const T* weight) {
+  const std::size_t count = rows * features;
+  q.put("rms_norm_backward", {span_of(input_gradient, count), span_of(weight_gradient, features), span_of(output_gradient, count),
+                              span_of(input, count), span_of(inverses, rows), span_of(weight, features)});
+  cairn::ops::rms_norm_backward(q.real(), rows, features, input_gradient, weight_gradient, output_gradient, input, inverses,
+                                weight);
+}
+template <class T>
+void softmax_forward(queue& q, std::size_t rows, std::size_t columns, T* output, const T* input) {
+  q.put("softmax_forward", {span_of(output, rows * columns), span_of(input, rows * columns)});
+  cairn::ops::softmax_forward(q.real(), rows, columns, output, input);
+}
+template <class T>
+void softmax_backward(queue& q, std::size_t rows, std::size_t columns, T* input_gradient, const T* output_gradient,
+                      const T* output) {
+  const std::size_t count = rows * columns;
+  q.put("softmax_backward", {span_of(input_gradient, count), span_of(output_gradient, count), span_of(output, count)});
+  cairn::ops::softmax_backward(q.real(), rows, columns, input_gradient, output_gradient, output);
+}
+template <class T>
 void batch_norm_forward(queue& q, std::size_t rows, std::size_t features, double eps, T* output,
                         cairn::accumulated<T>* statistics, const T* input, const T* weight, const T* bias,
                         cairn::ops::activation then, const std::type_identity_t<cairn::ops::running_statistics<T>>& moved) {

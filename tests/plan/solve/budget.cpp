@@ -128,19 +128,19 @@ TEST_CASE("a fraction of store_all is a budget of so many hundredths of its aren
 }
 
 TEST_CASE("what a budget costs over the cheapest schedule known for its bytes is a constant, and may be limited") {
-  using source = random_mlp<6, 45>; // the cheapest schedule in 170 KiB cannot be packed into them, only into 171
-  using taken = plan_of<source, budget<170_KiB>>;
+  using source = random_mlp<12, 20>; // the cheapest schedule known for 176 KiB cannot be packed into them
+  using taken = plan_of<source, budget<176_KiB>>;
   const solver exact(source::value);
-  const std::uint64_t best = exact[exact.within(170_KiB)].cost;
+  const std::uint64_t best = exact[exact.within(176_KiB)].cost;
   CHECK(taken::over_best == static_cast<double>(flops(source::value, taken::schedule.ops())) / static_cast<double>(best));
-  static_assert(taken::over_best > 1.15 && taken::over_best < 1.16);
-  static_assert(plan_of<source, budget<171_KiB>>::over_best == 1);
+  static_assert(taken::over_best > 1.03 && taken::over_best < 1.04);
+  static_assert(plan_of<source, budget<200_KiB>>::over_best == 1);
   static_assert(plan_of<source, budget<1_GiB>>::over_best == 1);
 
-  static_assert(policy_fault_of<budget<170_KiB>, source> == policy_fault::none);
-  static_assert(policy_fault_of<budget<170_KiB, percent<16>>, source> == policy_fault::none);
-  static_assert(policy_fault_of<budget<170_KiB, percent<15>>, source> == policy_fault::too_dear);
-  static_assert(policy_fault_of<budget<171_KiB, percent<0>>, source> == policy_fault::none);
+  static_assert(policy_fault_of<budget<176_KiB>, source> == policy_fault::none);
+  static_assert(policy_fault_of<budget<176_KiB, percent<4>>, source> == policy_fault::none);
+  static_assert(policy_fault_of<budget<176_KiB, percent<3>>, source> == policy_fault::too_dear);
+  static_assert(policy_fault_of<budget<200_KiB, percent<0>>, source> == policy_fault::none);
 }
 
 TEST_CASE("the least possible budget is that of the exact solver, and it is kept") {
@@ -195,7 +195,8 @@ struct fused_chain {
 TEST_CASE("a budget counts the windows of gradients") {
   keeps_budgets<fused_chain, 85, 95>();
   constexpr std::size_t least = least_of<fused_chain>;
-  CHECK(least == solver(fused_chain::value)[0].bytes);
+  const std::size_t exact = solver(fused_chain::value)[0].bytes;
+  CHECK((least >= exact && least < exact + exact / 50)); // windows and gradients on inputs leave gaps
   CHECK(least > solver({.stages = fused_chain::stages, .batch = 1024, .input = {256, 0}})[0].bytes);
 }
 
