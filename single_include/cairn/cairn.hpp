@@ -17091,6 +17091,8 @@ CAIRN_KERNELS_END
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
                                                      const cross_entropy_options<T>&);                                           \
+  EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*,                      \
+                                                     const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
 // Updates work on parameters as they are stored: as float where elements have 16 bits.
