@@ -89,7 +89,7 @@ private:
     if (found == letters.npos) fail(begin, "one of the escapes of JSON", "'\\' and another character");
     return static_cast<char32_t>(meaning[found]);
   }
-  // \uXXXX, and beyond 16 bits a pair of surrogates.
+  // An escape of four hexadecimal digits, and beyond 16 bits a pair of them (surrogates).
   char32_t unicode(std::size_t begin) {
     const std::uint32_t first = four_digits(begin);
     if (first < 0xD800 || first > 0xDFFF) return static_cast<char32_t>(first);
