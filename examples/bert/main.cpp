@@ -75,11 +75,13 @@ result held_out(Trainer& train, const text::token_windows<tokens>& windows, cons
     double here = 0, right = 0;
     const double loss = train.evaluate_loss(inputs, targets);
     const auto scores = train.evaluate(inputs);
+    const auto guess = [&](std::size_t i) {
+      const std::span<const float> of_place(scores.data() + i * vocabulary, letters.size());
+      return static_cast<std::int32_t>(std::ranges::max_element(of_place) - of_place.begin());
+    };
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (targets.data()[i] == masks.ignore_index) continue;
-      const std::span<const float> of_place(scores.data() + i * vocabulary, letters.size());
-      const auto guess = static_cast<std::int32_t>(std::ranges::max_element(of_place) - of_place.begin());
-      right += guess == targets.data()[i] ? 1 : 0;
+      right += guess(i) == targets.data()[i] ? 1 : 0;
       ++here;
     }
     out.loss += loss * here;
@@ -89,10 +91,7 @@ result held_out(Trainer& train, const text::token_windows<tokens>& windows, cons
     std::vector<std::int32_t> row(inputs.data(), inputs.data() + tokens);
     out.seen = shown(row, letters);
     for (std::size_t i = 0; i < tokens; ++i)
-      if (targets.data()[i] != masks.ignore_index) {
-        const std::span<const float> of_place(scores.data() + i * vocabulary, letters.size());
-        row[i] = static_cast<std::int32_t>(std::ranges::max_element(of_place) - of_place.begin());
-      }
+      if (targets.data()[i] != masks.ignore_index) row[i] = guess(i);
     out.guessed = shown(row, letters);
   }
   out.loss /= counted;
@@ -150,7 +149,7 @@ int train_net(const job& j, const command_line& given, int count, char** words) 
         if (speaks) metrics.add(train.steps(), "train_loss", loss);
         if (speaks && (train.steps() == j.steps || train.steps() % 250 == 0)) {
           out = held_out(train, windows, letters, masks);
-          metrics.add(train.steps(), "held_out_loss", out.loss, true);
+          metrics.add(train.steps(), "validation_loss", out.loss, true);
         }
         if (train.steps() == j.steps) break;
       }

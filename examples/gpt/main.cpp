@@ -62,15 +62,16 @@ struct job {
 // The text as tokens, of which the last tenth is held out.
 struct material {
   text::characters letters;
-  text::token_windows<tokens> train, held_out;
+  std::array<text::token_windows<tokens>, 2> parts;
 
-  explicit material(const std::string& all)
-      : letters(all), train(text::token_windows<tokens>(letters.encode(all)).split(0.9)[0]),
-        held_out(text::token_windows<tokens>(letters.encode(all), tokens).split(0.9)[1]) {
+  explicit material(const std::string& all) : letters(all), parts(text::token_windows<tokens>(letters.encode(all)).split(0.9)) {
     if (letters.size() > vocabulary)
       throw input_error("expected a text of at most " + std::to_string(vocabulary) + " different characters, found " +
                         std::to_string(letters.size()) + "; give the network a larger vocabulary in examples/gpt/main.cpp");
   }
+
+  const text::token_windows<tokens>& train() const { return parts[0]; }
+  text::token_windows<tokens> held_out() const { return parts[1].with_stride(tokens); }
 };
 
 struct result {
@@ -150,7 +151,7 @@ result run(ranks_of_program& ranks, const job& j, const material& m, const solve
     if (first) std::fflush(stdout);
     mark_untouched_arena(train);
     // An epoch is all windows of the text, in a random order; a training sees a small part of one.
-    loader batches{m.train, sampler{rank, 0, {.seed = j.seed}}, batch<capacity>{}, {.rows = j.batch, .drop_last = true}};
+    loader batches{m.train(), sampler{rank, 0, {.seed = j.seed}}, batch<capacity>{}, {.rows = j.batch, .drop_last = true}};
     progress bar(j.steps, {.label = "training", .unit = "steps", .out = first ? stderr : nullptr});
     std::vector<double> seconds;
     seconds.reserve(j.steps);
@@ -164,8 +165,8 @@ result run(ranks_of_program& ranks, const job& j, const material& m, const solve
         if (first && seconds.size() == 1) out.measured = used_bytes_of_arena(train);
         const bool last = seconds.size() == j.steps;
         if (first && (last || seconds.size() % 250 == 0)) {
-          out.held_out = held_out_loss(train, m.held_out);
-          curve.add(train.steps(), "held_out_loss", out.held_out, true);
+          out.held_out = held_out_loss(train, m.held_out());
+          curve.add(train.steps(), "validation_loss", out.held_out, true);
         }
         if (last) break;
       }
@@ -220,7 +221,7 @@ int train_chosen(const job& j, const command_line& given, int count, char** word
   if (ranks.first())
     std::printf(
         "network: %zu layers of width %zu, %s parameters; %zu characters to train with, %zu held out; %d ranks x %zu samples\n",
-        layers, width, report::format_count(plan::parameters).c_str(), m.train.tokens().size(), m.held_out.tokens().size(),
+        layers, width, report::format_count(plan::parameters).c_str(), m.train().tokens().size(), m.held_out().tokens().size(),
         ranks.size(), j.batch);
   report::table results({"policy", "ranks", "peak planned", "peak measured", "step", "all steps", "held-out loss", "weights"});
   report::recorded_metrics metrics;

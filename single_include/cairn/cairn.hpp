@@ -16451,6 +16451,8 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
 // The other options of torch.nn.CrossEntropyLoss, with its names and defaults.
 template <class T>
 struct cross_entropy_options {
+  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min(); // as ignore_index
+
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
   double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
@@ -27824,6 +27826,10 @@ template <class Layer, class Owner, class Start>
 struct with_start<Tied<Layer, Owner>, Start>
     : type_of<Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, Start>::type>> {};
 
+// A head computes what its layer does.
+template <class Layer, std::size_t Rows, class Start>
+struct with_start<head_in_strips<Layer, Rows>, Start> : type_of<head_in_strips<typename with_start<Layer, Start>::type, Rows>> {};
+
 template <class... Parts, class Start>
 struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};
 
@@ -27882,7 +27888,8 @@ struct function_parts<Part, pack<Parts...>> {
   static auto find() {
     using plain = typename without_start<Part>::type;
     if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
-    else if constexpr (requires { typename Part::layer_alone; }) return type_of<pack<typename Part::layer_alone>>{}; // in strips
+    else if constexpr (requires { typename Part::layer_alone; }) // in strips
+      return type_of<typename function_parts<typename Part::layer_alone>::type>{};
     else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();
@@ -30461,13 +30468,11 @@ struct encoder_layer_of : type_of<Default> {};
 template <class Default, class First, class... Rest>
 struct encoder_layer_of<Default, pack<First, Rest...>> : type_of<typename read_encoder_option<First>::layer> {};
 
-template <std::size_t Heads, class Found>
+// The attention with those of its options.
+template <std::size_t C, std::size_t Heads, class Found>
 struct encoder_attention;
-template <std::size_t Heads, class... Options>
-struct encoder_attention<Heads, pack<Options...>> {
-  using options = attention_options<Heads, Options...>;
-  using core = attention::core<Heads, Options...>;
-};
+template <std::size_t C, std::size_t Heads, class... Options>
+struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttention<C, Heads, Options...>> {};
 
 struct transformer_encoder_layer_message {
   template <class Wrong>
@@ -30491,26 +30496,25 @@ struct made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>> {
   using layer_type = TransformerEncoderLayer<C, Heads, Feedforward, Options...>;
   template <encoder_option Kind>
   using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
-  using attends = encoder_attention<Heads, given<encoder_option::attention>>;
+  using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
 
   static constexpr part_kind as = part_kind::sequence;
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerEncoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = C > 0 && Feedforward > 0 && attends::options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0 &&
-                                   given<encoder_option::order>::size < 2 && given<encoder_option::norm>::size < 2 &&
-                                   given<encoder_option::dropout>::size < 2 && given<encoder_option::activation>::size < 2;
+  static constexpr bool is_right = attends::is_right && Feedforward > 0 && given<encoder_option::order>::size < 2 &&
+                                   given<encoder_option::norm>::size < 2 && given<encoder_option::dropout>::size < 2 &&
+                                   given<encoder_option::activation>::size < 2;
   using wrong = wrong_transformer_encoder_layer<layer_type>;
 
 private:
-  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * attends::options::key_heads : 1;
   using normalizes = typename encoder_layer_of<LayerNorm<C>, given<encoder_option::norm>>::type;
   using first_norm = named_part<norm1, normalizes>;
   using second_norm = named_part<norm2, normalizes>;
   using activation = typename encoder_layer_of<ReLU, given<encoder_option::activation>>::type;
-  using in = named_part<self_attn, attention::in_proj<C, rows>>;
-  using core = typename attends::core;
-  using out = named_part<self_attn, attention::out_proj<C>>;
+  using in = named_part<self_attn, pack_element<0, typename attends::parts>>;
+  using core = pack_element<1, typename attends::parts>;
+  using out = named_part<self_attn, pack_element<2, typename attends::parts>>;
   using up = named_part<linear1, Linear<C, Feedforward>>;
   using down = named_part<linear2, Linear<Feedforward, C>>;
 
@@ -33266,13 +33270,8 @@ void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& oth
   shape first = from;
   if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
   if (first == to && to[0] <= from[0]) return;
-  const auto text = [](const shape& s) {
-    std::string out;
-    for (std::size_t axis = 0; axis < s.rank; ++axis) out += (axis == 0 ? "(" : ", ") + std::to_string(s[axis]);
-    return out + ")";
-  };
-  throw input_error("copy_parameters: expected " + own.name + " of the shape " + text(to) +
-                    ", or with more rows, found the shape " + text(from) +
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + extents_text(to) +
+                    ", or with more rows, found the shape " + extents_text(from) +
                     "; take parameters from a network with at least as many positions");
 }
 
@@ -38160,7 +38159,7 @@ namespace cairn {
 // -100 by default; here nothing is ignored by default.) Class probabilities as targets, which torch takes too, are in
 // SoftCrossEntropyLoss: they need as much memory as the outputs.
 struct CrossEntropyLoss {
-  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t ignores_nothing = ops::cross_entropy_options<float>::ignores_nothing;
 
   std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
   double label_smoothing = 0;                  // the share of a target, 0 … 1, that is spread evenly over all classes
@@ -41290,6 +41289,12 @@ inline void shorten_squares(std::string& name) {
     }
 }
 
+// The place behind the bracket that closes a list of template arguments, which begins at `at`.
+inline std::size_t end_of_arguments(std::string_view name, std::size_t at) {
+  for (int depth = 1; at < name.size() && depth > 0; ++at) depth += name[at] == '<' ? 1 : name[at] == '>' ? -1 : 0;
+  return at;
+}
+
 // A layer with a start is typed initialized<layer, start>, and normal_weights<deviation, 1> without the 1.
 inline void shorten_starts(std::string& name) {
   constexpr std::string_view inside = "detail::", started = "started<", start = "normal_weights<", one = ", 1>";
@@ -41299,8 +41304,7 @@ inline void shorten_starts(std::string& name) {
   for (std::size_t at = 0; (at = name.find(started, at)) != std::string::npos; at += started.size())
     if (at == 0 || name[at - 1] == ' ' || name[at - 1] == '<') name.replace(at, started.size(), "initialized<");
   for (std::size_t at = 0; (at = name.find(start, at)) != std::string::npos; at += start.size()) {
-    std::size_t end = at + start.size();
-    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    const std::size_t end = end_of_arguments(name, at + start.size());
     if (name.compare(end - one.size(), one.size(), one) == 0) name.erase(end - one.size(), one.size() - 1);
   }
 }
@@ -41313,9 +41317,7 @@ inline void show_parts(std::string& name) {
     const std::size_t comma = std::min(name.find(", ", at), name.size());
     if (comma == name.size()) return;
     name.replace(comma, 1, ":");
-    std::size_t end = comma;
-    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
-    name.erase(end - 1, 1);
+    name.erase(end_of_arguments(name, comma) - 1, 1);
   }
 }
 

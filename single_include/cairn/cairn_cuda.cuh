@@ -2951,7 +2951,7 @@ template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
   // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
   // a sum of three differs, so the library makes the first sum, whoever adds the bias; the addend may then be the result itself.
-  // Row sums are not combined with an addend: no layer needs it.
+  // Row sums are not combined with an addend: only a head in strips has both, and that is on a cpu.
   if (then.then == activation::none && then.row_sums == nullptr && then.addend.data != nullptr &&
       then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;
@@ -3162,27 +3162,6 @@ void matmul(cuda::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T
 } // namespace cairn::ops
 
 // cairn/ops/conv2d/cuda.cuh
-
-namespace cairn::detail {
-
-// Sums over channels, of the kernels of normalized_conv2d: products are summed in T over at most channels_of_chain channels, and
-// these sums in double.
-inline constexpr std::size_t channels_of_chain = 16;
-
-// The sum of x(c) y(c) over the channels [0, count).
-template <class X, class Y>
-CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
-  double sum = 0;
-  for (std::size_t c = 0; c < count;) {
-    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
-    auto some = x(c) * y(c);
-    for (++c; c < end; ++c) some += x(c) * y(c);
-    sum += static_cast<double>(some);
-  }
-  return sum;
-}
-
-} // namespace cairn::detail
 
 namespace cairn::ops {
 
@@ -3940,6 +3919,22 @@ void mean_factor(cuda::queue& queue, double* factor, double times, std::size_t c
 // with one tap.
 namespace cairn::detail {
 
+// Sums over channels: products are summed in T over at most channels_of_chain channels, and these sums in double.
+inline constexpr std::size_t channels_of_chain = 16;
+
+// The sum of x(c) y(c) over the channels [0, count).
+template <class X, class Y>
+CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
+  double sum = 0;
+  for (std::size_t c = 0; c < count;) {
+    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
+    auto some = x(c) * y(c);
+    for (++c; c < end; ++c) some += x(c) * y(c);
+    sum += static_cast<double>(some);
+  }
+  return sum;
+}
+
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.
 template <class T>
 struct normalized_map {
@@ -4672,7 +4667,7 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
-  const bool ignores = options.ignore_index != std::numeric_limits<std::int64_t>::min(); // CrossEntropyLoss::ignores_nothing
+  const bool ignores = options.ignore_index != options.ignores_nothing;
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
                                                                     options.ignore_index, ignores, options.label_smoothing,

@@ -12,6 +12,7 @@
 
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/embedding.hpp>
+#include <cairn/layer/head_in_strips.hpp>
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -137,6 +138,15 @@ TEST_CASE("initialized: a language model with tied weights starts at the loss of
   CHECK(own.evaluate_loss(tokens, targets) == doctest::Approx(std::log(17.0)).epsilon(0.02));
   own.copy_parameters(plain); // the start is no part of the function
   CHECK(own.evaluate_loss(tokens, targets) == plain.evaluate_loss(tokens, targets));
+
+  // The same in strips: the tied layer inside is found, and it is the same function.
+  using Head = head_in_strips<Tied<Linear<width, words, false>, Table>, 3>;
+  using InStrips = Sequential<Inputs<integers<>>, Table, Residual<LayerNorm<width>, Linear<width, width>>, Head>;
+  static_assert(same_function<small<InStrips>, Net>);
+  trainer<small<InStrips>, CrossEntropyLoss, SGD, batch<8>> strips{SGD{}, {.seed = 3}};
+  CHECK(strips.evaluate_loss(tokens, targets) == doctest::Approx(std::log(17.0)).epsilon(0.02));
+  strips.copy_parameters(plain);
+  CHECK(strips.evaluate_loss(tokens, targets) == plain.evaluate_loss(tokens, targets));
 }
 
 } // namespace initialized_tests

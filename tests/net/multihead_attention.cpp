@@ -28,6 +28,7 @@ using namespace cairn;
 using attention::causal;
 using attention::key_heads;
 using attention::window;
+using testing::names_of;
 
 namespace {
 
@@ -36,17 +37,6 @@ using Net = Sequential<Input<33, 6>, Linear<6, 8>, Residual<LayerNorm<8>, Multih
                        Repeat<2, Residual<LayerNorm<8>, MultiheadAttention<8, 1>, LayerNorm<8>>>, Linear<8, 3>>;
 template <class Policy>
 using Model = checkpoint<Policy, Net>;
-
-// The names of a network's parameters, and of one inside a block.
-template <class Network>
-std::vector<std::string> names_of() {
-  const auto plan = testing::plan<Network, 2, float>();
-  std::vector<std::string> names;
-  std::vector<float> parameters(plan.parameters), buffers(plan.buffers);
-  detail::for_each_parameter(*plan.code, std::span<float>(parameters), std::span<float>(buffers),
-                             [&](const types::named_parameter<float>& p) { names.push_back(p.name); });
-  return names;
-}
 
 } // namespace
 

@@ -77,6 +77,17 @@ void derive(std::size_t count, const T* output, T* gradient) {
   for (std::size_t i = 0; i < count; ++i) gradient[i] = output[i] / 4 - number<T>(1000, i);
 }
 
+// The names of a network's parameters, in order.
+template <class Network>
+std::vector<std::string> names_of() {
+  const auto plan = testing::plan<Network, 2, float>();
+  std::vector<std::string> names;
+  std::vector<float> parameters(plan.parameters), buffers(plan.buffers);
+  cairn::detail::for_each_parameter(*plan.code, std::span<float>(parameters), std::span<float>(buffers),
+                                    [&](const cairn::types::named_parameter<float>& p) { names.push_back(p.name); });
+  return names;
+}
+
 inline constexpr std::uint64_t a_seed = 5, a_step = 3;
 
 // The memory of one replica.

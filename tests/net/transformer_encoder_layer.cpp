@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -25,6 +24,7 @@ namespace transformer_encoder_layer_tests {
 using namespace cairn;
 using attention::causal;
 using attention::norm_first;
+using testing::names_of;
 
 namespace {
 
@@ -32,15 +32,6 @@ using First = TransformerEncoderLayer<8, 2, 12, norm_first, GELU, causal, Dropou
 using Last = TransformerEncoderLayer<8, 4, 12, attention::key_heads<2>>;
 using Net = Sequential<Input<35, 6>, Linear<6, 8>, Repeat<2, First>, Last, Linear<8, 3>>;
 
-template <class Network>
-std::vector<std::string> names_of() {
-  const auto plan = testing::plan<Network, 2, float>();
-  std::vector<std::string> names;
-  std::vector<float> parameters(plan.parameters), buffers(plan.buffers);
-  detail::for_each_parameter(*plan.code, std::span<float>(parameters), std::span<float>(buffers),
-                             [&](const types::named_parameter<float>& p) { names.push_back(p.name); });
-  return names;
-}
 std::vector<std::string> after(const std::string& place, std::vector<std::string> names) {
   for (std::string& name : names) name.insert(0, place);
   return names;

@@ -91,12 +91,8 @@ TEST_CASE("Unroll: the parameters are there once, with the names of the cell, an
   static_assert(b::stages[2].tape_without_output && b::output_shape == shape{7, 3});
   static_assert(blueprint_of<Lstm<7, store_all>, 5, float>::output_shape == shape{3});
   const auto p = testing::plan<Gru<7, sqrt_n>, 5, float>();
-  std::vector<std::string> names;
-  std::vector<float> all(p.parameters);
-  detail::for_each_parameter(*p.code, std::span<float>(all), std::span<float>(),
-                             [&](const types::named_parameter<float>& q) { names.push_back(q.name); });
-  CHECK(names == std::vector<std::string>{"0.weight", "0.bias", "1.weight_ih", "1.weight_hh", "1.bias_ih", "1.bias_hh",
-                                          "2.weight", "2.bias"});
+  CHECK(testing::names_of<Gru<7, sqrt_n>>() == std::vector<std::string>{"0.weight", "0.bias", "1.weight_ih", "1.weight_hh",
+                                                                        "1.bias_ih", "1.bias_hh", "2.weight", "2.bias"});
   testing::replica<float> r(p);
   testing::queue q{1};
   r.step(q, 5, false);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -60,6 +61,9 @@ TEST_CASE("chain: a gradient on a value needs a stage that reads the value, and 
   stages[0].without_gradient = 0;
   stages[1].reads_input = false;
   CHECK_FALSE(c.input_gradient_on_input(1));
+  const std::vector<stage> many(129, dense(8, 8));
+  CHECK(chain{.stages = std::span(many).first(128), .batch = 16, .input = {32, 0}}.input_gradient_on_input(0));
+  CHECK_FALSE(chain{.stages = many, .batch = 16, .input = {32, 0}}.input_gradient_on_input(0));
 }
 
 TEST_CASE("chain: stages at the front that only reshape, but never the last") {

@@ -645,6 +645,8 @@ def transformer():
 
     layer("encoder", encoder(), 2, 5, 8)
     layer("encoder_norm_first", Causal(encoder(norm_first=True, activation="gelu")), 2, 6, 8)
+
+
 class Positions(nn.Module):
     """A learnt vector for each position, added; there may be more of them than positions."""
 
@@ -694,6 +696,8 @@ def positions():
     layer("rotary", Rotary(2, 2), 2, 9, 36)
     layer("rotary_shared_keys", Rotary(4, 2, base=500000), 2, 5, 32)
     layer("rotary_partly", Rotary(2, 1, rotated=4), 2, 5, 24)
+
+
 def recurrent():
     """Recurrent cells, and networks of one over 1, 2, 7 and 50 steps: all states are used, or the last one only."""
     def cell(name, module, states):

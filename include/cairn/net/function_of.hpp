@@ -24,7 +24,8 @@ struct function_parts<Part, pack<Parts...>> {
   static auto find() {
     using plain = typename without_start<Part>::type;
     if constexpr (!std::is_same_v<plain, Part>) return type_of<typename function_parts<plain>::type>{};
-    else if constexpr (requires { typename Part::layer_alone; }) return type_of<pack<typename Part::layer_alone>>{}; // in strips
+    else if constexpr (requires { typename Part::layer_alone; }) // in strips
+      return type_of<typename function_parts<typename Part::layer_alone>::type>{};
     else if constexpr (made_of<Part>::as == part_kind::layer) return type_of<pack<Part>>{};
     else if constexpr (is_sequential<Part>) return type_of<typename joined<typename function_parts<Parts>::type...>::type>{};
     else if constexpr (is_transparent<Part>) return function_parts<Parts...>::find();

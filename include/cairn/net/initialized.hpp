@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include <cairn/core/explain.hpp>
 #include <cairn/core/pack.hpp>
+#include <cairn/layer/head_in_strips.hpp>
 #include <cairn/layer/started.hpp>
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/made_of.hpp>
@@ -39,6 +41,10 @@ struct with_start<started<Part, Inner>, Start> : type_of<started<Part, Inner>> {
 template <class Layer, class Owner, class Start>
 struct with_start<Tied<Layer, Owner>, Start>
     : type_of<Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, Start>::type>> {};
+
+// A head computes what its layer does.
+template <class Layer, std::size_t Rows, class Start>
+struct with_start<head_in_strips<Layer, Rows>, Start> : type_of<head_in_strips<typename with_start<Layer, Start>::type, Rows>> {};
 
 template <class... Parts, class Start>
 struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};

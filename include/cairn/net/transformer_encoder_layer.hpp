@@ -108,13 +108,11 @@ struct encoder_layer_of : type_of<Default> {};
 template <class Default, class First, class... Rest>
 struct encoder_layer_of<Default, pack<First, Rest...>> : type_of<typename read_encoder_option<First>::layer> {};
 
-template <std::size_t Heads, class Found>
+// The attention with those of its options.
+template <std::size_t C, std::size_t Heads, class Found>
 struct encoder_attention;
-template <std::size_t Heads, class... Options>
-struct encoder_attention<Heads, pack<Options...>> {
-  using options = attention_options<Heads, Options...>;
-  using core = attention::core<Heads, Options...>;
-};
+template <std::size_t C, std::size_t Heads, class... Options>
+struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttention<C, Heads, Options...>> {};
 
 struct transformer_encoder_layer_message {
   template <class Wrong>
@@ -138,26 +136,25 @@ struct made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>> {
   using layer_type = TransformerEncoderLayer<C, Heads, Feedforward, Options...>;
   template <encoder_option Kind>
   using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
-  using attends = encoder_attention<Heads, given<encoder_option::attention>>;
+  using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
 
   static constexpr part_kind as = part_kind::sequence;
   static constexpr std::size_t times = 1;
   static constexpr std::string_view name = "TransformerEncoderLayer";
   static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = C > 0 && Feedforward > 0 && attends::options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0 &&
-                                   given<encoder_option::order>::size < 2 && given<encoder_option::norm>::size < 2 &&
-                                   given<encoder_option::dropout>::size < 2 && given<encoder_option::activation>::size < 2;
+  static constexpr bool is_right = attends::is_right && Feedforward > 0 && given<encoder_option::order>::size < 2 &&
+                                   given<encoder_option::norm>::size < 2 && given<encoder_option::dropout>::size < 2 &&
+                                   given<encoder_option::activation>::size < 2;
   using wrong = wrong_transformer_encoder_layer<layer_type>;
 
 private:
-  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * attends::options::key_heads : 1;
   using normalizes = typename encoder_layer_of<LayerNorm<C>, given<encoder_option::norm>>::type;
   using first_norm = named_part<norm1, normalizes>;
   using second_norm = named_part<norm2, normalizes>;
   using activation = typename encoder_layer_of<ReLU, given<encoder_option::activation>>::type;
-  using in = named_part<self_attn, attention::in_proj<C, rows>>;
-  using core = typename attends::core;
-  using out = named_part<self_attn, attention::out_proj<C>>;
+  using in = named_part<self_attn, pack_element<0, typename attends::parts>>;
+  using core = pack_element<1, typename attends::parts>;
+  using out = named_part<self_attn, pack_element<2, typename attends::parts>>;
   using up = named_part<linear1, Linear<C, Feedforward>>;
   using down = named_part<linear2, Linear<Feedforward, C>>;
 

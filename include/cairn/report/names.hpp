@@ -39,6 +39,12 @@ inline void shorten_squares(std::string& name) {
     }
 }
 
+// The place behind the bracket that closes a list of template arguments, which begins at `at`.
+inline std::size_t end_of_arguments(std::string_view name, std::size_t at) {
+  for (int depth = 1; at < name.size() && depth > 0; ++at) depth += name[at] == '<' ? 1 : name[at] == '>' ? -1 : 0;
+  return at;
+}
+
 // A layer with a start is typed initialized<layer, start>, and normal_weights<deviation, 1> without the 1.
 inline void shorten_starts(std::string& name) {
   constexpr std::string_view inside = "detail::", started = "started<", start = "normal_weights<", one = ", 1>";
@@ -48,8 +54,7 @@ inline void shorten_starts(std::string& name) {
   for (std::size_t at = 0; (at = name.find(started, at)) != std::string::npos; at += started.size())
     if (at == 0 || name[at - 1] == ' ' || name[at - 1] == '<') name.replace(at, started.size(), "initialized<");
   for (std::size_t at = 0; (at = name.find(start, at)) != std::string::npos; at += start.size()) {
-    std::size_t end = at + start.size();
-    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
+    const std::size_t end = end_of_arguments(name, at + start.size());
     if (name.compare(end - one.size(), one.size(), one) == 0) name.erase(end - one.size(), one.size() - 1);
   }
 }
@@ -62,9 +67,7 @@ inline void show_parts(std::string& name) {
     const std::size_t comma = std::min(name.find(", ", at), name.size());
     if (comma == name.size()) return;
     name.replace(comma, 1, ":");
-    std::size_t end = comma;
-    for (int depth = 1; end < name.size() && depth > 0; ++end) depth += name[end] == '<' ? 1 : name[end] == '>' ? -1 : 0;
-    name.erase(end - 1, 1);
+    name.erase(end_of_arguments(name, comma) - 1, 1);
   }
 }
 

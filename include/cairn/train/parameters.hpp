@@ -18,6 +18,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/net/program.hpp>
 #include <cairn/plan/fingerprint.hpp>
+#include <cairn/train/samples.hpp>
 
 namespace cairn::types {
 
@@ -223,13 +224,8 @@ void expect_rows_of(const named_parameter<T>& own, const named_parameter<T>& oth
   shape first = from;
   if (from.rank == 2 && to.rank == 2) first.extents[0] = to[0];
   if (first == to && to[0] <= from[0]) return;
-  const auto text = [](const shape& s) {
-    std::string out;
-    for (std::size_t axis = 0; axis < s.rank; ++axis) out += (axis == 0 ? "(" : ", ") + std::to_string(s[axis]);
-    return out + ")";
-  };
-  throw input_error("copy_parameters: expected " + own.name + " of the shape " + text(to) +
-                    ", or with more rows, found the shape " + text(from) +
+  throw input_error("copy_parameters: expected " + own.name + " of the shape " + extents_text(to) +
+                    ", or with more rows, found the shape " + extents_text(from) +
                     "; take parameters from a network with at least as many positions");
 }
 

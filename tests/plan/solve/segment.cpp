@@ -100,7 +100,6 @@ TEST_CASE("segment: every part of every division is a segment that is asked for"
   CHECK(seen_of_all > 9000);
 }
 
-// A chain of one stage consists of its two bases, and its memory is known from a plan.
 TEST_CASE("segment: a long segment that begins with a chain that repeats itself has few splits") {
   std::vector<stage> stages(200, block(64, 1));
   const auto splits = [&] {
@@ -114,6 +113,7 @@ TEST_CASE("segment: a long segment that begins with a chain that repeats itself 
   CHECK(splits() > 4);
 }
 
+// A chain of one stage consists of its two bases, and its memory is known from a plan.
 TEST_CASE("segment: one stage and the loss need what a plan of them needs") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     dice d(seed);

@@ -35,8 +35,8 @@ using testing::text_of;
 
 namespace {
 
-using Net = Sequential<Linear<features, 8>, BatchNorm1d<8>, ReLU, Repeat<2, Residual<Linear<8, 8>, BatchNorm1d<8>>>,
-                       checkpoint<recompute_all, Sequential<BatchNorm1d<8>, Linear<8, 8>, ReLU>>, Linear<8, classes>>;
+using Net = Sequential<Linear<features, 8>, ReLU, BatchNorm1d<8>, ReLU, Repeat<2, Residual<Linear<8, 8>, BatchNorm1d<8>>>,
+                       checkpoint<recompute_all, Sequential<ReLU, BatchNorm1d<8>, Linear<8, 8>, ReLU>>, Linear<8, classes>>;
 constexpr SGD steep{.learning_rate = 0.05, .momentum = 0.9};
 
 template <class Model, class T = float, class... Options>
@@ -244,10 +244,10 @@ TEST_CASE("sync_batch_norm: a rank that fails or is late ends the step of the ot
     });
   };
   CHECK(has(fails(false), "the disk is full"));
-  CHECK(has(other, "trainer, step 2: statistics of layer 1, BatchNorm1d<8>: "));
+  CHECK(has(other, "trainer, step 2: statistics of layer 2, BatchNorm1d<8>: "));
   CHECK(has(other, "the disk is full"));
   fails(true);
-  CHECK(has(other, "trainer, step 2: statistics of layer 1, BatchNorm1d<8>: "));
+  CHECK(has(other, "trainer, step 2: statistics of layer 2, BatchNorm1d<8>: "));
   CHECK(has(other, "is the communicator's deadline long enough?"));
 }
 

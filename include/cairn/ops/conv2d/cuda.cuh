@@ -19,27 +19,6 @@
 #include <cairn/ops/matmul/cuda.cuh>
 #include <cairn/ops/matmul/cuda_epilogue.cuh>
 
-namespace cairn::detail {
-
-// Sums over channels, of the kernels of normalized_conv2d: products are summed in T over at most channels_of_chain channels, and
-// these sums in double.
-inline constexpr std::size_t channels_of_chain = 16;
-
-// The sum of x(c) y(c) over the channels [0, count).
-template <class X, class Y>
-CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
-  double sum = 0;
-  for (std::size_t c = 0; c < count;) {
-    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
-    auto some = x(c) * y(c);
-    for (++c; c < end; ++c) some += x(c) * y(c);
-    sum += static_cast<double>(some);
-  }
-  return sum;
-}
-
-} // namespace cairn::detail
-
 namespace cairn::ops {
 
 // There are three ways to compute a convolution, and its shape decides. One of single pixels (convolution::is_product()) is a

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include <cairn/core/config.hpp>
 #include <cairn/device/cuda/quad.cuh>

@@ -67,7 +67,7 @@ template <class T>
 constexpr void take_epilogue(product_call<T>& call, transpose form, epilogue<T>& then, bool fuses) {
   // The library adds the addend before the bias and ReLU, while `epilogue` adds it after them. Without ReLU only the rounding of
   // a sum of three differs, so the library makes the first sum, whoever adds the bias; the addend may then be the result itself.
-  // Row sums are not combined with an addend: no layer needs it.
+  // Row sums are not combined with an addend: only a head in strips has both, and that is on a cpu.
   if (then.then == activation::none && then.row_sums == nullptr && then.addend.data != nullptr &&
       then.addend.stride == call.ldd && are_aligned_alike<T>(then.addend.data, call.d)) {
     call.addend = then.addend.data;

@@ -11,7 +11,7 @@
 #include <cairn/device/cuda/launch.cuh>
 #include <cairn/ops/batch_norm/formula.hpp>
 #include <cairn/ops/channel_statistics/cuda.cuh>
-#include <cairn/ops/conv2d/cuda.cuh>
+#include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/elementwise/cuda_pixels.cuh>
 #include <cairn/ops/elementwise/cuda_sums.cuh>
 
@@ -19,6 +19,22 @@
 // is computed where it is read, so that no memory is needed for it. A product is a convolution of one image, a row of pixels,
 // with one tap.
 namespace cairn::detail {
+
+// Sums over channels: products are summed in T over at most channels_of_chain channels, and these sums in double.
+inline constexpr std::size_t channels_of_chain = 16;
+
+// The sum of x(c) y(c) over the channels [0, count).
+template <class X, class Y>
+CAIRN_DEVICE double sum_of_channels(std::size_t count, const X& x, const Y& y) {
+  double sum = 0;
+  for (std::size_t c = 0; c < count;) {
+    const std::size_t end = c + channels_of_chain < count ? c + channels_of_chain : count;
+    auto some = x(c) * y(c);
+    for (++c; c < end; ++c) some += x(c) * y(c);
+    sum += static_cast<double>(some);
+  }
+  return sum;
+}
 
 // The map that a norm is applied to, and the value of the norm at one element before the ReLU.
 template <class T>

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include <cairn/core/config.hpp>
@@ -173,7 +172,7 @@ void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient,
 template <std::floating_point T, std::integral Target>
 void softmax_cross_entropy(cuda::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
-  const bool ignores = options.ignore_index != std::numeric_limits<std::int64_t>::min(); // CrossEntropyLoss::ignores_nothing
+  const bool ignores = options.ignore_index != options.ignores_nothing;
   detail::run_cross_entropy(queue, loss, logits.rows,
                             detail::cross_entropy_on_gpu<T, Target>{logits.data, output_gradient, targets, logits.columns, false,
                                                                     options.ignore_index, ignores, options.label_smoothing,

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -30,6 +31,8 @@ void softmax_cross_entropy(detail::queue_without_this_op, double* loss, T* outpu
 // The other options of torch.nn.CrossEntropyLoss, with its names and defaults.
 template <class T>
 struct cross_entropy_options {
+  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min(); // as ignore_index
+
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
   double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,7 +26,7 @@ namespace cairn {
 // -100 by default; here nothing is ignored by default.) Class probabilities as targets, which torch takes too, are in
 // SoftCrossEntropyLoss: they need as much memory as the outputs.
 struct CrossEntropyLoss {
-  static constexpr std::int64_t ignores_nothing = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t ignores_nothing = ops::cross_entropy_options<float>::ignores_nothing;
 
   std::int64_t ignore_index = ignores_nothing; // a target that counts neither in the loss nor in the mean
   double label_smoothing = 0;                  // the share of a target, 0 … 1, that is spread evenly over all classes
