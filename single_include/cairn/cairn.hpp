@@ -30836,8 +30836,8 @@ struct unroll_message {
   template <class Wrong>
   static constexpr bool right() {
     static_assert(is_right<Wrong>,
-                  "Unroll: it has at least one step, and its cell is a layer that says `inputs` (what a step takes, then its "
-                  "states), makes the same states, and has no buffers; write Unroll<50, GRUCell<In, Hidden>>; see "
+                  "Unroll: it has at least one step, and its cell is a layer with  using inputs = ...  (what a step takes, then "
+                  "its states), makes the same states, and has no buffers; write Unroll<50, GRUCell<In, Hidden>>; see "
                   "wrong_unroll<type>");
     return false;
   }

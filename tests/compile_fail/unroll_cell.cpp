@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Steps of a layer that has no state.
-// expect: error: .*Unroll: it has at least one step, and its cell is a layer that says `inputs`
+// expect: error: .*Unroll: it has at least one step, and its cell is a layer with  using inputs
 // expect: wrong_unroll<.*Unroll<5, .*Linear<3, 4
 #include <cairn/layer/inputs.hpp>
 #include <cairn/layer/linear.hpp>
