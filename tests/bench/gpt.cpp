@@ -61,10 +61,11 @@ template <class Model, class Stored = Model>
 bool run(const request& asked, const char* mode) {
   if (asked.mode != mode || asked.world != 1) return false;
   figures out = describe_step<Model, rows>(mode, 4);
-  if constexpr (!blueprint_of<Model, rows>::fused)
-    for (const double seconds :
-         plan::op_times<Model, batch<rows>>::of_stages(plan::measured_costs<Stored, rows>({.threads = asked.threads})).ops())
-      out.predicted += 1e3 * seconds;
+  if constexpr (!blueprint_of<Model, rows>::fused) {
+    const auto costs = plan::measured_costs<Stored, rows>({.threads = asked.threads});
+    const auto times = plan::op_times<Model, batch<rows>>::of_stages(costs);
+    for (const double seconds : times.ops()) out.predicted += 1e3 * seconds;
+  }
   trainer<Model, CrossEntropyLoss, AdamW, batch<rows>> train{optimizer, {.threads = asked.threads}};
   run_steps_on(asked, train, 1, out, [] {});
   print(asked, out);

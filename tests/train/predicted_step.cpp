@@ -84,6 +84,15 @@ TEST_CASE("predicted_step: costs are shared out by the operations of each op") {
   for (std::size_t t = 0; t < schedule.count; ++t) CHECK(whole.ops()[t] / 1.5 == doctest::Approx(rated.ops()[t] / sum_of(rated)));
 }
 
+TEST_CASE("predicted_step: the costs of ops outlive the object that they are asked of") {
+  constexpr double sum = [] {
+    double all = 0;
+    for (const double seconds : costs_of<Early>::of_step(2, 0.5).ops()) all += seconds;
+    return all;
+  }();
+  CHECK(sum == doctest::Approx(1.5));
+}
+
 TEST_CASE("predicted_step: where no layer states its operations every op takes as long as any other") {
   const auto times = costs_of<Sequential<Silent, Silent>>::of_step(4);
   std::size_t works = 0;

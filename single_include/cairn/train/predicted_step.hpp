@@ -81,7 +81,9 @@ public:
     return out;
   }
 
-  constexpr std::span<const double> ops() const { return seconds_; } // one for each op of the schedule
+  // One for each op of the schedule: a view, or of a temporary object a copy, which a range-based for loop keeps.
+  constexpr std::span<const double> ops() const& { return seconds_; }
+  constexpr auto ops() && { return seconds_; }
   constexpr double update() const { return update_; }
 
 private:
