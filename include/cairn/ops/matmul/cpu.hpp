@@ -43,14 +43,15 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
-// else by rows.
+// Computes the product in parts, which are cut along the longer side of c if it is long enough for all threads, else along the
+// other. Each part packs what it shares with the others, and the longer side cut leaves the least to share. (Measured on a Xeon
+// with two threads, 768 x 128 x 512: 1.9 times as fast as one, where cut by columns 1.5 times.)
 template <class T>
 void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
   const std::size_t m = whole.size.m;
   const std::size_t n = whole.size.n;
   const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
-  const bool by_columns = n >= 64 * threads;
+  const bool by_columns = n >= 64 * threads && (n > m || m < 64 * threads);
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
   const std::size_t step = std::max<std::size_t>(1, (extent + threads * grain - 1) / (threads * grain)) * grain;
