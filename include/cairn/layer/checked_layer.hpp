@@ -66,8 +66,8 @@ struct layer_message {
     else
       static_assert(
           is_right<Checked>,
-          "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided and "
-          "skips_gradients are constants of type bool, as_activation one of type activation, expected static constexpr bool "
+          "layer: in_place, reshapes, input_gradient_on_input, fuses, adds, strided, skips_gradients and "
+          "adds_gradients are constants of type bool, as_activation one of type activation, expected static constexpr bool "
           "in_place = true; see checked_layer<type>");
     return right_layer<L>;
   }
