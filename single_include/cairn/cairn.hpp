@@ -8142,6 +8142,35 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
 
 CAIRN_KERNELS_END
 
+// cairn/ops/dropout/dropout.hpp
+
+namespace cairn::ops {
+
+// The probability that an element is dropped, in units of 2^-32, and the factor of the others.
+struct dropout_rate {
+  std::uint64_t threshold; // 0 … 2^32
+  double scale;            // 1 / (1 - probability), or 0 when all are dropped
+};
+
+// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
+//
+// The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
+// function of the output gradient) draw the same mask. The result may lie on x.
+template <class T>
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
+                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
+
+} // namespace cairn::detail
+
 // cairn/ops/attention/attention.hpp
 
 namespace cairn::ops {
@@ -8205,6 +8234,33 @@ void attention_backward(detail::queue_without_this_op, const attention_extents& 
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) = delete;
 
+// What an attention may have besides its extents; by default it has nothing of it.
+template <class T>
+struct attention_extras {
+  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all.
+  const std::int32_t* key_lengths = nullptr;
+  // (queries, keys): added to the scaled scores; minus infinity forbids, and a query whose keys are all forbidden may look at
+  // none. The strides are elements from the matrix of a sample, or of a head, to the next; 0: it is the same for all. It is a
+  // constant and has no gradient. Null: nothing is added.
+  const T* added = nullptr;
+  std::size_t added_sample_stride = 0, added_head_stride = 0;
+  // Dropout of probabilities, after the softmax: probability (sample, head, query, key) is dropped as element
+  // ((sample * heads + head) * queries + query) * keys + key of ops::dropout is. Log sums are those without dropout. The mask is
+  // not stored: forward, recompute and backward draw it again.
+  dropout_rate rate{.threshold = 0, .scale = 1};
+  types::random_key random{};
+};
+
+// The same with these, which backward gets again as forward had them. With m the factors of dropout, 0 or scale:
+//   y = (m p) v,  dv = (m p)^T dy,  dp = m (dy v^T)
+template <class T>
+void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+template <class T>
+void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+
 } // namespace cairn::ops
 
 namespace cairn::detail {
@@ -8216,6 +8272,15 @@ concept attention_runs_on =
              const attention_operands<const T>& in, const attention_operands<T>& gradients) {
       attention_forward(queue, of, y, sum, in);
       attention_backward(queue, of, gradients, x, x, sums, in);
+    };
+
+// ... and with extras.
+template <class Queue, class T>
+concept attention_with_extras_runs_on =
+    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
+             const attention_operands<const T>& in, const attention_operands<T>& gradients, const attention_extras<T>& extras) {
+      attention_forward(queue, of, y, sum, in, extras);
+      attention_backward(queue, of, gradients, x, x, sums, in, extras);
     };
 
 } // namespace cairn::detail
@@ -8240,7 +8305,504 @@ inline void check_attention(const attention_extents& of) {
                 std::to_string(of.width));
 }
 
+// ... and an error that names the key length which does not fit.
+template <class T>
+void check_attention(const attention_extents& of, const attention_extras<T>& extras) {
+  check_attention(of);
+  if (extras.key_lengths == nullptr) return;
+  for (std::size_t s = 0; s < of.samples; ++s) {
+    const std::int32_t length = extras.key_lengths[s];
+    if (length < 0 || static_cast<std::size_t>(length) > of.keys)
+      throw error("attention: the key length of sample " + std::to_string(s) + " is " + std::to_string(length) +
+                  ", but there are 0 to " + std::to_string(of.keys) + " keys");
+  }
+}
+
+// No extras: the kernels without them are not compiled for extras.
+struct no_attention_extras {};
+inline void check_attention(const attention_extents& of, no_attention_extras) { check_attention(of); }
+
+// The extents of one sample, with no other keys than those that its queries may look at.
+inline attention_extents extents_of_sample(const attention_extents& of, std::size_t, no_attention_extras) { return of; }
+template <class T>
+attention_extents extents_of_sample(const attention_extents& of, std::size_t sample, const attention_extras<T>& extras) {
+  attention_extents out = of;
+  if (extras.key_lengths != nullptr) out.keys = static_cast<std::size_t>(extras.key_lengths[sample]);
+  return out;
+}
+
 } // namespace cairn::detail
+
+// cairn/ops/elementwise/run_tile.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f.run() with the instructions of one set.
+template <class F>
+[[gnu::noinline]] void run_tile_plain(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
+  f.run();
+}
+template <class F>
+void run_tile(const F& f) {
+  const instruction_set set = widest_for_elements();
+  if (set == instruction_set::avx512) run_tile_avx512(f);
+  else if (set == instruction_set::avx2) run_tile_avx2(f);
+  else run_tile_plain(f);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/reduction.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
+// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
+// the sum of its chains and the reduction that of its blocks, each in ascending order.
+//
+// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
+// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
+// the time, chains of 128 nothing.
+inline constexpr std::size_t reduction_chain = 128;
+
+// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
+// a packed block must fit into the scratch.
+inline constexpr std::size_t longest_reduction_block = 1024;
+
+constexpr std::size_t reduction_block(std::size_t k) {
+  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
+  if (blocks <= 1) return k;
+  const std::size_t length = (k + blocks - 1) / blocks;
+  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
+// function object here works on one with the instructions of one set, as run_tile() compiles it.
+namespace cairn::detail {
+
+// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
+// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
+inline constexpr std::size_t strip_queries = 32;
+
+// A number for each query of a strip.
+template <class T>
+using per_query = std::array<T, strip_queries>;
+
+// Scores and other numbers for each query and key.
+template <class T>
+struct strip_of_numbers {
+  T* data;
+  std::size_t rows, columns, stride; // whole blocks of columns
+};
+
+// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
+// begin at the same keys wherever the strip begins.
+struct strip_of_queries {
+  std::size_t first = 0, rows = 0; // queries
+  std::size_t begin = 0, end = 0;  // keys
+
+  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
+      : first(query), rows(std::min(most, of.queries - query)),
+        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
+        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
+
+  constexpr std::size_t keys() const { return end - begin; }
+  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
+  constexpr std::size_t stride() const { return columns() + element_block; }
+  template <class T>
+  constexpr strip_of_numbers<T> of(T* data) const {
+    return {data, rows, columns(), stride()};
+  }
+};
+
+// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
+template <class T>
+void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  for (std::size_t i = 0; i < s.rows; ++i) {
+    T* const row = scores + i * s.stride();
+    const std::size_t place = of.first_place + s.first + i;
+    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
+    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
+  }
+}
+
+// The first of some lanes becomes their sum, or the greatest of them, in four steps.
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
+    return sum_of_lanes<Lanes / 2>(lane);
+  }
+}
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
+    return greatest_of_lanes<Lanes / 2>(lane);
+  }
+}
+
+// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
+// processor a hundred times as long.
+template <class T>
+[[gnu::always_inline]] inline T exponential_or_zero(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const T found = exponential(blend(x < least, T{0}, x));
+  return blend(x < least, T{0}, found);
+}
+
+// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
+// sum and shift. A row that is masked as a whole has a sum of 0.
+template <class T>
+struct exponentials_of_scores {
+  strip_of_numbers<T> scores;
+  T scale;
+  per_query<T>*sums, *shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T* const row = scores.data + i * scores.stride;
+      T most[element_block];
+      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
+      for (std::size_t j = 0; j < scores.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
+      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
+      double sum[element_block] = {};
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T v[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+      }
+      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
+      (*shifts)[i] = shift;
+    }
+  }
+};
+
+// 1 / sum, or 0 where that is 0.
+template <class T>
+struct inverses_of_sums {
+  per_query<T>* inverses;
+  const per_query<T>* sums;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) {
+      const T sum = sums->data()[i];
+      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
+    }
+  }
+};
+
+// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
+[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
+  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
+  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
+}
+inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
+
+// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
+template <class T>
+struct logarithms_of_sums {
+  per_query<T>* sums;
+  const per_query<T>* shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
+  }
+};
+
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) slope.
+template <class T>
+struct derivatives_of_scores {
+  strip_of_numbers<T> scores;
+  T* derivatives; // as the scores lie
+  T scale, slope;
+  const T* log_sums;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
+      const T log_sum = log_sums[i], dot = dots->data()[i];
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * slope;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+    }
+  }
+};
+
+// The dot product of each row of x with the same row of y.
+template <class T>
+struct dots_of_rows {
+  matrix<const T> x, y;
+  per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
+      double sum[element_block] = {};
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
+    }
+  }
+};
+
+// Multiplies each row by its factor.
+template <class T>
+struct scaled_rows {
+  matrix<T> x;
+  const per_query<T>* factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      T* const row = x.data + i * x.stride;
+      const T factor = factors->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
+      for (; j < x.columns; ++j) row[j] *= factor;
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/dropout/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct multiply_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
+    x *= factor;
+  }
+};
+
+// The random_block of core/random.hpp for the blocks first, first + 1, ..., word by word, in a form that compilers vectorise:
+// each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
+// a loop inside the loop would prevent it too.
+inline constexpr std::size_t random_lanes = 32;
+template <std::size_t Lanes>
+using random_words = std::uint64_t[4][Lanes];
+
+template <std::size_t Lanes, std::size_t... Round>
+[[gnu::always_inline]] inline void draw(random_words<Lanes>& words, const random_key& key, std::uint64_t first,
+                                        std::index_sequence<Round...>) {
+  constexpr std::uint64_t low = 0xFFFFFFFFU;
+  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
+  const std::uint64_t position = key.position;
+  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
+  for (std::size_t i = 0; i < Lanes; ++i) {
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
+    (
+        [&]() __attribute__((always_inline)) {
+          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
+          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
+          b = p1 & low;
+          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
+          d = p0 & low;
+        }(),
+        ...);
+    words[0][i] = a;
+    words[1][i] = b;
+    words[2][i] = c;
+    words[3][i] = d;
+  }
+}
+
+// Writes the factors of the elements begin, begin + 1, ...; begin is a multiple of 4, and count of 4 Lanes.
+template <std::size_t Lanes = random_lanes, class T>
+[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                                 const dropout_rate& rate) {
+  const T scale = static_cast<T>(rate.scale);
+  random_words<Lanes> words;
+  for (std::size_t i = 0; i < count; i += 4 * Lanes) {
+    draw<Lanes>(words, key, (begin + i) / 4, std::make_index_sequence<10>());
+    for (std::size_t j = 0; j < Lanes; ++j)
+      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
+  }
+}
+template <class T>
+void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                          const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                              const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
+  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
+                                                                 : detail::write_factors_plain<T>;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
+    alignas(64) T factors[piece];
+    const std::size_t begin = part * piece;
+    const std::size_t length = std::min(piece, count - begin);
+    constexpr std::size_t group = 4 * detail::random_lanes;
+    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
+    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
+                         std::array<const T*, 2>{x + begin, factors});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/extras_of_strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// An additive mask and dropout of probabilities, for one strip of queries: function objects as in strip.hpp.
+namespace cairn::detail {
+
+// Replaces each score s of a row by scale s + added.
+template <class T>
+struct added_scores {
+  strip_of_numbers<T> scores;
+  T scale;
+  const T* added; // for the first query and key of the strip
+  std::size_t keys, stride;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T* const row = scores.data + i * scores.stride;
+      const T* const more = added + i * stride;
+      std::size_t j = 0;
+      for (; j + element_block <= keys; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = row[j + k] * scale + more[j + k];
+      for (; j < keys; ++j) row[j] = row[j] * scale + more[j];
+    }
+  }
+};
+
+// The factors of a strip's probabilities under dropout, drawn for a piece of a row at a time. A draw makes 64 factors, not 128 as
+// ops::dropout does: rows of scores are short.
+struct factors_of_strip {
+  random_key random;
+  ops::dropout_rate rate;
+  std::uint64_t first, row; // the element of the first query and key, and elements from one query to the next
+
+  static constexpr std::size_t lanes = 16, group = 4 * lanes, piece = 8 * group;
+  template <class T>
+  using room = T[piece + group];
+
+  // Those of query i for the keys from j on, at most a piece.
+  template <class T>
+  [[gnu::always_inline]] inline const T* draw(room<T>& to, std::size_t i, std::size_t j, std::size_t count) const {
+    const std::uint64_t index = first + i * row + j, skipped = index % 4;
+    write_factors<lanes>(to, (skipped + count + group - 1) / group * group, random, index - skipped, rate);
+    return to + skipped;
+  }
+};
+
+// Multiplies each number by its factor.
+template <class T>
+struct dropped_numbers {
+  strip_of_numbers<T> numbers;
+  factors_of_strip factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    alignas(64) factors_of_strip::room<T> room;
+    for (std::size_t i = 0; i < numbers.rows; ++i)
+      for (std::size_t begin = 0; begin < numbers.columns; begin += factors_of_strip::piece) {
+        const std::size_t count = std::min(factors_of_strip::piece, numbers.columns - begin);
+        const T* const m = factors.draw(room, i, begin, count);
+        T* const row = numbers.data + i * numbers.stride + begin;
+        for (std::size_t j = 0; j < count; j += element_block)
+          for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= m[j + k];
+      }
+  }
+};
+
+// derivatives_of_scores with dropout: with m the factor, s becomes m p, and dp becomes p (m dp - dot) slope.
+template <class T>
+struct dropped_derivatives_of_scores {
+  derivatives_of_scores<T> of;
+  factors_of_strip factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    alignas(64) factors_of_strip::room<T> room;
+    const strip_of_numbers<T>& scores = of.scores;
+    for (std::size_t i = 0; i < scores.rows; ++i)
+      for (std::size_t begin = 0; begin < scores.columns; begin += factors_of_strip::piece) {
+        const std::size_t count = std::min(factors_of_strip::piece, scores.columns - begin);
+        const T* const m = factors.draw(room, i, begin, count);
+        const std::size_t at = i * scores.stride + begin;
+        T *const row = scores.data + at, *const d = of.derivatives + at;
+        const T log_sum = of.log_sums[i], dot = of.dots->data()[i];
+        for (std::size_t j = 0; j < count; j += element_block) {
+          T p[element_block], ds[element_block];
+          for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+          for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * of.scale - log_sum);
+          for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] * m[j + k] - dot) * of.slope;
+          for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k] * m[j + k];
+          for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+        }
+      }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/elementwise/sums.hpp
 
@@ -8798,36 +9360,6 @@ void finish_row(const product<T>& whole, std::size_t row, std::size_t column, st
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/reduction.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
-// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
-// the sum of its chains and the reduction that of its blocks, each in ascending order.
-//
-// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
-// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
-// the time, chains of 128 nothing.
-inline constexpr std::size_t reduction_chain = 128;
-
-// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
-// a packed block must fit into the scratch.
-inline constexpr std::size_t longest_reduction_block = 1024;
-
-constexpr std::size_t reduction_block(std::size_t k) {
-  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
-  if (blocks <= 1) return k;
-  const std::size_t length = (k + blocks - 1) / blocks;
-  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
 // cairn/ops/matmul/plain.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -9009,250 +9541,6 @@ private:
 #endif
       plain_kernels<T>::pack_transposed(to, stride, from.data, from.stride, from.rows, from.columns);
     return {to, from.columns, from.rows, stride};
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/elementwise/run_tile.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// f.run() with the instructions of one set.
-template <class F>
-[[gnu::noinline]] void run_tile_plain(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
-  f.run();
-}
-template <class F>
-void run_tile(const F& f) {
-  const instruction_set set = widest_for_elements();
-  if (set == instruction_set::avx512) run_tile_avx512(f);
-  else if (set == instruction_set::avx2) run_tile_avx2(f);
-  else run_tile_plain(f);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/strip.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
-// function object here works on one with the instructions of one set, as run_tile() compiles it.
-namespace cairn::detail {
-
-// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
-// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
-inline constexpr std::size_t strip_queries = 32;
-
-// A number for each query of a strip.
-template <class T>
-using per_query = std::array<T, strip_queries>;
-
-// Scores and other numbers for each query and key.
-template <class T>
-struct strip_of_numbers {
-  T* data;
-  std::size_t rows, columns, stride; // whole blocks of columns
-};
-
-// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
-// begin at the same keys wherever the strip begins.
-struct strip_of_queries {
-  std::size_t first = 0, rows = 0; // queries
-  std::size_t begin = 0, end = 0;  // keys
-
-  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
-      : first(query), rows(std::min(most, of.queries - query)),
-        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
-        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
-
-  constexpr std::size_t keys() const { return end - begin; }
-  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
-  constexpr std::size_t stride() const { return columns() + element_block; }
-  template <class T>
-  constexpr strip_of_numbers<T> of(T* data) const {
-    return {data, rows, columns(), stride()};
-  }
-};
-
-// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
-template <class T>
-void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
-  constexpr T none = -std::numeric_limits<T>::infinity();
-  for (std::size_t i = 0; i < s.rows; ++i) {
-    T* const row = scores + i * s.stride();
-    const std::size_t place = of.first_place + s.first + i;
-    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
-    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
-  }
-}
-
-// The first of some lanes becomes their sum, or the greatest of them, in four steps.
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
-    return sum_of_lanes<Lanes / 2>(lane);
-  }
-}
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
-    return greatest_of_lanes<Lanes / 2>(lane);
-  }
-}
-
-// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
-// processor a hundred times as long.
-template <class T>
-[[gnu::always_inline]] inline T exponential_or_zero(T x) {
-  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
-  const T found = exponential(blend(x < least, T{0}, x));
-  return blend(x < least, T{0}, found);
-}
-
-// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
-// sum and shift. A row that is masked as a whole has a sum of 0.
-template <class T>
-struct exponentials_of_scores {
-  strip_of_numbers<T> scores;
-  T scale;
-  per_query<T>*sums, *shifts;
-
-  [[gnu::always_inline]] inline void run() const {
-    constexpr T none = -std::numeric_limits<T>::infinity();
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T* const row = scores.data + i * scores.stride;
-      T most[element_block];
-      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
-      for (std::size_t j = 0; j < scores.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
-      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
-      double sum[element_block] = {};
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
-        T v[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
-      }
-      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
-      (*shifts)[i] = shift;
-    }
-  }
-};
-
-// 1 / sum, or 0 where that is 0.
-template <class T>
-struct inverses_of_sums {
-  per_query<T>* inverses;
-  const per_query<T>* sums;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) {
-      const T sum = sums->data()[i];
-      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
-    }
-  }
-};
-
-// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
-[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
-  const auto bits = __builtin_bit_cast(std::uint32_t, x);
-  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
-  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
-  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
-  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
-}
-inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
-
-// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
-template <class T>
-struct logarithms_of_sums {
-  per_query<T>* sums;
-  const per_query<T>* shifts;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
-  }
-};
-
-// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
-template <class T>
-struct derivatives_of_scores {
-  strip_of_numbers<T> scores;
-  T* derivatives; // as the scores lie
-  T scale;
-  const T* log_sums;
-  const per_query<T>* dots;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
-      const T log_sum = log_sums[i], dot = dots->data()[i];
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
-        T p[element_block], ds[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
-        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
-        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
-      }
-    }
-  }
-};
-
-// The dot product of each row of x with the same row of y.
-template <class T>
-struct dots_of_rows {
-  matrix<const T> x, y;
-  per_query<T>* dots;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
-      double sum[element_block] = {};
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
-    }
-  }
-};
-
-// Multiplies each row by its factor.
-template <class T>
-struct scaled_rows {
-  matrix<T> x;
-  const per_query<T>* factors;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      T* const row = x.data + i * x.stride;
-      const T factor = factors->data()[i];
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
-      for (; j < x.columns; ++j) row[j] *= factor;
-    }
   }
 };
 
@@ -10235,12 +10523,15 @@ namespace cairn::detail {
 //
 // Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
 // cache of a CPU for thousands of keys.
-template <class T>
+//
+// Extras is attention_extras<T>, or no_attention_extras.
+template <class T, class Extras = no_attention_extras>
 class attention_in_strips {
 public:
   attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
-                      std::span<std::byte> scratch)
-      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+                      std::span<std::byte> scratch, const Extras& extras = {})
+      : of_(of), seen_(extents_of_sample(of, sample, extras)), in_(in), extras_(extras), sample_(sample),
+        most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
         derivatives_(scores_ + most_ * row_of_scores(of)),
         copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
                                 scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
@@ -10260,7 +10551,7 @@ public:
   void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
     keys_ = keys_of(head);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
   }
 
   // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
@@ -10276,7 +10567,7 @@ public:
     std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
       for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(of_, k * most_, most_);
+        const strip_of_queries s(seen_, k * most_, most_);
         if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
         backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
         written = std::min(written, first_key(s));
@@ -10294,7 +10585,7 @@ private:
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
   }
 
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, seen_.keys); }
 
   template <class U>
   matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -10355,14 +10646,39 @@ private:
 
   void make_scores(std::size_t head, const strip_of_queries& s) {
     times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
-    mask_scores(of_, s, scores_);
+    if constexpr (has_extras)
+      if (has_added())
+        run_tile(added_scores<T>{s.of(scores_), scale_,
+                                 extras_.added + sample_ * extras_.added_sample_stride + head * extras_.added_head_stride +
+                                     s.first * of_.keys + s.begin,
+                                 s.keys(), of_.keys});
+    mask_scores(seen_, s, scores_);
+  }
+
+  static constexpr bool has_extras = !std::is_same_v<Extras, no_attention_extras>;
+  bool has_added() const {
+    if constexpr (has_extras) return extras_.added != nullptr;
+    else return false;
+  }
+  bool drops() const {
+    if constexpr (has_extras) return extras_.rate.threshold != 0;
+    else return false;
+  }
+  // What scores are still to be multiplied by: an additive mask is added to scaled ones.
+  T scale_of_scores() const { return has_added() ? T{1} : scale_; }
+  factors_of_strip factors_of(std::size_t head, const strip_of_queries& s) const
+    requires has_extras
+  {
+    return {extras_.random, extras_.rate, ((sample_ * of_.heads + head) * of_.queries + s.first) * of_.keys + s.begin, of_.keys};
   }
 
   void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
-    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
+    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_of_scores(), &sums, &shifts});
+    if constexpr (has_extras)
+      if (drops()) run_tile(dropped_numbers<T>{s.of(scores_), factors_of(head, s)});
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
@@ -10380,14 +10696,19 @@ private:
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
+    const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(log_sums, head, s),
+                                        &dots};
+    if (!drops()) run_tile(both);
+    else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
     over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
     over_queries(keys_.value_gradient, s, written, scores_, dy);
     over_queries(keys_.key_gradient, s, written, derivatives_, query);
   }
 
   const attention_extents& of_;
+  const attention_extents seen_; // with the keys only that queries of this sample may look at
   const attention_operands<const T>& in_;
+  const Extras extras_;
   std::size_t sample_, most_;
   T *scores_, *derivatives_;
   std::span<std::byte> copies_, products_;
@@ -10395,33 +10716,59 @@ private:
   head_of_keys<T> keys_{};
 };
 
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
 // A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
+template <class T, class Extras>
+void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of, T* output, T* log_sums,
+                                 const attention_operands<const T>& in, const Extras& extras) {
+  using in_strips = attention_in_strips<T, Extras>;
+  check_attention(of, extras);
+  const std::size_t heads = of.samples * of.heads, strips = in_strips::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+    in_strips(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, log_sums);
   });
 }
 
 // A part is a key head of a sample, with all heads that share it.
+template <class T, class Extras>
+void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                  const T* output_gradient, const T* output, const T* log_sums,
+                                  const attention_operands<const T>& in, const Extras& extras) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_in_strips<T, Extras>(of, in, part / of.key_heads, scratch, extras)
+        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::attention_forward_in_strips(queue, of, output, log_sums, in, detail::no_attention_extras{});
+}
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_in_strips(queue, of, output, log_sums, in, extras);
+}
+
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
-  });
+  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in,
+                                       detail::no_attention_extras{});
+}
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in, extras);
 }
 
 } // namespace cairn::ops
@@ -13790,26 +14137,32 @@ namespace cairn::detail {
 template <class T>
 struct attention_head {
   const attention_extents& of;
+  const attention_extras<T>& extras;
   const T *query, *key, *value;
   std::size_t query_stride, key_stride;
   std::size_t output_at;        // element of the first row of the output
   std::size_t query_at, key_at; // ... of the operands
   std::size_t sums_at;          // the first log sum
+  std::size_t keys;             // that this sample has
+  const T* added;
   double scale;
 
-  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head)
-      : of(extents), query_stride(in.query_stride), key_stride(in.key_stride),
+  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head,
+                 const attention_extras<T>& more)
+      : of(extents), extras(more), query_stride(in.query_stride), key_stride(in.key_stride),
         output_at((sample * of.queries * of.heads + head) * of.width),
         query_at(sample * of.queries * in.query_stride + head * of.width),
         key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
-        sums_at((sample * of.heads + head) * of.queries), scale(1 / std::sqrt(static_cast<double>(of.width))) {
+        sums_at((sample * of.heads + head) * of.queries), keys(extents_of_sample(of, sample, more).keys),
+        added(more.added == nullptr ? nullptr : more.added + sample * more.added_sample_stride + head * more.added_head_stride),
+        scale(1 / std::sqrt(static_cast<double>(of.width))) {
     query = in.query + query_at;
     key = in.key + key_at;
     value = in.value + key_at;
   }
 
-  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, of.keys); }
-  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, of.keys); }
+  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, keys); }
+  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, keys); }
   std::size_t output_row(std::size_t i) const { return output_at + i * of.heads * of.width; }
 
   double dot(const T* x, const T* y) const {
@@ -13817,13 +14170,23 @@ struct attention_head {
     for (std::size_t c = 0; c < of.width; ++c) sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
     return sum;
   }
-  double score(std::size_t i, std::size_t j) const { return scale * dot(query + i * query_stride, key + j * key_stride); }
+  double score(std::size_t i, std::size_t j) const {
+    const double found = scale * dot(query + i * query_stride, key + j * key_stride);
+    return added == nullptr ? found : found + static_cast<double>(added[i * of.keys + j]);
+  }
+  // The factor of a probability under dropout.
+  double factor(std::size_t i, std::size_t j) const {
+    if (extras.rate.threshold == 0) return 1;
+    return ops::random_bits(extras.random, (sums_at + i) * of.keys + j) < extras.rate.threshold ? 0 : extras.rate.scale;
+  }
 
   // The output of query i. `row` has room for a number for each key.
   void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
+    if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
     for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
+    for (std::size_t j = begin(i); j < end(i); ++j) row[j] *= factor(i, j);
     for (std::size_t c = 0; c < of.width; ++c) {
       double y = 0;
       for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
@@ -13834,14 +14197,15 @@ struct attention_head {
           static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
   }
 
-  // A probability, and the derivative by its score before it is scaled.
+  // A probability after dropout, and the derivative by its score before it is scaled.
   struct derivative {
     double p, ds;
   };
   derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
     const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
     const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
-    return {p, p * (dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
+    const double m = factor(i, j);
+    return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
   }
 
   // Adds the gradient of query i to `sums`, (width).
@@ -13869,23 +14233,25 @@ struct attention_head {
 // All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
 template <class T>
 void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                             accumulated<T>* log_sums, const attention_operands<const T>& in,
+                             const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head);
+    const attention_head<T> own(of, in, sample, head, extras);
     for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
   }
 }
 template <class T>
 void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
                               const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                              const accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                              const accumulated<T>* log_sums, const attention_operands<const T>& in,
+                              const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   const auto write = [&](T* to, const double* sums) {
     for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
   };
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head);
+    const attention_head<T> own(of, in, sample, head, extras);
     for (std::size_t i = 0; i < of.queries; ++i) {
       std::fill_n(room, of.width, 0.0);
       own.query_gradient(i, room, output_gradient, output, log_sums);
@@ -13895,8 +14261,8 @@ void attention_backward_plain(const attention_extents& of, std::size_t sample, s
   for (std::size_t j = 0; j < of.keys; ++j) {
     std::fill_n(room, 2 * of.width, 0.0);
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head).key_gradients(j, room, output_gradient, output, log_sums);
-    const std::size_t at = attention_head<T>(of, in, sample, key_head * share).key_at + j * in.key_stride;
+      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, log_sums);
+    const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
     write(gradients.key + at, room);
     write(gradients.value + at, room + of.width);
   }
@@ -13915,23 +14281,34 @@ namespace cairn::ops {
 
 template <detail::narrow_element T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::check_attention(of, extras);
   queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
     detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                    output, log_sums, in);
+                                    output, log_sums, in, extras);
   });
+}
+template <detail::narrow_element T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  attention_forward(queue, of, output, log_sums, in, attention_extras<T>{});
 }
 
 template <detail::narrow_element T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::check_attention(of, extras);
   queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
     detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                     gradients, output_gradient, output, log_sums, in);
+                                     gradients, output_gradient, output, log_sums, in, extras);
   });
+}
+template <detail::narrow_element T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, attention_extras<T>{});
 }
 
 } // namespace cairn::ops
@@ -14156,133 +14533,6 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                             const std::type_identity_t<T>* input) {
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
   detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/dropout/dropout.hpp
-
-namespace cairn::ops {
-
-// The probability that an element is dropped, in units of 2^-32, and the factor of the others.
-struct dropout_rate {
-  std::uint64_t threshold; // 0 … 2^32
-  double scale;            // 1 / (1 - probability), or 0 when all are dropped
-};
-
-// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
-//
-// The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
-// function of the output gradient) draw the same mask. The result may lie on x.
-template <class T>
-void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
-             const dropout_rate& rate) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has this op of elements of type T.
-template <class Queue, class T>
-concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
-                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
-
-} // namespace cairn::detail
-
-// cairn/ops/dropout/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct multiply_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
-    x *= factor;
-  }
-};
-
-// The random_block of core/random.hpp for the blocks first, first + 1, ..., word by word, in a form that compilers vectorise:
-// each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
-// a loop inside the loop would prevent it too.
-inline constexpr std::size_t random_lanes = 32;
-using random_words = std::uint64_t[4][random_lanes];
-
-template <std::size_t... Round>
-[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
-                                        std::index_sequence<Round...>) {
-  constexpr std::uint64_t low = 0xFFFFFFFFU;
-  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
-  const std::uint64_t position = key.position;
-  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
-  for (std::size_t i = 0; i < random_lanes; ++i) {
-    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
-    (
-        [&]() __attribute__((always_inline)) {
-          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
-          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
-          b = p1 & low;
-          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
-          d = p0 & low;
-        }(),
-        ...);
-    words[0][i] = a;
-    words[1][i] = b;
-    words[2][i] = c;
-    words[3][i] = d;
-  }
-}
-
-// Writes the factors of the elements begin, begin + 1, ...; begin and count are multiples of 4 random_lanes.
-template <class T>
-[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                                 const dropout_rate& rate) {
-  const T scale = static_cast<T>(rate.scale);
-  random_words words;
-  for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
-    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
-    for (std::size_t j = 0; j < random_lanes; ++j)
-      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
-  }
-}
-template <class T>
-void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                          const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                              const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
-             const dropout_rate& rate) {
-  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                                 : detail::write_factors_plain<T>;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) T factors[piece];
-    const std::size_t begin = part * piece;
-    const std::size_t length = std::min(piece, count - begin);
-    constexpr std::size_t group = 4 * detail::random_lanes;
-    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
-    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors});
-  });
 }
 
 } // namespace cairn::ops
@@ -17026,6 +17276,11 @@ CAIRN_KERNELS_END
                                             const attention_operands<const T>&);                                                 \
   EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
                                              const T*, const accumulated<T>*, const attention_operands<const T>&);               \
+  EXTERN template void attention_forward<T>(cpu::queue&, const attention_extents&, T*, accumulated<T>*,                          \
+                                            const attention_operands<const T>&, const attention_extras<T>&);                     \
+  EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
+                                             const T*, const accumulated<T>*, const attention_operands<const T>&,                \
+                                             const attention_extras<T>&);                                                        \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \

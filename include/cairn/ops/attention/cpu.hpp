@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
@@ -13,6 +14,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/checked_attention.hpp>
+#include <cairn/ops/attention/extras_of_strip.hpp>
 #include <cairn/ops/attention/head_of_keys.hpp>
 #include <cairn/ops/attention/strip.hpp>
 #include <cairn/ops/elementwise/run_tile.hpp>
@@ -28,12 +30,15 @@ namespace cairn::detail {
 //
 // Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
 // cache of a CPU for thousands of keys.
-template <class T>
+//
+// Extras is attention_extras<T>, or no_attention_extras.
+template <class T, class Extras = no_attention_extras>
 class attention_in_strips {
 public:
   attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
-                      std::span<std::byte> scratch)
-      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+                      std::span<std::byte> scratch, const Extras& extras = {})
+      : of_(of), seen_(extents_of_sample(of, sample, extras)), in_(in), extras_(extras), sample_(sample),
+        most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
         derivatives_(scores_ + most_ * row_of_scores(of)),
         copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
                                 scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
@@ -53,7 +58,7 @@ public:
   void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
     keys_ = keys_of(head);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
   }
 
   // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
@@ -69,7 +74,7 @@ public:
     std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
       for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(of_, k * most_, most_);
+        const strip_of_queries s(seen_, k * most_, most_);
         if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
         backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
         written = std::min(written, first_key(s));
@@ -87,7 +92,7 @@ private:
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
   }
 
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, seen_.keys); }
 
   template <class U>
   matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -148,14 +153,39 @@ private:
 
   void make_scores(std::size_t head, const strip_of_queries& s) {
     times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
-    mask_scores(of_, s, scores_);
+    if constexpr (has_extras)
+      if (has_added())
+        run_tile(added_scores<T>{s.of(scores_), scale_,
+                                 extras_.added + sample_ * extras_.added_sample_stride + head * extras_.added_head_stride +
+                                     s.first * of_.keys + s.begin,
+                                 s.keys(), of_.keys});
+    mask_scores(seen_, s, scores_);
+  }
+
+  static constexpr bool has_extras = !std::is_same_v<Extras, no_attention_extras>;
+  bool has_added() const {
+    if constexpr (has_extras) return extras_.added != nullptr;
+    else return false;
+  }
+  bool drops() const {
+    if constexpr (has_extras) return extras_.rate.threshold != 0;
+    else return false;
+  }
+  // What scores are still to be multiplied by: an additive mask is added to scaled ones.
+  T scale_of_scores() const { return has_added() ? T{1} : scale_; }
+  factors_of_strip factors_of(std::size_t head, const strip_of_queries& s) const
+    requires has_extras
+  {
+    return {extras_.random, extras_.rate, ((sample_ * of_.heads + head) * of_.queries + s.first) * of_.keys + s.begin, of_.keys};
   }
 
   void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
-    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
+    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_of_scores(), &sums, &shifts});
+    if constexpr (has_extras)
+      if (drops()) run_tile(dropped_numbers<T>{s.of(scores_), factors_of(head, s)});
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
@@ -173,14 +203,19 @@ private:
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
+    const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(log_sums, head, s),
+                                        &dots};
+    if (!drops()) run_tile(both);
+    else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
     over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
     over_queries(keys_.value_gradient, s, written, scores_, dy);
     over_queries(keys_.key_gradient, s, written, derivatives_, query);
   }
 
   const attention_extents& of_;
+  const attention_extents seen_; // with the keys only that queries of this sample may look at
   const attention_operands<const T>& in_;
+  const Extras extras_;
   std::size_t sample_, most_;
   T *scores_, *derivatives_;
   std::span<std::byte> copies_, products_;
@@ -188,33 +223,59 @@ private:
   head_of_keys<T> keys_{};
 };
 
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
 // A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
+template <class T, class Extras>
+void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of, T* output, T* log_sums,
+                                 const attention_operands<const T>& in, const Extras& extras) {
+  using in_strips = attention_in_strips<T, Extras>;
+  check_attention(of, extras);
+  const std::size_t heads = of.samples * of.heads, strips = in_strips::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+    in_strips(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, log_sums);
   });
 }
 
 // A part is a key head of a sample, with all heads that share it.
+template <class T, class Extras>
+void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                  const T* output_gradient, const T* output, const T* log_sums,
+                                  const attention_operands<const T>& in, const Extras& extras) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_in_strips<T, Extras>(of, in, part / of.key_heads, scratch, extras)
+        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::attention_forward_in_strips(queue, of, output, log_sums, in, detail::no_attention_extras{});
+}
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_in_strips(queue, of, output, log_sums, in, extras);
+}
+
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
-  });
+  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in,
+                                       detail::no_attention_extras{});
+}
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in, extras);
 }
 
 } // namespace cairn::ops

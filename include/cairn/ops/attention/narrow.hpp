@@ -19,23 +19,34 @@ namespace cairn::ops {
 
 template <detail::narrow_element T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::check_attention(of, extras);
   queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
     detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                    output, log_sums, in);
+                                    output, log_sums, in, extras);
   });
+}
+template <detail::narrow_element T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  attention_forward(queue, of, output, log_sums, in, attention_extras<T>{});
 }
 
 template <detail::narrow_element T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::check_attention(of, extras);
   queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
     detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                     gradients, output_gradient, output, log_sums, in);
+                                     gradients, output_gradient, output, log_sums, in, extras);
   });
+}
+template <detail::narrow_element T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, attention_extras<T>{});
 }
 
 } // namespace cairn::ops

@@ -162,12 +162,12 @@ struct logarithms_of_sums {
   }
 };
 
-// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) slope.
 template <class T>
 struct derivatives_of_scores {
   strip_of_numbers<T> scores;
   T* derivatives; // as the scores lie
-  T scale;
+  T scale, slope;
   const T* log_sums;
   const per_query<T>* dots;
 
@@ -179,7 +179,7 @@ struct derivatives_of_scores {
         T p[element_block], ds[element_block];
         for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
         for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * slope;
         for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
         for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
       }
