@@ -8283,6 +8283,10 @@ concept attention_with_extras_runs_on =
       attention_backward(queue, of, gradients, x, x, sums, in, extras);
     };
 
+// ... and without them, or with them if Extras.
+template <class Queue, class T, bool Extras>
+concept attends_on = (!Extras && attention_runs_on<Queue, T>) || (Extras && attention_with_extras_runs_on<Queue, T>);
+
 } // namespace cairn::detail
 
 // cairn/ops/attention/checked_attention.hpp
@@ -8332,6 +8336,49 @@ attention_extents extents_of_sample(const attention_extents& of, std::size_t sam
 }
 
 } // namespace cairn::detail
+
+// cairn/ops/attention/cuts_of_backward.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// How the backward pass of attention is cut into parts for a number of threads: key heads of samples in one pass, or strips of
+// queries and then blocks of keys. No bit depends on it.
+struct cuts_of_backward {
+  std::size_t strips = 1, keys = 1; // the parts of a head in the first pass, and of a key head in the second; 1: one pass
+
+  struct range {
+    std::size_t begin, end;
+  };
+  range part_of_strips(std::size_t cut) const { return cut_of(all_strips_, strips, cut); }
+  range part_of_keys(std::size_t cut) const {
+    const range blocks = cut_of((all_keys_ + block - 1) / block, keys, cut);
+    return {blocks.begin * block, std::min(all_keys_, blocks.end * block)};
+  }
+
+  cuts_of_backward(const attention_extents& of, std::size_t all_strips, std::size_t threads)
+      : all_strips_(all_strips), all_keys_(of.keys) {
+    const std::size_t heads = of.samples * of.key_heads, blocks = (all_keys_ + block - 1) / block;
+    if (heads == 0 || heads * products_of_two_passes >= threads * products_of_one_pass || all_strips_ < 2 || blocks < 2) return;
+    // A few parts for each thread, as parts differ under a mask, and a thread may be late.
+    const std::size_t wanted = parts_of_thread * ((threads + heads - 1) / heads);
+    strips = std::min(all_strips_, wanted);
+    keys = std::min(blocks, wanted);
+  }
+
+private:
+  static constexpr std::size_t block = 64; // keys
+  static constexpr std::size_t products_of_one_pass = 5, products_of_two_passes = 7, parts_of_thread = 4;
+
+  static range cut_of(std::size_t all, std::size_t cuts, std::size_t cut) { return {all * cut / cuts, all * (cut + 1) / cuts}; }
+
+  std::size_t all_strips_, all_keys_;
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/elementwise/run_tile.hpp
 
@@ -8428,6 +8475,14 @@ struct strip_of_queries {
         begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
         end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
 
+  // Over those of its keys that are in [first_key, last_key) alone. The sums over queries are there as in the whole strip.
+  constexpr strip_of_queries over(std::size_t first_key, std::size_t last_key) const {
+    strip_of_queries out = *this;
+    out.begin = std::clamp(begin, first_key, last_key);
+    out.end = std::clamp(end, out.begin, last_key);
+    return out;
+  }
+
   constexpr std::size_t keys() const { return end - begin; }
   constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
   constexpr std::size_t stride() const { return columns() + element_block; }
@@ -8444,8 +8499,9 @@ void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scor
   for (std::size_t i = 0; i < s.rows; ++i) {
     T* const row = scores + i * s.stride();
     const std::size_t place = of.first_place + s.first + i;
-    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
-    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
+    const std::size_t begin = std::clamp(of.band.begin(place, of.keys), s.begin, s.end);
+    std::fill(row, row + (begin - s.begin), none);
+    std::fill(row + (std::clamp(of.band.end(place, of.keys), begin, s.end) - s.begin), row + s.columns(), none);
   }
 }
 
@@ -9479,21 +9535,38 @@ matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
   return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
 }
 
-// The keys and values of one head, and their gradients, each (keys, width), for the products of all its strips.
+// The keys and values of one head from the key `first` on, and their gradients, each (keys, width), for the products of all its
+// strips.
 //
 // In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
 // a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
 // would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
 template <class T>
 struct head_of_keys {
+  std::size_t first = 0;
   matrix<const T> key{}, value{};
   matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
   matrix<T> key_gradient{}, value_gradient{};
+
+  // The keys [begin, end) of one of these matrices, or their columns of a turned one.
+  template <class U>
+  matrix<U> between(matrix<U> all, std::size_t begin, std::size_t end) const {
+    return rows_between(all, begin - first, end - first);
+  }
+  matrix<const T> columns_between(matrix<const T> all, std::size_t begin, std::size_t end) const {
+    return {all.data + (begin - first), all.rows, end - begin, all.stride};
+  }
 
   void copy_for_forward(std::span<std::byte> room) {
     if (2 * bytes_of_copy() > room.size()) return;
     turned_key = turned(key, take(room));
     value = copied(value, take(room));
+  }
+  void copy_for_query_gradients(std::span<std::byte> room) {
+    if (3 * bytes_of_copy() > room.size()) return;
+    turned_key = turned(key, take(room));
+    turned_value = turned(value, take(room));
+    key = copied(key, take(room));
   }
   void copy_for_backward(std::span<std::byte> room) {
     if (5 * bytes_of_copy() > room.size()) return;
@@ -9506,7 +9579,7 @@ struct head_of_keys {
 
   void clear_gradients(std::size_t begin, std::size_t end) {
     for (const matrix<T>& all : {key_gradient, value_gradient})
-      for (std::size_t j = begin; j < end; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
+      for (std::size_t j = begin - first; j < end - first; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
   }
   // Copies the gradients to where they belong, if they were added up elsewhere.
   void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
@@ -9521,9 +9594,9 @@ private:
   std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
 
   T* take(std::span<std::byte>& room) const {
-    T* const first = reinterpret_cast<T*>(room.data());
+    T* const at = reinterpret_cast<T*>(room.data());
     room = room.subspan(bytes_of_copy());
-    return first;
+    return at;
   }
   static void copy_rows(matrix<T> to, matrix<const T> from) {
     for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
@@ -10549,33 +10622,32 @@ public:
 
   // The outputs of the strips [begin, end) of a head.
   void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
-    keys_ = keys_of(head);
+    keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
     for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
   }
 
-  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
-  // first.
+  // All gradients of one key head and of the heads that share it.
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
                 const T* log_sums) {
-    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
-    keys_ = keys_of(key_head * share);
-    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
-    keys_.key_gradient = key;
-    keys_.value_gradient = value;
-    if (share * count > 1) keys_.copy_for_backward(copies_);
-    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
-    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-      for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(seen_, k * most_, most_);
-        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
-        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
-        written = std::min(written, first_key(s));
-      }
-      keys_.clear_gradients(0, written);
-      written = 0;
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, log_sums);
+  }
+
+  // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
+  // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
+                       const T* output_gradient, const T* output, const T* log_sums) {
+    keys_ = keys_of(head, 0, of_.keys);
+    if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
+    for (std::size_t k = begin; k < end; ++k) {
+      const strip_of_queries s(seen_, k * most_, most_);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, log_sums);
+      over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
-    keys_.write_gradients(key, value);
+  }
+  void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
+                     const T* output_gradient, const T* output, const T* log_sums) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, log_sums);
   }
 
 private:
@@ -10585,7 +10657,9 @@ private:
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
   }
 
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, seen_.keys); }
+  std::size_t first_key(const strip_of_queries& s) const {
+    return std::max(s.begin, of_.band.begin(of_.first_place + s.first, seen_.keys));
+  }
 
   template <class U>
   matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -10601,8 +10675,10 @@ private:
     return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
             in_.key_stride};
   }
-  head_of_keys<T> keys_of(std::size_t head) const {
-    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
+  head_of_keys<T> keys_of(std::size_t head, std::size_t first, std::size_t last) const {
+    return {.first = first,
+            .key = rows_between(rows_of_keys(in_.key, head), first, last),
+            .value = rows_between(rows_of_keys(in_.value, head), first, last)};
   }
   template <class U>
   U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -10613,8 +10689,8 @@ private:
   void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
     const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
     if (turned.data != nullptr)
-      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
-    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
+      matmul_in_part(products_, scores, rows, keys_.columns_between(turned, s.begin, s.end), transpose::none);
+    else matmul_in_part(products_, scores, rows, keys_.between(keys, s.begin, s.end), transpose::second);
   }
 
   // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
@@ -10624,7 +10700,7 @@ private:
     epilogue<T> then{};
     do {
       const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
-      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, keys_.between(rows, at, next),
                      transpose::none, then);
       then.addend = c;
       at = next;
@@ -10635,7 +10711,7 @@ private:
   void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
     const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
       if (begin >= end) return;
-      const matrix<T> c = rows_between(gradient, begin, end);
+      const matrix<T> c = keys_.between(gradient, begin, end);
       epilogue<T> then{};
       if (adds) then.addend = c;
       matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
@@ -10687,9 +10763,38 @@ private:
     std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
   }
 
-  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
-                const T* output, const T* log_sums) {
-    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
+  // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
+  // all keys those of the queries can be had too.
+  void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, const T* log_sums) {
+    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
+    keys_ = keys_of(key_head * share, first, last);
+    const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
+    const matrix<T> value = rows_between(rows_of_keys(gradients.value, key_head * share), first, last);
+    keys_.key_gradient = key;
+    keys_.value_gradient = value;
+    if (share * count > 1) keys_.copy_for_backward(copies_);
+    std::size_t written = last; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      for (std::size_t k = count; k-- > 0;) {
+        const strip_of_queries s = strip_of_queries(seen_, k * most_, most_).over(first, last);
+        if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
+        if (s.keys() == 0 && !of_queries) continue;
+        const matrix<const T> dy = outputs(output_gradient, head, s);
+        make_derivatives(head, s, dy, output, log_sums);
+        if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
+        over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
+        over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
+        written = std::min(written, first_key(s));
+      }
+      keys_.clear_gradients(first, written);
+      written = first;
+    }
+    keys_.write_gradients(key, value);
+  }
+
+  // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, const T* log_sums) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
     make_scores(head, s);
@@ -10700,9 +10805,6 @@ private:
                                         &dots};
     if (!drops()) run_tile(both);
     else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
-    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
-    over_queries(keys_.value_gradient, s, written, scores_, dy);
-    over_queries(keys_.key_gradient, s, written, derivatives_, query);
   }
 
   const attention_extents& of_;
@@ -10730,15 +10832,33 @@ void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of,
   });
 }
 
-// A part is a key head of a sample, with all heads that share it.
+// A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
+// passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
+// scores and their derivatives, they have 7 products where one pass has 5.
 template <class T, class Extras>
 void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                                   const T* output_gradient, const T* output, const T* log_sums,
                                   const attention_operands<const T>& in, const Extras& extras) {
   check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    attention_in_strips<T, Extras>(of, in, part / of.key_heads, scratch, extras)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  using in_strips = attention_in_strips<T, Extras>;
+  const std::size_t parts = of.samples * of.key_heads;
+  const cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  if (cuts.keys < 2)
+    return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      in_strips(of, in, part / of.key_heads, scratch, extras)
+          .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+    });
+  // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
+  queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
+    const auto [begin, end] = cuts.part_of_strips(cut);
+    in_strips(of, in, row / of.heads, scratch, extras)
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, log_sums);
+  });
+  queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
+    const auto [first, last] = cuts.part_of_keys(part / parts);
+    in_strips(of, in, part % parts / of.key_heads, scratch, extras)
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, log_sums);
   });
 }
 

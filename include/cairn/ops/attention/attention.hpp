@@ -121,4 +121,8 @@ concept attention_with_extras_runs_on =
       attention_backward(queue, of, gradients, x, x, sums, in, extras);
     };
 
+// ... and without them, or with them if Extras.
+template <class Queue, class T, bool Extras>
+concept attends_on = (!Extras && attention_runs_on<Queue, T>) || (Extras && attention_with_extras_runs_on<Queue, T>);
+
 } // namespace cairn::detail

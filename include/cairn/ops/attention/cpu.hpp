@@ -14,6 +14,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/checked_attention.hpp>
+#include <cairn/ops/attention/cuts_of_backward.hpp>
 #include <cairn/ops/attention/extras_of_strip.hpp>
 #include <cairn/ops/attention/head_of_keys.hpp>
 #include <cairn/ops/attention/strip.hpp>
@@ -56,33 +57,32 @@ public:
 
   // The outputs of the strips [begin, end) of a head.
   void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
-    keys_ = keys_of(head);
+    keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
     for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
   }
 
-  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
-  // first.
+  // All gradients of one key head and of the heads that share it.
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
                 const T* log_sums) {
-    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
-    keys_ = keys_of(key_head * share);
-    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
-    keys_.key_gradient = key;
-    keys_.value_gradient = value;
-    if (share * count > 1) keys_.copy_for_backward(copies_);
-    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
-    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-      for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(seen_, k * most_, most_);
-        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
-        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
-        written = std::min(written, first_key(s));
-      }
-      keys_.clear_gradients(0, written);
-      written = 0;
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, log_sums);
+  }
+
+  // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
+  // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
+                       const T* output_gradient, const T* output, const T* log_sums) {
+    keys_ = keys_of(head, 0, of_.keys);
+    if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
+    for (std::size_t k = begin; k < end; ++k) {
+      const strip_of_queries s(seen_, k * most_, most_);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, log_sums);
+      over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
-    keys_.write_gradients(key, value);
+  }
+  void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
+                     const T* output_gradient, const T* output, const T* log_sums) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, log_sums);
   }
 
 private:
@@ -92,7 +92,9 @@ private:
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
   }
 
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, seen_.keys); }
+  std::size_t first_key(const strip_of_queries& s) const {
+    return std::max(s.begin, of_.band.begin(of_.first_place + s.first, seen_.keys));
+  }
 
   template <class U>
   matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -108,8 +110,10 @@ private:
     return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
             in_.key_stride};
   }
-  head_of_keys<T> keys_of(std::size_t head) const {
-    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
+  head_of_keys<T> keys_of(std::size_t head, std::size_t first, std::size_t last) const {
+    return {.first = first,
+            .key = rows_between(rows_of_keys(in_.key, head), first, last),
+            .value = rows_between(rows_of_keys(in_.value, head), first, last)};
   }
   template <class U>
   U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -120,8 +124,8 @@ private:
   void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
     const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
     if (turned.data != nullptr)
-      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
-    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
+      matmul_in_part(products_, scores, rows, keys_.columns_between(turned, s.begin, s.end), transpose::none);
+    else matmul_in_part(products_, scores, rows, keys_.between(keys, s.begin, s.end), transpose::second);
   }
 
   // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
@@ -131,7 +135,7 @@ private:
     epilogue<T> then{};
     do {
       const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
-      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, keys_.between(rows, at, next),
                      transpose::none, then);
       then.addend = c;
       at = next;
@@ -142,7 +146,7 @@ private:
   void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
     const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
       if (begin >= end) return;
-      const matrix<T> c = rows_between(gradient, begin, end);
+      const matrix<T> c = keys_.between(gradient, begin, end);
       epilogue<T> then{};
       if (adds) then.addend = c;
       matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
@@ -194,9 +198,38 @@ private:
     std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
   }
 
-  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
-                const T* output, const T* log_sums) {
-    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
+  // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
+  // all keys those of the queries can be had too.
+  void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, const T* log_sums) {
+    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
+    keys_ = keys_of(key_head * share, first, last);
+    const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
+    const matrix<T> value = rows_between(rows_of_keys(gradients.value, key_head * share), first, last);
+    keys_.key_gradient = key;
+    keys_.value_gradient = value;
+    if (share * count > 1) keys_.copy_for_backward(copies_);
+    std::size_t written = last; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      for (std::size_t k = count; k-- > 0;) {
+        const strip_of_queries s = strip_of_queries(seen_, k * most_, most_).over(first, last);
+        if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
+        if (s.keys() == 0 && !of_queries) continue;
+        const matrix<const T> dy = outputs(output_gradient, head, s);
+        make_derivatives(head, s, dy, output, log_sums);
+        if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
+        over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
+        over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
+        written = std::min(written, first_key(s));
+      }
+      keys_.clear_gradients(first, written);
+      written = first;
+    }
+    keys_.write_gradients(key, value);
+  }
+
+  // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, const T* log_sums) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
     make_scores(head, s);
@@ -207,9 +240,6 @@ private:
                                         &dots};
     if (!drops()) run_tile(both);
     else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
-    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
-    over_queries(keys_.value_gradient, s, written, scores_, dy);
-    over_queries(keys_.key_gradient, s, written, derivatives_, query);
   }
 
   const attention_extents& of_;
@@ -237,15 +267,33 @@ void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of,
   });
 }
 
-// A part is a key head of a sample, with all heads that share it.
+// A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
+// passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
+// scores and their derivatives, they have 7 products where one pass has 5.
 template <class T, class Extras>
 void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                                   const T* output_gradient, const T* output, const T* log_sums,
                                   const attention_operands<const T>& in, const Extras& extras) {
   check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    attention_in_strips<T, Extras>(of, in, part / of.key_heads, scratch, extras)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+  using in_strips = attention_in_strips<T, Extras>;
+  const std::size_t parts = of.samples * of.key_heads;
+  const cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  if (cuts.keys < 2)
+    return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      in_strips(of, in, part / of.key_heads, scratch, extras)
+          .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+    });
+  // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
+  queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
+    const auto [begin, end] = cuts.part_of_strips(cut);
+    in_strips(of, in, row / of.heads, scratch, extras)
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, log_sums);
+  });
+  queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
+    const auto [first, last] = cuts.part_of_keys(part / parts);
+    in_strips(of, in, part % parts / of.key_heads, scratch, extras)
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, log_sums);
   });
 }
 
