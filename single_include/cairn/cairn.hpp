@@ -1395,6 +1395,15 @@ template <std::size_t... Extents>
 struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
+// The same of integers, such as the lengths of sequences: integer_constant<> is one integer for each sample.
+template <std::size_t... Extents>
+struct integer_constant {
+  static constexpr tensor value = integers<Extents...>::value;
+};
+template <std::size_t... Extents>
+struct batch_integer_constant {
+  static constexpr tensor value = integers<Extents...>::value.once();
+};
 
 } // namespace cairn
 
@@ -1423,13 +1432,18 @@ template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<integer_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<batch_integer_constant<Extents...>> = 2;
 
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
   static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
-                "constant<extents...> or batch_constant<extents...>");
+                "constant<extents...> or batch_constant<extents...>, one of integers that every layer sees "
+                "integer_constant<extents...> or batch_integer_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
@@ -1461,7 +1475,10 @@ template <class Source, bool IsConstant, std::size_t... Axes>
 struct tensor_type<Source, IsConstant, std::index_sequence<Axes...>> {
   static auto choose() {
     constexpr tensor t = Source::value;
-    if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
+    constexpr bool is_int = t.type == element::int32;
+    if constexpr (IsConstant && is_int && t.per_batch) return batch_integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && is_int) return integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
     else if constexpr (IsConstant) return constant<t[Axes]...>{};
     else if constexpr (t == integers<t[Axes]...>::value) return integers<t[Axes]...>{};
     else if constexpr (t == tensor(dims<t[Axes]...>::value)) return dims<t[Axes]...>{};
@@ -22521,7 +22538,8 @@ namespace cairn {
 
 // Declares which tensors and constants a network takes, and moves no data: Sequential<Inputs<dims<64>, constant<64>>, ...>
 // takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a tensor of tokens,
-// batch_constant<8, 64> a constant that is the same for all samples. The trainer takes them in this order:
+// batch_constant<8, 64> a constant that is the same for all samples. integer_constant<> is one integer for each sample, such as
+// a length, batch_integer_constant<64> 64 integers for the batch. The trainer takes them in this order:
 // step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.
@@ -31521,8 +31539,13 @@ constexpr bool has_possible_size() {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                                    "see wrong_inputs<found, expected>");
+    static_assert(!Inputs::are_integers,
+                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
+                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
+                  "wrong_inputs<found, expected>");
+    static_assert(Inputs::are_integers || is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                  "see wrong_inputs<found, expected>");
     return false;
   }
 };
@@ -31549,7 +31572,9 @@ struct function_message {
 };
 
 template <class Found, class Expected>
-struct wrong_inputs : inputs_message {};
+struct wrong_inputs : inputs_message {
+  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
+};
 template <class Loss, class Found>
 struct wrong_targets : targets_message {
   static constexpr bool takes_numbers = Loss::template takes<float, float>;
@@ -32120,7 +32145,7 @@ private:
     else {
       static_assert(Types::size == count,
                     "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+                    "with one for each tensor and each constant of its Inputs, in their order");
       if constexpr (Types::size == count) {
         using wrong = typename decltype(first_wrong<Types>())::type;
         return wrong::template right<wrong>();
