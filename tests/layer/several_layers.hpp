@@ -93,8 +93,8 @@ private:
   }
 };
 
-// The rows of each sample (rows, width) that a constant of integers names, of the sample or of the batch. By ops alone, so that it
-// runs on every device.
+// The rows of each sample (rows, width) that a constant of integers names, of the sample or of the batch. By ops alone, so that
+// it runs on every device.
 template <std::size_t Constant = 0>
 struct Gathered {
   static constexpr cairn::reads backward_reads = cairn::reads::nothing;
