@@ -1395,6 +1395,15 @@ template <std::size_t... Extents>
 struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
+// The same of integers, such as the lengths of sequences: integer_constant<> is one integer for each sample.
+template <std::size_t... Extents>
+struct integer_constant {
+  static constexpr tensor value = integers<Extents...>::value;
+};
+template <std::size_t... Extents>
+struct batch_integer_constant {
+  static constexpr tensor value = integers<Extents...>::value.once();
+};
 
 } // namespace cairn
 
@@ -1423,13 +1432,18 @@ template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<integer_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<batch_integer_constant<Extents...>> = 2;
 
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
   static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
-                "constant<extents...> or batch_constant<extents...>");
+                "constant<extents...> or batch_constant<extents...>, one of integers that every layer sees "
+                "integer_constant<extents...> or batch_integer_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
@@ -1461,7 +1475,10 @@ template <class Source, bool IsConstant, std::size_t... Axes>
 struct tensor_type<Source, IsConstant, std::index_sequence<Axes...>> {
   static auto choose() {
     constexpr tensor t = Source::value;
-    if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
+    constexpr bool is_int = t.type == element::int32;
+    if constexpr (IsConstant && is_int && t.per_batch) return batch_integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && is_int) return integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
     else if constexpr (IsConstant) return constant<t[Axes]...>{};
     else if constexpr (t == integers<t[Axes]...>::value) return integers<t[Axes]...>{};
     else if constexpr (t == tensor(dims<t[Axes]...>::value)) return dims<t[Axes]...>{};
@@ -21285,6 +21302,118 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/cross_attention.hpp
+
+namespace cairn::detail {
+
+struct cross_core_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
+                  "0) and at most one attention::key_heads<N>, where N divides the number of heads; write "
+                  "attention::cross_core<8>");
+    return false;
+  }
+};
+
+// Are these options of a cross_core? It has fewer than a core.
+template <std::size_t Heads, class... Options>
+inline constexpr bool are_cross_options =
+    attention_options<Heads, Options...>::are_right && ((attention_mask<Options> || key_heads_of<Options> > 0) && ...);
+
+// The number of pairs of a query and a key that it may look at, where query i is at place i of the keys.
+constexpr std::size_t pairs_in_band(std::size_t queries, std::size_t keys, const ops::key_band& band) {
+  const auto sum_to = [](std::size_t n) { return n * (n + 1) / 2; };
+  // The keys before the end of each query's band: place + after + 1, or all.
+  const std::size_t ends_early = band.after >= keys ? 0 : keys - band.after < queries ? keys - band.after : queries;
+  const std::size_t before_ends = sum_to(band.after + ends_early) - sum_to(band.after) + (queries - ends_early) * keys;
+  // The keys before its begin: place - before, or none, or all.
+  const std::size_t begin_late = queries > band.before + 1 ? queries - band.before - 1 : 0;
+  const std::size_t inside = begin_late < keys ? begin_late : keys;
+  return before_ends - sum_to(inside) - (begin_late - inside) * keys;
+}
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// Scaled dot-product attention of Heads heads between two sequences, without parameters: the queries (Tq, Heads D) and the keys
+// and values (Tk, 2 KeyHeads D) become (Tq, Heads D). The columns of a row are the queries, head after head, or the keys, then
+// the values. It is torch's scaled_dot_product_attention without dropout.
+//
+// A mask takes query i to be at place i of the keys, whatever the two lengths are, as torch's is_causal does: with
+// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros.
+//
+// Kept for backward is one number for each query and head, as by attention::core. Backward makes the gradients of both tensors or
+// of none.
+template <std::size_t Heads, class... Options>
+struct cross_core : detail::cross_core_message {
+  using options = detail::attention_options<Heads, Options...>;
+  static constexpr bool options_are_right = detail::are_cross_options<Heads, Options...>;
+  static constexpr std::size_t heads = options_are_right ? Heads : 1;
+  static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
+
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::both;
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!in[0].is_real() || !in[1].is_real() || in[0].rank() != 2 || in[1].rank() != 2) return false;
+    return in[0].last() % heads == 0 && in[0].last() > 0 && in[1].last() == 2 * key_heads * (in[0].last() / heads) &&
+           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys;
+  }
+  static constexpr tensor outputs(const arguments& in) { return tensor(in[0].extents); }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{heads, in[0][0]}.of(element::accumulated); }
+  // In backward: the gradient of a tensor that has none in the network. The op makes both.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    if (why != pass::backward || in[0].has_gradient == in[1].has_gradient) return {};
+    return tensor(in[in[0].has_gradient ? 1 : 0].extents);
+  }
+
+  // As attention::core: two products forward, one more and four in backward, and softmax.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t scores = heads * detail::pairs_in_band(in[0][0], in[1][0], options::band);
+    const std::size_t product = 2 * scores * (in[0].last() / heads);
+    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    T* const queries = call.in(0).has_gradient ? call.input_gradients[0] : call.workspace[0];
+    T* const keys = call.in(1).has_gradient ? call.input_gradients[1] : call.workspace[0];
+    if (queries == nullptr || keys == nullptr)
+      throw error("attention: the backward pass of a cross_core makes the gradients of both tensors, expected memory for both, "
+                  "found it for one");
+    attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
+                       call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+  }
+
+private:
+  template <class Call>
+  static ops::attention_extents extents(const Call& call) {
+    return {.samples = call.rows,
+            .queries = call.in(0)[0],
+            .keys = call.in(1)[0],
+            .heads = heads,
+            .key_heads = key_heads,
+            .width = call.in(0).last() / heads,
+            .band = options::band};
+  }
+  template <class Call, class T>
+  static ops::attention_operands<T> columns(const Call& call, T* queries, T* keys) {
+    const std::size_t stride = call.in(1).last();
+    return {queries, keys, keys + stride / 2, call.in(0).last(), stride};
+  }
+};
+
+} // namespace cairn::attention
+
 // cairn/layer/dense/dense_half.hpp
 
 // The two halves of a dense layer, which net/dense/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
@@ -22896,7 +23025,8 @@ namespace cairn {
 
 // Declares which tensors and constants a network takes, and moves no data: Sequential<Inputs<dims<64>, constant<64>>, ...>
 // takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a tensor of tokens,
-// batch_constant<8, 64> a constant that is the same for all samples. The trainer takes them in this order:
+// batch_constant<8, 64> a constant that is the same for all samples. integer_constant<> is one integer for each sample, such as
+// a length, batch_integer_constant<64> 64 integers for the batch. The trainer takes them in this order:
 // step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.
@@ -26930,6 +27060,274 @@ private:
 
 } // namespace cairn::detail
 
+// cairn/net/multihead_attention.hpp
+
+namespace cairn {
+
+// Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
+// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
+// attention::key_heads<N>, in any order.
+//
+// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
+// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
+// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
+// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
+//
+// A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
+template <std::size_t C, std::size_t Heads, class... Options>
+struct MultiheadAttention {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// A Linear for the rows of a sequence. It does not say which input a network has that begins with it: the number of tokens is not
+// known.
+template <std::size_t In, std::size_t Out>
+struct linear_of_tokens {
+  using linear = Linear<In, Out>;
+  static constexpr reads backward_reads = linear::backward_reads;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
+  static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
+  static constexpr work flops(const arguments& in) { return linear::flops(in); }
+
+  template <class T, matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    linear::forward(queue, call);
+  }
+  template <class T, matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    linear::backward(queue, call);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// The two Linears of a MultiheadAttention, as tables and diagnostics show them.
+template <std::size_t C, std::size_t Rows>
+struct in_proj : detail::linear_of_tokens<C, Rows> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
+    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
+  }
+};
+template <std::size_t C>
+struct out_proj : detail::linear_of_tokens<C, C> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(C)));
+    return {{"out_proj.weight", {C, C}, start}, {"out_proj.bias", {C}, initial::constant(0)}};
+  }
+};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+struct multihead_attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
+        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    return false;
+  }
+};
+
+// A MultiheadAttention with invalid template arguments.
+template <class Layer>
+struct wrong_multihead_attention : multihead_attention_message {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+struct made_of<MultiheadAttention<C, Heads, Options...>> {
+  using layer_type = MultiheadAttention<C, Heads, Options...>;
+  using options = attention_options<Heads, Options...>;
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "MultiheadAttention";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0;
+  using wrong = wrong_multihead_attention<layer_type>;
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
+  using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
+// cairn/net/cross_attention.hpp
+
+namespace cairn::attention {
+
+// First option of MultiheadAttention: attention of a sequence to another one, the memory, as in the decoder of a transformer.
+// MultiheadAttention<C, Heads, attention::cross> takes (Tq, C) and the memory (Tk, C), and is
+// torch.nn.MultiheadAttention(C, Heads, batch_first=True)(x, memory, memory), with torch's names: the first C rows of
+// in_proj_weight project x to queries, the others the memory to keys and values.
+//
+// It makes (Tq, C), and the memory stays beside it for the layers after it: a Residual<LayerNorm<C>, MultiheadAttention<C, Heads,
+// attention::cross>> makes (Tq, C) and the memory of both, and layers of one tensor leave the memory as it is. Other options are
+// those of attention::cross_core.
+struct cross {};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+// The gradient of a parameter whose output is not used.
+struct no_gradient_of_rows {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return Number{0};
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// The first Linear of an attention of two tensors: x (Tq, C) and the memory (Tk, C) become queries (Tq, C), keys and values
+// (Tk, Rows - C), and the memory. Its gradient is the sum of what comes by the keys and values and of what layers after this
+// attention give.
+template <std::size_t C, std::size_t Rows>
+struct cross_in_proj {
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradients of parameters are made first
+  static constexpr bool adds = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return is_sequence(in[0]) && is_sequence(in[1]); }
+  static constexpr tensor_list outputs(const arguments& in) {
+    return {in[0].with_last(C), in[1].with_last(Rows - C), in[1].with_last(C)};
+  }
+  static constexpr bool depends(std::size_t output, std::size_t input) { return (output == 0) == (input == 0); }
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
+    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t product = 2 * C * (C * in[0][0] + (Rows - C) * in[1][0]);
+    const std::size_t sums = C * in[0][0] + (Rows - C) * in[1][0];
+    return {product + sums + in[1].size(), 2 * product + sums + in[1].size(), product + in[1].size()};
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const part both[] = {queries(call), keys(call)};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const part& p = both[k];
+      ops::epilogue<T> then{};
+      then.bias = call.parameters[1] + p.first;
+      if (k == 0 && call.addend != nullptr) then.addend = {call.addend, p.rows, p.columns};
+      matmul(queue, ops::matrix<T>{call.outputs[k], p.rows, p.columns}, ops::matrix<const T>{call.inputs[k], p.rows, C},
+             ops::matrix<const T>{call.parameters[0] + p.first * C, p.columns, C}, ops::transpose::second,
+             then); // (rows, columns) = (rows, C) x (columns, C)^T
+    }
+    copy(queue, call.rows * call.in(1).size(), call.outputs[2], call.inputs[1]);
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const part both[] = {queries(call), keys(call)};
+    for (std::size_t k = 0; call.gradients && k < 2; ++k) weight_gradient(queue, call, both[k], k);
+    for (std::size_t k = 0; k < 2; ++k) input_gradient(queue, call, both[k], k);
+  }
+
+private:
+  // The rows of the weight for one of the two tensors, and the number of its rows in all samples.
+  struct part {
+    std::size_t first, columns, rows;
+  };
+  template <class Call>
+  static part queries(const Call& call) {
+    return {0, C, call.rows * call.in(0)[0]};
+  }
+  template <class Call>
+  static part keys(const Call& call) {
+    return {C, Rows - C, call.rows * call.in(1)[0]};
+  }
+  static constexpr bool is_sequence(const tensor& in) { return in.is_real() && in.rank() == 2 && in.last() == C; }
+
+  template <class T, class Queue>
+  static void weight_gradient(Queue& queue, const backward_call<T>& call, const part& p, std::size_t k) {
+    using sum = accumulated<T>;
+    sum* const weight = call.gradients[0] + p.first * C;
+    sum* const bias = call.gradients[1] + p.first;
+    if (call.output_gradients[k] == nullptr) {
+      elementwise(queue, p.columns * C, detail::no_gradient_of_rows{}, weight, static_cast<const sum*>(weight));
+      elementwise(queue, p.columns, detail::no_gradient_of_rows{}, bias, static_cast<const sum*>(bias));
+      return;
+    }
+    ops::epilogue<T> sums{};
+    sums.row_sums = bias;
+    matmul(queue, ops::matrix<sum>{weight, p.columns, C}, ops::matrix<const T>{call.output_gradients[k], p.rows, p.columns},
+           ops::matrix<const T>{call.inputs[k], p.rows, C}, ops::transpose::first,
+           sums); // (columns, C) = (rows, columns)^T x (rows, C)
+  }
+
+  template <class T, class Queue>
+  static void input_gradient(Queue& queue, const backward_call<T>& call, const part& p, std::size_t k) {
+    T* const to = call.input_gradients[k];
+    const T* const addend = k == 0 ? call.addend : call.output_gradients[2];
+    if (to == nullptr) return;
+    if (call.output_gradients[k] == nullptr) {
+      copy(queue, p.rows * C, to, addend); // of the memory alone
+      return;
+    }
+    ops::epilogue<T> then{};
+    if (addend != nullptr) then.addend = {addend, p.rows, C};
+    matmul(queue, ops::matrix<T>{to, p.rows, C}, ops::matrix<const T>{call.output_gradients[k], p.rows, p.columns},
+           ops::matrix<const T>{call.parameters[0] + p.first * C, p.columns, C}, ops::transpose::none,
+           then); // (rows, C) = (rows, columns) x (columns, C)
+  }
+};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+struct cross_attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
+        "the "
+        "others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+        "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
+        "wrong_cross_attention<type>");
+    return false;
+  }
+};
+
+// A MultiheadAttention of two tensors with invalid template arguments.
+template <class Layer>
+struct wrong_cross_attention : cross_attention_message {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+struct made_of<MultiheadAttention<C, Heads, attention::cross, Options...>> {
+  using layer_type = MultiheadAttention<C, Heads, attention::cross, Options...>;
+  using options = attention_options<Heads, Options...>;
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "MultiheadAttention";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && are_cross_options<Heads, Options...>&& C % (Heads == 0 ? 1 : Heads) == 0;
+  using wrong = wrong_cross_attention<layer_type>;
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : C + 1;
+  using parts = pack<attention::cross_in_proj<C, rows>, attention::cross_core<Heads, Options...>, attention::out_proj<C>>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
 // cairn/net/dense/dense_policies.hpp
 
 namespace cairn {
@@ -30450,107 +30848,6 @@ types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std:
 
 } // namespace cairn::plan
 
-// cairn/net/multihead_attention.hpp
-
-namespace cairn {
-
-// Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
-// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, in any order.
-//
-// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
-// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
-// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
-// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
-//
-// A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
-template <std::size_t C, std::size_t Heads, class... Options>
-struct MultiheadAttention {};
-
-} // namespace cairn
-
-namespace cairn::detail {
-
-// A Linear for the rows of a sequence. It does not say which input a network has that begins with it: the number of tokens is not
-// known.
-template <std::size_t In, std::size_t Out>
-struct linear_of_tokens {
-  using linear = Linear<In, Out>;
-  static constexpr reads backward_reads = linear::backward_reads;
-  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
-
-  static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
-  static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
-  static constexpr work flops(const arguments& in) { return linear::flops(in); }
-
-  template <class T, matmul_runs_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    linear::forward(queue, call);
-  }
-  template <class T, matmul_runs_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    linear::backward(queue, call);
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn::attention {
-
-// The two Linears of a MultiheadAttention, as tables and diagnostics show them.
-template <std::size_t C, std::size_t Rows>
-struct in_proj : detail::linear_of_tokens<C, Rows> {
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
-    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
-  }
-};
-template <std::size_t C>
-struct out_proj : detail::linear_of_tokens<C, C> {
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(C)));
-    return {{"out_proj.weight", {C, C}, start}, {"out_proj.bias", {C}, initial::constant(0)}};
-  }
-};
-
-} // namespace cairn::attention
-
-namespace cairn::detail {
-
-struct multihead_attention_message {
-  template <class Wrong>
-  static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
-    return false;
-  }
-};
-
-// A MultiheadAttention with invalid template arguments.
-template <class Layer>
-struct wrong_multihead_attention : multihead_attention_message {};
-
-template <std::size_t C, std::size_t Heads, class... Options>
-struct made_of<MultiheadAttention<C, Heads, Options...>> {
-  using layer_type = MultiheadAttention<C, Heads, Options...>;
-  using options = attention_options<Heads, Options...>;
-  static constexpr part_kind as = part_kind::sequence;
-  static constexpr std::size_t times = 1;
-  static constexpr std::string_view name = "MultiheadAttention";
-  static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = C > 0 && options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0;
-  using wrong = wrong_multihead_attention<layer_type>;
-  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
-  using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;
-  template <class...>
-  using with = layer_type; // its parts follow from its arguments
-};
-
-} // namespace cairn::detail
-
 // cairn/net/summed_layers.hpp
 
 namespace cairn::detail {
@@ -30906,6 +31203,110 @@ private:
 
 public:
   using parts = std::conditional_t<given<encoder_option::order>::size != 0, typename both::norm_first, typename both::norm_last>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
+// cairn/net/transformer_decoder_layer.hpp
+
+namespace cairn {
+
+// A layer of a transformer's decoder, as torch.nn.TransformerDecoderLayer(C, Heads, Feedforward, batch_first=True)(x, memory):
+// self-attention, attention to the memory, then two Linears, each inside a residual sum with a norm. It takes (Tq, C) and the
+// memory (Tk, C), and makes (Tq, C); the memory stays beside it for the next layer.
+//
+// The options are those of TransformerEncoderLayer, in any order. A mask is that of the self-attention: a decoder that writes a
+// text needs attention::causal. attention::key_heads<N> holds for both attentions.
+//
+// It is a part of the chain around it, as the encoder's layer, and takes one place in names. Its parameters have torch's names:
+// self_attn.in_proj_weight, multihead_attn.out_proj.bias, linear1.weight, linear2.weight, norm1.weight to norm3.weight and so on.
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct TransformerDecoderLayer {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// The names of its parts that an encoder's layer does not have.
+struct multihead_attn {
+  static constexpr std::string_view text = "multihead_attn";
+};
+struct norm3 {
+  static constexpr std::string_view text = "norm3";
+};
+
+// The attention to the memory, with the number of key heads among these options.
+template <std::size_t C, std::size_t Heads, class Found>
+struct decoder_attention;
+template <std::size_t C, std::size_t Heads, class... Options>
+struct decoder_attention<C, Heads, pack<Options...>> {
+  static constexpr std::size_t given = (std::size_t{0} + ... + key_heads_of<Options>);
+  using type = made_of<MultiheadAttention<C, Heads, attention::cross, attention::key_heads<given == 0 ? Heads : given>>>;
+};
+
+struct transformer_decoder_layer_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "TransformerDecoderLayer: its number of heads divides its width, and each option is given once: "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "write TransformerDecoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+        "wrong_transformer_decoder_layer<type>");
+    return false;
+  }
+};
+
+// A TransformerDecoderLayer with invalid template arguments.
+template <class Layer>
+struct wrong_transformer_decoder_layer : transformer_decoder_layer_message {};
+
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct made_of<TransformerDecoderLayer<C, Heads, Feedforward, Options...>> {
+  using layer_type = TransformerDecoderLayer<C, Heads, Feedforward, Options...>;
+  template <encoder_option Kind>
+  using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
+  using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
+  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>>::type;
+
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "TransformerDecoderLayer";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>>::is_right;
+  using wrong = wrong_transformer_decoder_layer<layer_type>;
+
+private:
+  using normalizes = typename encoder_layer_of<LayerNorm<C>, given<encoder_option::norm>>::type;
+  using first_norm = named_part<norm1, normalizes>;
+  using second_norm = named_part<norm2, normalizes>;
+  using third_norm = named_part<norm3, normalizes>;
+  using activation = typename encoder_layer_of<ReLU, given<encoder_option::activation>>::type;
+  using in = named_part<self_attn, pack_element<0, typename attends::parts>>;
+  using core = pack_element<1, typename attends::parts>;
+  using out = named_part<self_attn, pack_element<2, typename attends::parts>>;
+  using cross_in = named_part<multihead_attn, pack_element<0, typename looks_up::parts>>;
+  using cross_core = pack_element<1, typename looks_up::parts>;
+  using cross_out = named_part<multihead_attn, pack_element<2, typename looks_up::parts>>;
+  using up = named_part<linear1, Linear<C, Feedforward>>;
+  using down = named_part<linear2, Linear<Feedforward, C>>;
+
+  template <class Drops>
+  struct blocks;
+  template <class... Drops>
+  struct blocks<pack<Drops...>> {
+    using norm_first =
+        pack<Residual<first_norm, in, core, out, Drops...>, Residual<second_norm, cross_in, cross_core, cross_out, Drops...>,
+             Residual<third_norm, up, activation, Drops..., down, Drops...>>;
+    using norm_last = pack<Residual<in, core, out, Drops...>, first_norm, Residual<cross_in, cross_core, cross_out, Drops...>,
+                           second_norm, Residual<up, activation, Drops..., down, Drops...>, third_norm>;
+  };
+  using all = blocks<given<encoder_option::dropout>>;
+
+public:
+  using parts = std::conditional_t<given<encoder_option::order>::size != 0, typename all::norm_first, typename all::norm_last>;
   template <class...>
   using with = layer_type; // its parts follow from its arguments
 };
@@ -31896,8 +32297,13 @@ constexpr bool has_possible_size() {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                                    "see wrong_inputs<found, expected>");
+    static_assert(!Inputs::are_integers,
+                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
+                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
+                  "wrong_inputs<found, expected>");
+    static_assert(Inputs::are_integers || is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                  "see wrong_inputs<found, expected>");
     return false;
   }
 };
@@ -31924,7 +32330,9 @@ struct function_message {
 };
 
 template <class Found, class Expected>
-struct wrong_inputs : inputs_message {};
+struct wrong_inputs : inputs_message {
+  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
+};
 template <class Loss, class Found>
 struct wrong_targets : targets_message {
   static constexpr bool takes_numbers = Loss::template takes<float, float>;
@@ -32495,7 +32903,7 @@ private:
     else {
       static_assert(Types::size == count,
                     "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+                    "with one for each tensor and each constant of its Inputs, in their order");
       if constexpr (Types::size == count) {
         using wrong = typename decltype(first_wrong<Types>())::type;
         return wrong::template right<wrong>();
