@@ -178,7 +178,8 @@
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
 #include <cairn/layer/attention.hpp>               // attention::core: attention without projections
-#include <cairn/layer/attention_options.hpp>       // masks and key_heads<N>
+#include <cairn/layer/attention_constants.hpp>     // the constants that an attention reads
+#include <cairn/layer/attention_options.hpp>       // masks, key_heads<N>, dropout<P>
 #include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>           // a layer that cannot be called, as a diagnostic
@@ -210,6 +211,7 @@
 #include <cairn/layer/linear.hpp>                  // Linear<In, Out>
 #include <cairn/layer/loss_in_strips.hpp>          // the loss of a strip of rows of the output
 #include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
+#include <cairn/layer/read_attention_options.hpp>  // what the options of an attention say
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
 #include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
 #include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell

@@ -8167,6 +8167,11 @@ namespace cairn::ops {
 struct dropout_rate {
   std::uint64_t threshold; // 0 … 2^32
   double scale;            // 1 / (1 - probability), or 0 when all are dropped
+
+  // That of a probability, 0 to 1.
+  static constexpr dropout_rate of(double probability) {
+    return {static_cast<std::uint64_t>(probability * 0x1p32), probability < 1 ? 1 / (1 - probability) : 0};
+  }
 };
 
 // result_i = random_bits(key, i) < threshold ? 0 : scale x_i
@@ -20527,6 +20532,47 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/attention_constants.hpp
+
+// The constants of a network that the options of an attention read: each the first that fits, as an index in the list of all.
+namespace cairn::detail {
+
+// The matrix of attention::added_mask, for so many heads and the tokens of the input. The number of constants if there is none.
+constexpr std::size_t added_mask_of(std::size_t heads, const arguments& in) {
+  const std::size_t tokens = in[0][0];
+  std::size_t k = 0;
+  for (; k < in.constants().size(); ++k) {
+    const tensor& found = in.constants()[k];
+    const bool fits = found.extents == shape{tokens, tokens} || found.extents == shape{heads, tokens, tokens};
+    if (fits && found.type == element::real) break;
+  }
+  return k;
+}
+
+// The integers of attention::key_lengths, one for each sample.
+constexpr std::size_t key_lengths_of(const arguments& in) {
+  std::size_t k = 0;
+  for (; k < in.constants().size(); ++k) {
+    const tensor& found = in.constants()[k];
+    if (found.type == element::int32 && found.rank() == 0 && !found.per_batch) break;
+  }
+  return k;
+}
+
+struct attention_constants_message {
+  template <class Joint>
+  static constexpr bool right_constants() {
+    static_assert(is_right<Joint>,
+                  "attention: one of its options reads a constant of the network, and there is none that fits. "
+                  "attention::added_mask adds the first constant<T, T>, batch_constant<T, T> or the same of Heads, T, T; "
+                  "attention::key_lengths reads the first integer_constant<>; write Inputs<dims<T, C>, constant<T, T>, "
+                  "integer_constant<>>; see joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/layer/attention_options.hpp
 
 // The options of attention::core (layer/attention.hpp) and of MultiheadAttention (net/multihead_attention.hpp).
@@ -20550,8 +20596,23 @@ struct window {
 template <std::size_t Count>
 struct key_heads {};
 
+// Sets each probability to 0 with this probability and divides it by 1 - Probability otherwise, in training, as torch's
+// dropout_p does: attention::dropout<percent<10>>. The mask is not stored: recompute and backward draw it again.
+template <auto Probability>
+struct dropout {};
+
+// A mask that comes with the data: a constant of the network that is added to the scaled scores, as torch's attn_mask of floats.
+// Minus infinity forbids a key, and a token that may look at none has a result of zero. It is the network's first constant<T, T>
+// or batch_constant<T, T> of numbers for T tokens, (queries, keys), or (Heads, T, T), a matrix for each head. It has no gradient.
+struct added_mask {};
+
+// The number of keys of each sample: its tokens look at the first so many only, as torch's key_padding_mask hides the others. It
+// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
+struct key_lengths {};
+
 } // namespace cairn::attention
 
+// What an option is: for a type that is none, these say so.
 namespace cairn::detail {
 
 template <class Option>
@@ -20571,14 +20632,52 @@ inline constexpr bool is_empty_window = false;
 template <>
 inline constexpr bool is_empty_window<attention::window<0>> = true;
 
+// Dropout and the constants that an attention reads.
+template <class Option>
+inline constexpr bool is_added_mask = false;
+template <>
+inline constexpr bool is_added_mask<attention::added_mask> = true;
+template <class Option>
+inline constexpr bool is_key_lengths = false;
+template <>
+inline constexpr bool is_key_lengths<attention::key_lengths> = true;
+template <class Option>
+inline constexpr bool is_attention_dropout = false;
+template <auto Probability>
+inline constexpr bool is_attention_dropout<attention::dropout<Probability>> = true;
+template <class Option>
+inline constexpr double attention_dropout_of = 0; // for a type that is no such option
+template <auto Probability>
+inline constexpr double attention_dropout_of<attention::dropout<Probability>> = static_cast<double>(Probability);
+
+template <class Option>
+concept attention_option = attention_mask<Option> || key_heads_of<Option> > 0 || is_attention_dropout<Option> ||
+                           is_added_mask<Option> || is_key_lengths<Option>;
+
+} // namespace cairn::detail
+
+// cairn/layer/read_attention_options.hpp
+
+namespace cairn::detail {
+
 // The options of an attention of so many heads.
 template <std::size_t Heads, class... Options>
 struct attention_options {
   static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
   static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
   static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
-  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
-  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
+  static constexpr std::size_t dropouts = (std::size_t{0} + ... + (is_attention_dropout<Options> ? 1 : 0));
+  static constexpr std::size_t added = (std::size_t{0} + ... + (is_added_mask<Options> ? 1 : 0));
+  static constexpr std::size_t lengths = (std::size_t{0} + ... + (is_key_lengths<Options> ? 1 : 0));
+  static constexpr bool are_known =
+      masks < 2 && counts < 2 && dropouts < 2 && added < 2 && lengths < 2 && (attention_option<Options> && ...);
+  static constexpr double probability = (0.0 + ... + attention_dropout_of<Options>);
+  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...) &&
+                                    probability >= 0 && probability <= 1;
+
+  static constexpr bool drops = dropouts > 0, adds = added > 0, has_lengths = lengths > 0;
+  static constexpr bool have_extras = drops || adds || has_lengths;
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(are_right ? probability : 0);
 
   static constexpr ops::key_band band = [] {
     constexpr bool is_mask[] = {false, attention_mask<Options>...};
@@ -20595,8 +20694,10 @@ struct attention_message {
   static constexpr bool right() {
     static_assert(
         is_right<Wrong>,
-        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+        "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
+        "attention::dropout<P>, P from 0 to 1, once each; write attention::core<8, attention::causal, "
+        "attention::dropout<percent<10>>>");
     return false;
   }
 };
@@ -20609,12 +20710,12 @@ namespace cairn::attention {
 
 // Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns
 // of a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from
-// the input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
+// the input. It is torch's scaled_dot_product_attention for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
 // memory, neither here nor in the plan.
 template <std::size_t Heads, class... Options>
-struct core : detail::attention_message {
+struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
@@ -20623,30 +20724,66 @@ struct core : detail::attention_message {
   static constexpr reads backward_reads = reads::both;
 
   static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys;
+    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys &&
+           !lacks_constant(in);
+  }
+  // Does an option read a constant that the network does not have?
+  static constexpr bool lacks_constant(const arguments& in) {
+    const std::size_t count = in.constants().size();
+    if (options::adds && in[0].rank() == 2 && detail::added_mask_of(Heads, in) == count) return true;
+    return options::has_lengths && detail::key_lengths_of(in) == count;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
   static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
 
-  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score.
+  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
+  // for dropout as many.
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
-    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+    const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    const std::size_t backward = 5 * product + 25 * scores + extras;
+    return {2 * product + 20 * scores + extras, backward, backward};
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    if constexpr (options::have_extras)
+      attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
+                        extras<T>(call, call.why != pass::evaluate));
+    else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    const ops::attention_operands<T> gradients = columns(call, call.input_gradients[0]);
+    const accumulated<T>* const sums = call.tape.sums(0);
+    if constexpr (options::have_extras)
+      attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
+                         extras<T>(call, true));
+    else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
   }
 
 private:
+  template <class T, class Call>
+  static ops::attention_extras<T> extras(const Call& call, bool trains) {
+    ops::attention_extras<T> out{};
+    if constexpr (options::adds) {
+      const std::size_t k = detail::added_mask_of(Heads, *call.given);
+      const tensor& mask = call.given->constants()[k];
+      out.added = call.constants[k];
+      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
+      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
+    }
+    if constexpr (options::has_lengths) out.key_lengths = call.constants.integers(detail::key_lengths_of(*call.given));
+    if (options::drops && trains) {
+      out.rate = options::rate;
+      out.random = call.random;
+    }
+    return out;
+  }
   // The number of pairs of tokens of which one looks at the other.
   static constexpr std::size_t scores_of(std::size_t tokens) {
     const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
@@ -21891,8 +22028,7 @@ struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
   static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
-  static constexpr ops::dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
-                                          probability < 1 ? 1 / (1 - probability) : 0};
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(probability);
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
@@ -25218,7 +25354,7 @@ struct without_ways<fused_update<Model>> : without_ways<Model> {};
 namespace cairn::detail {
 
 // Why a layer does not accept what arrives.
-enum class refusal { unexplained, no_image, channels_first, other_channels, small_image };
+enum class refusal { unexplained, no_image, channels_first, other_channels, small_image, no_constant };
 
 template <class L>
 constexpr bool accepts_shape(const shape& extents) {
@@ -25246,9 +25382,20 @@ constexpr refusal why_refused(const shape& found) {
   return refusal::unexplained;
 }
 
+// Does a layer refuse because it reads a constant that the network does not have? Such a layer tells so itself, by
+// lacks_constant(arguments), and has a sentence about it.
+template <class L, class Arriving>
+constexpr bool lacks_constant() {
+  using given = value_of_type<Arriving>;
+  if constexpr (requires(const arguments& in) { L::lacks_constant(in); })
+    return L::lacks_constant({given::tensors.items.data(), given::tensors.count, given::constants});
+  else return false;
+}
+
 struct joint_message {
   template <class Joint>
   static constexpr bool right() {
+    if constexpr (Joint::why == refusal::no_constant) return Joint::consumer::template right_constants<Joint>();
     static_assert(Joint::why != refusal::no_image,
                   "Sequential: the layer at this position does not accept what the layer before it produces: it takes images, "
                   "of three extents (height, width, channels); see joint<position, producer, dims<what it produces>, consumer>");
@@ -25277,8 +25424,10 @@ struct network_input {};
 // The joint between two stages that do not fit. Inside a block, the position counts from the start of its chain.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
 struct joint : joint_message {
+  using consumer = Consumer;
   static constexpr refusal why = [] {
-    if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
+    if constexpr (lacks_constant<Consumer, Produces>()) return refusal::no_constant;
+    else if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
     else return refusal::unexplained; // of several tensors
   }();
 };
@@ -27066,7 +27215,7 @@ namespace cairn {
 
 // Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
 // The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, in any order.
+// attention::key_heads<N>, attention::added_mask, attention::key_lengths and attention::dropout<P>, in any order.
 //
 // It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
 // Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
@@ -27133,8 +27282,9 @@ struct multihead_attention_message {
     static_assert(
         is_right<Wrong>,
         "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+        "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
+        "number of heads, and attention::added_mask, attention::key_lengths and attention::dropout<P>, P from 0 to 1, once each; "
+        "write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
     return false;
   }
 };
@@ -31058,9 +31208,9 @@ namespace cairn {
 //   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
 //                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
-//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
-//                               0.1 by default, and drops attention probabilities too
-//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none
+//   attention::dropout<percent<10>>  of attention probabilities. torch's dropout, 0.1 by default, is both
+//   attention::causal, ...      a mask, key_heads<N>, added_mask and key_lengths, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -31106,8 +31256,7 @@ enum class encoder_option : unsigned char { order, norm, dropout, attention, act
 
 template <class Option>
 struct read_encoder_option {
-  static constexpr encoder_option kind =
-      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  static constexpr encoder_option kind = attention_option<Option> ? encoder_option::attention : encoder_option::activation;
   using layer = Option;
 };
 template <>
@@ -31149,12 +31298,12 @@ struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttentio
 struct transformer_encoder_layer_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
-        "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
-        "wrong_transformer_encoder_layer<type>");
+    static_assert(is_right<Wrong>,
+                  "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
+                  "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
+                  "attention::added_mask, attention::key_lengths and attention::dropout<P>; "
+                  "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+                  "wrong_transformer_encoder_layer<type>");
     return false;
   }
 };

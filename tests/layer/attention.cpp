@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/attention.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/gradient_check.hpp>
 #include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
@@ -33,6 +41,22 @@ static_assert(core<3, attention::window<2>>::flops(given{{5, 18}}).forward == 3 
 static_assert(core<1, nearby>::flops(given{{5, 6}}).backward == 13 * (5 * 2 * 2 + 25));
 static_assert(core<1, attention::window<2>>::flops(given{{1, 6}}).forward == 1 * (2 * 2 * 2 + 20));
 
+// Dropout and constants.
+using attention::added_mask;
+using attention::causal;
+using attention::dropout;
+using attention::key_lengths;
+constexpr tensor mask = constant<5, 5>::value, length = integer_constant<>::value;
+static_assert(core<2, added_mask>::accepts(given({{5, 12}}, {mask})) && !core<2, added_mask>::accepts(given{{5, 12}}));
+static_assert(core<2, added_mask>::accepts(given({{5, 12}}, {length, batch_constant<2, 5, 5>::value})));
+static_assert(!core<2, added_mask>::accepts(given({{5, 12}}, {constant<3, 5, 5>::value})));
+static_assert(core<2, key_lengths>::accepts(given({{5, 12}}, {mask, length})));
+static_assert(!core<2, key_lengths>::accepts(given({{5, 12}}, {mask, integer_constant<5>::value})));
+static_assert(core<2, added_mask>::lacks_constant(given({{5, 12}}, {length})));
+static_assert(!core<2, key_lengths>::lacks_constant(given({{5, 10}}, {length})) && !core<2>::lacks_constant(given{{5, 12}}));
+static_assert(core<2, dropout<percent<10>>>::flops(given{{5, 12}}).forward == core<2>::flops(given{{5, 12}}).forward + 20 * 50);
+static_assert(core<2, dropout<percent<10>>>::tape(given{{5, 12}}) == core<2>::tape(given{{5, 12}})); // no mask is stored
+
 TEST_CASE("attention: gradients") {
   CHECK(gradient_fault<core<2>>({{3, 12}}) == "");
   CHECK(gradient_fault<core<1, attention::causal>>({{1, 6}}) == "");
@@ -48,6 +72,78 @@ TEST_CASE("attention: PyTorch's numbers") {
   CHECK(distance_from_torch<core<4, key_heads<2>, attention::causal>, float>("attention_core", {9, 24}) < 5e-6);
   CHECK(distance_from_torch<core<3, key_heads<1>, attention::window<5>>, double>("attention_core_window", {33, 10}) < 1e-13);
   CHECK(distance_from_torch<core<3, key_heads<1>, attention::window<5>>, float>("attention_core_window", {33, 10}) < 5e-6);
+}
+
+TEST_CASE("attention: gradients with dropout and constants") {
+  CHECK(gradient_fault<core<2, dropout<percent<30>>>>({{5, 12}}) == "");
+  CHECK(gradient_fault<core<2, causal, dropout<percent<100>>>>({{3, 12}}) == "");
+  CHECK(gradient_fault<core<1, dropout<percent<50>>>>({{1, 6}}) == "");
+  CHECK(gradient_fault<core<2, added_mask>>({{5, 12}}, {mask}) == "");
+  CHECK(gradient_fault<core<2, key_heads<1>, added_mask>>({{5, 8}}, {batch_constant<2, 5, 5>::value}) == "");
+  CHECK(gradient_fault<core<2, key_lengths>>({{5, 12}}, {length}) == "");
+  CHECK(gradient_fault<core<2, key_lengths, causal, added_mask, dropout<percent<30>>>>({{5, 12}}, {length, mask}) == "");
+}
+
+namespace {
+
+// The largest distance from PyTorch's numbers of an attention whose network has one constant.
+template <class Layer, class T, class Lend>
+double distance_with_constant(const std::string& name, const tensor& in, const tensor& of_network, const Lend& lend) {
+  const auto input = reference_numbers<T>(name + "/input");
+  alone<Layer, T> own(in, input.size() / in.size(), of_network);
+  auto x = own.some_inputs(), dy = own.some_outputs();
+  x.assign(0, input);
+  dy.assign(0, reference_numbers<T>(name + "/output_gradient"));
+  lend(own);
+  const auto y = own.forward(x);
+  const auto dx = own.backward(x, y, dy);
+  return std::max(largest_difference(y.values(), reference_values(name + "/output")),
+                  largest_difference(dx.values(), reference_values(name + "/input_gradient")));
+}
+template <class T>
+double distance_with_mask(const std::string& name, const tensor& in, const tensor& of_network) {
+  return distance_with_constant<core<2, added_mask>, T>(name, in, of_network, [&](auto& own) {
+    std::vector<T> numbers = reference_numbers<T>(name + "/mask");
+    REQUIRE(numbers.size() == own.constants.size(0));
+    for (T& x : numbers)
+      if (x < T(-1e29)) x = -std::numeric_limits<T>::infinity();
+    own.constants.assign(0, numbers);
+  });
+}
+template <class T>
+double distance_with_lengths() {
+  return distance_with_constant<core<2, key_lengths>, T>("attention_lengths", {9, 12}, length, [](auto& own) {
+    const std::vector<T> numbers = reference_numbers<T>("attention_lengths/lengths");
+    for (std::size_t s = 0; s < 3; ++s) own.constants.view().integers(0)[s] = static_cast<std::int32_t>(numbers[s]);
+  });
+}
+
+} // namespace
+
+TEST_CASE("attention: PyTorch's numbers with masks that come with the data") {
+  CHECK(distance_with_mask<double>("attention_added", {7, 18}, constant<7, 7>::value) < 1e-13);
+  CHECK(distance_with_mask<float>("attention_added", {7, 18}, constant<7, 7>::value) < 5e-6);
+  CHECK(distance_with_mask<double>("attention_added_of_heads", {34, 12}, batch_constant<2, 34, 34>::value) < 1e-13);
+  CHECK(distance_with_mask<float>("attention_added_of_heads", {34, 12}, batch_constant<2, 34, 34>::value) < 5e-6);
+  CHECK(distance_with_lengths<double>() < 1e-13);
+  CHECK(distance_with_lengths<float>() < 5e-6);
+}
+
+TEST_CASE("attention: dropout drops nothing in an evaluation, and draws by seed, step and position") {
+  alone<core<2, dropout<percent<50>>>, float> dropped({{40, 12}}, 2);
+  alone<core<2>, float> plain({{40, 12}}, 2);
+  const auto x = dropped.some_inputs();
+  const auto whole = plain.forward(x), first = dropped.forward(x);
+  CHECK(dropped.forward(x, {.why = pass::evaluate, .tape = false}).same_bits(whole));
+  CHECK(!first.same_bits(whole));
+  CHECK(dropped.forward(x, {.why = pass::recompute}).same_bits(first));
+  const types::random_key key = dropped.random;
+  for (const types::random_key& other :
+       {types::random_key{key.seed + 1, key.step, key.position}, types::random_key{key.seed, key.step + 1, key.position},
+        types::random_key{key.seed, key.step, key.position + 1}}) {
+    dropped.random = other;
+    CHECK(!dropped.forward(x).same_bits(first));
+  }
 }
 
 } // namespace attention_layer_tests

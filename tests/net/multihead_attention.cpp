@@ -33,7 +33,7 @@ using testing::names_of;
 namespace {
 
 using Net = Sequential<Input<33, 6>, Linear<6, 8>, Residual<LayerNorm<8>, MultiheadAttention<8, 2, causal>>,
-                       MultiheadAttention<8, 4, key_heads<2>, window<5>>, Dropout<percent<20>>,
+                       MultiheadAttention<8, 4, key_heads<2>, window<5>, attention::dropout<percent<30>>>, Dropout<percent<20>>,
                        Repeat<2, Residual<LayerNorm<8>, MultiheadAttention<8, 1>, LayerNorm<8>>>, Linear<8, 3>>;
 template <class Policy>
 using Model = checkpoint<Policy, Net>;

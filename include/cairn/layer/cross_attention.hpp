@@ -5,8 +5,8 @@
 
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
-#include <cairn/layer/attention_options.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
 
 namespace cairn::detail {
