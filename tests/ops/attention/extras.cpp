@@ -197,7 +197,7 @@ TEST_CASE_TEMPLATE("attention: a sample of some keys has the bits of one that ha
           for (std::size_t c = 16; c < row; ++c) padded.rows[(s * 150 + j) * row + c] = std::numeric_limits<T>::quiet_NaN();
       padded.run();
       CHECK(same_bits(one_call<T>(padded).run(8), padded)); // in two passes
-      for (std::size_t s = 0; s < 3; ++s) { // one sample at a time, as their keys are further apart
+      for (std::size_t s = 0; s < 3; ++s) {                 // one sample at a time, as their keys are further apart
         const auto at = [&](std::size_t rows, std::size_t width) { return static_cast<std::ptrdiff_t>(s * rows * width); };
         attention_extents alone = of;
         alone.samples = 1;
