@@ -9329,6 +9329,110 @@ struct scaled_rows {
 
 CAIRN_KERNELS_END
 
+// cairn/ops/attention/kept_probabilities.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The probabilities that stored_attention_forward() writes for stored_attention_backward(): (samples, heads, queries, keys).
+template <class T>
+struct kept_probabilities {
+  T* data = nullptr;
+
+  T* of_query(const attention_extents& of, std::size_t sample, std::size_t head, std::size_t query) const {
+    return data + ((sample * of.heads + head) * of.queries + query) * of.keys;
+  }
+  matrix<T> of_strip(const attention_extents& of, std::size_t sample, std::size_t head, const strip_of_queries& s) const {
+    return {of_query(of, sample, head, s.first) + s.begin, s.rows, s.keys(), of.keys};
+  }
+};
+
+// Writes the probabilities of a strip: its exponentials times the inverses of their sums.
+template <class T>
+struct probabilities_of_exponentials {
+  strip_of_numbers<T> exponentials;
+  matrix<T> to;
+  const per_query<T>* inverses;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < to.rows; ++i) {
+      const T* const row = exponentials.data + i * exponentials.stride;
+      T* const p = to.data + i * to.stride;
+      const T inverse = inverses->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= to.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) p[j + k] = row[j + k] * inverse;
+      for (; j < to.columns; ++j) p[j] = row[j] * inverse;
+    }
+  }
+};
+
+// Reads the probabilities p of a strip, and replaces the derivative dp by p by ds = p (dp - dot) scale.
+template <class T>
+struct derivatives_of_probabilities {
+  strip_of_numbers<T> probabilities; // copied to here: rows as far apart as in memory may share the sets of a cache
+  T* derivatives;                    // as the copies lie
+  matrix<const T> from;
+  T scale;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < from.rows; ++i) {
+      const T* const read = from.data + i * from.stride;
+      T *const row = probabilities.data + i * probabilities.stride, *const d = derivatives + i * probabilities.stride;
+      const T dot = dots->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= from.columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = read[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (d[j + k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+      for (; j < from.columns; ++j) {
+        row[j] = read[j];
+        d[j] = read[j] * (d[j] - dot) * scale;
+      }
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/stored.hpp
+
+namespace cairn::ops {
+
+// attention_forward() and attention_backward() with the probabilities in memory: (samples, heads, queries, keys), in place of a
+// number for each query. Backward reads them, so it has 4 products of these extents where it has 5 else, and no exponentials.
+// The output has the bits of attention_forward(); gradients differ by rounding. The probability of a key that a query may not
+// look at is 0, or is neither written nor read. Null if not wanted.
+template <class T>
+void stored_attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) = delete;
+
+template <class T>
+void stored_attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept stored_attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x,
+                                            const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+  stored_attention_forward(queue, of, y, y, in);
+  stored_attention_backward(queue, of, gradients, x, x, x, in);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/matmul/avx2_tile.hpp
 
 #if CAIRN_X86
@@ -10326,33 +10430,37 @@ public:
   }
 
   // The outputs of the strips [begin, end) of a head.
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, kept);
   }
 
   // All gradients of one key head and of the heads that share it.
+  template <class Kept>
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                const T* log_sums) {
-    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, log_sums);
+                Kept kept) {
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, kept);
   }
 
   // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
   // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  template <class Kept>
   void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
-                       const T* output_gradient, const T* output, const T* log_sums) {
+                       const T* output_gradient, const T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
     for (std::size_t k = begin; k < end; ++k) {
       const strip_of_queries s(of_, k * most_, most_);
-      make_derivatives(head, s, outputs(output_gradient, head, s), output, log_sums);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, kept);
       over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
   }
+  template <class Kept>
   void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
-                     const T* output_gradient, const T* output, const T* log_sums) {
-    backward(key_head, first, last, false, gradients, output_gradient, output, log_sums);
+                     const T* output_gradient, const T* output, Kept kept) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, kept);
   }
 
 private:
@@ -10430,7 +10538,8 @@ private:
     mask_scores(of_, s, scores_);
   }
 
-  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, const strip_of_queries& s, T* output, Kept kept) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
@@ -10438,15 +10547,20 @@ private:
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
-    if (log_sums == nullptr) return;
-    run_tile(logarithms_of_sums<T>{&sums, &shifts});
-    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept == nullptr) return;
+      run_tile(logarithms_of_sums<T>{&sums, &shifts});
+      std::copy_n(sums.data(), s.rows, sums_of(kept, head, s));
+    } else if (kept.data != nullptr) {
+      run_tile(probabilities_of_exponentials<T>{s.of(scores_), kept.of_strip(of_, sample_, head, s), &factors});
+    }
   }
 
   // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
   // all keys those of the queries can be had too.
+  template <class Kept>
   void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
-                const attention_operands<T>& gradients, const T* output_gradient, const T* output, const T* log_sums) {
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept) {
     const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
     keys_ = keys_of(key_head * share, first, last);
     const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
@@ -10461,7 +10575,7 @@ private:
         if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
         if (s.keys() == 0 && !of_queries) continue;
         const matrix<const T> dy = outputs(output_gradient, head, s);
-        make_derivatives(head, s, dy, output, log_sums);
+        make_derivatives(head, s, dy, output, kept);
         if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
         over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
         over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
@@ -10474,14 +10588,18 @@ private:
   }
 
   // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
-  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, const T* log_sums) {
+  template <class Kept>
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, Kept kept) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    make_scores(head, s);
+    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s);
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
+    if constexpr (std::is_pointer_v<Kept>)
+      run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(kept, head, s), &dots});
+    else
+      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, kept.of_strip(of_, sample_, head, s), scale_, &dots});
   }
 
   const attention_extents& of_;
@@ -10493,50 +10611,75 @@ private:
   head_of_keys<T> keys_{};
 };
 
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one. Kept are the logarithms of sums or
+// the probabilities.
+template <class T, class Kept>
+void attention_forward_in_parts(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                                const attention_operands<const T>& in) {
+  check_attention(of);
+  const std::size_t heads = of.samples * of.heads, strips = attention_in_strips<T>::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+    attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, kept);
   });
 }
 
 // A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
 // passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
 // scores and their derivatives, they have 7 products where one pass has 5.
-template <class T>
-void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  using in_strips = detail::attention_in_strips<T>;
+template <class T, class Kept>
+void attention_backward_in_parts(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                 const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in) {
+  check_attention(of);
+  using in_strips = attention_in_strips<T>;
   const std::size_t parts = of.samples * of.key_heads;
-  const detail::cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  const cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
   if (cuts.keys < 2)
     return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
-      in_strips(of, in, part / of.key_heads, scratch).backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+      in_strips(of, in, part / of.key_heads, scratch).backward(part % of.key_heads, gradients, output_gradient, output, kept);
     });
   // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
   queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
     const auto [begin, end] = cuts.part_of_strips(cut);
     in_strips(of, in, row / of.heads, scratch)
-        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, log_sums);
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, kept);
   });
   queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
     const auto [first, last] = cuts.part_of_keys(part / parts);
     in_strips(of, in, part % parts / of.key_heads, scratch)
-        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, log_sums);
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, kept);
   });
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in) {
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in);
+}
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <class T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::attention_forward_in_parts(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <class T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output,
+                                      detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -13935,7 +14078,8 @@ struct attention_head {
   double score(std::size_t i, std::size_t j) const { return scale * dot(query + i * query_stride, key + j * key_stride); }
 
   // The output of query i. `row` has room for a number for each key.
-  void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
+  template <class Kept>
+  void forward(std::size_t i, double* row, T* output, Kept kept) const {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
     for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
@@ -13944,35 +14088,47 @@ struct attention_head {
       for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
       output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
     }
-    if (log_sums != nullptr)
-      log_sums[sums_at + i] =
-          static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept != nullptr)
+        kept[sums_at + i] =
+            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    } else if (kept.data != nullptr) {
+      T* const p = kept.data + (sums_at + i) * of.keys;
+      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
+    }
   }
 
   // A probability, and the derivative by its score before it is scaled.
   struct derivative {
     double p, ds;
   };
-  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
+  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
+    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+  }
+  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
+    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
+  }
+  template <class Kept>
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
     const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
-    const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+    const double p = probability(i, j, kept);
     return {p, p * (dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
   }
 
   // Adds the gradient of query i to `sums`, (width).
-  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output,
-                      const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t j = begin(i); j < end(i); ++j) {
-      const double ds = at(i, j, output_gradient, output, log_sums).ds;
+      const double ds = at(i, j, output_gradient, output, kept).ds;
       for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
     }
   }
   // Adds the gradients of key and value j to `sums`, (2, width).
-  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output,
-                     const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t i = 0; i < of.queries; ++i) {
       if (j < begin(i) || j >= end(i)) continue;
-      const auto [p, ds] = at(i, j, output_gradient, output, log_sums);
+      const auto [p, ds] = at(i, j, output_gradient, output, kept);
       for (std::size_t c = 0; c < of.width; ++c) {
         sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
         sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
@@ -13982,19 +14138,19 @@ struct attention_head {
 };
 
 // All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
-template <class T>
+template <class T, class Kept>
 void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                             Kept kept, const attention_operands<const T>& in) {
   const std::size_t share = of.heads / of.key_heads;
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
     const attention_head<T> own(of, in, sample, head);
-    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
   }
 }
-template <class T>
+template <class T, class Kept>
 void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
-                              const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                              const accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
+                              const attention_operands<const T>& in) {
   const std::size_t share = of.heads / of.key_heads;
   const auto write = [&](T* to, const double* sums) {
     for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
@@ -14003,14 +14159,14 @@ void attention_backward_plain(const attention_extents& of, std::size_t sample, s
     const attention_head<T> own(of, in, sample, head);
     for (std::size_t i = 0; i < of.queries; ++i) {
       std::fill_n(room, of.width, 0.0);
-      own.query_gradient(i, room, output_gradient, output, log_sums);
+      own.query_gradient(i, room, output_gradient, output, kept);
       write(gradients.query + own.query_at + i * in.query_stride, room);
     }
   }
   for (std::size_t j = 0; j < of.keys; ++j) {
     std::fill_n(room, 2 * of.width, 0.0);
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head).key_gradients(j, room, output_gradient, output, log_sums);
+      attention_head<T>(of, in, sample, head).key_gradients(j, room, output_gradient, output, kept);
     const std::size_t at = attention_head<T>(of, in, sample, key_head * share).key_at + j * in.key_stride;
     write(gradients.key + at, room);
     write(gradients.value + at, room + of.width);
@@ -14026,27 +14182,54 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed one at a time, with sums in double. Each result is rounded once, when it is written.
+namespace cairn::detail {
+
+template <class T, class Kept>
+void narrow_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                              const attention_operands<const T>& in) {
+  check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), output, kept,
+                            in);
+  });
+}
+template <class T, class Kept>
+void narrow_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in) {
+  check_attention(of);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), gradients,
+                             output_gradient, output, kept, in);
+  });
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <detail::narrow_element T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                    output, log_sums, in);
-  });
+  detail::narrow_attention_forward(queue, of, output, log_sums, in);
 }
-
 template <detail::narrow_element T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                     gradients, output_gradient, output, log_sums, in);
-  });
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <detail::narrow_element T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::narrow_attention_forward(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <detail::narrow_element T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output,
+                                    detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -17196,6 +17379,10 @@ CAIRN_KERNELS_END
                                             const attention_operands<const T>&);                                                 \
   EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
                                              const T*, const accumulated<T>*, const attention_operands<const T>&);               \
+  EXTERN template void stored_attention_forward<T>(cpu::queue&, const attention_extents&, T*, T*,                                \
+                                                   const attention_operands<const T>&);                                          \
+  EXTERN template void stored_attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&,         \
+                                                    const T*, const T*, const T*, const attention_operands<const T>&);           \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
@@ -20328,6 +20515,10 @@ struct window {
 template <std::size_t Count>
 struct key_heads {};
 
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
 namespace cairn::detail {
@@ -20345,6 +20536,9 @@ inline constexpr std::size_t key_heads_of = 0; // for a type that is no such opt
 template <std::size_t Count>
 inline constexpr std::size_t key_heads_of<attention::key_heads<Count>> = Count;
 template <class Option>
+inline constexpr bool is_attention_option =
+    attention_mask<Option> || key_heads_of<Option> > 0 || std::is_same_v<Option, attention::stored_probabilities>;
+template <class Option>
 inline constexpr bool is_empty_window = false;
 template <>
 inline constexpr bool is_empty_window<attention::window<0>> = true;
@@ -20355,7 +20549,9 @@ struct attention_options {
   static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
   static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
   static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
-  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
+  static constexpr std::size_t stores =
+      (std::size_t{0} + ... + (std::is_same_v<Options, attention::stored_probabilities> ? 1 : 0));
+  static constexpr bool are_known = masks < 2 && counts < 2 && stores < 2 && masks + counts + stores == sizeof...(Options);
   static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
 
   static constexpr ops::key_band band = [] {
@@ -20371,10 +20567,10 @@ struct attention_options {
 struct attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+    static_assert(is_right<Wrong>,
+                  "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+                  "attention::key_heads<N>, where N divides the number of heads, and attention::stored_probabilities; write "
+                  "attention::core<8, attention::causal>");
     return false;
   }
 };
@@ -20390,13 +20586,14 @@ namespace cairn::attention {
 // the input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
-// memory, neither here nor in the plan.
+// memory, neither here nor in the plan. With attention::stored_probabilities it is kept instead.
 template <std::size_t Heads, class... Options>
 struct core : detail::attention_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
-  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+  static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
+  static constexpr std::size_t parts = Heads + 2 * key_heads;              // of a row, of D columns each
 
   static constexpr reads backward_reads = reads::both;
 
@@ -20404,24 +20601,36 @@ struct core : detail::attention_message {
     return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+  static constexpr tensor_list tape(const arguments& in) {
+    if (stores) return tensor{Heads, in[0][0], in[0][0]};
+    return tensor{Heads, in[0][0]}.of(element::accumulated);
+  }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score.
   static constexpr work flops(const arguments& in) {
     const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
     return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
   }
 
   template <class T, detail::attention_runs_on<T> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
+    if constexpr (stores)
+      stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], columns(call, call.inputs[0]));
+    else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
   }
 
   template <class T, detail::attention_runs_on<T> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0]));
+    if constexpr (stores)
+      stored_attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0],
+                                call.outputs[0], call.tape[0], columns(call, call.inputs[0]));
+    else
+      attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
+                         call.tape.sums(0), columns(call, call.inputs[0]));
   }
 
 private:
@@ -30250,8 +30459,8 @@ types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std:
 namespace cairn {
 
 // Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
-// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, in any order.
+// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all), attention::key_heads<N>
+// and attention::stored_probabilities, in any order.
 //
 // It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
 // Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
@@ -30315,11 +30524,11 @@ namespace cairn::detail {
 struct multihead_attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    static_assert(is_right<Wrong>,
+                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+                  "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
+                  "number of heads, and attention::stored_probabilities; write MultiheadAttention<128, 4, attention::causal>; "
+                  "see wrong_multihead_attention<type>");
     return false;
   }
 };
@@ -30558,7 +30767,7 @@ namespace cairn {
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
 //   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
 //                               0.1 by default, and drops attention probabilities too
-//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   attention::causal, ...      a mask, attention::key_heads<N> and attention::stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -30604,8 +30813,7 @@ enum class encoder_option : unsigned char { order, norm, dropout, attention, act
 
 template <class Option>
 struct read_encoder_option {
-  static constexpr encoder_option kind =
-      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  static constexpr encoder_option kind = is_attention_option<Option> ? encoder_option::attention : encoder_option::activation;
   using layer = Option;
 };
 template <>
@@ -30650,7 +30858,8 @@ struct transformer_encoder_layer_message {
     static_assert(
         is_right<Wrong>,
         "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N> and "
+        "attention::stored_probabilities; "
         "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
         "wrong_transformer_encoder_layer<type>");
     return false;

@@ -21,6 +21,7 @@ namespace attention_layer_tests {
 using namespace cairn;
 using attention::core;
 using attention::key_heads;
+using attention::stored_probabilities;
 
 static_assert(layer<core<2>>);
 static_assert(core<2>::accepts(given{{5, 12}}) && !core<2>::accepts(given{{5, 10}}) && !core<2>::accepts(given{{12}}));
@@ -28,6 +29,8 @@ static_assert(core<4, key_heads<2>>::accepts(given{{5, 16}}) && !core<4, key_hea
 static_assert(!core<2>::accepts(given{{131073, 6}}) && !core<2>::accepts(given{{tensor{5, 12}.of(element::int32)}}));
 static_assert(core<2>::outputs(given{{5, 12}}) == tensor{5, 4} && core<4, key_heads<1>>::outputs(given{{5, 12}}) == tensor{5, 8});
 static_assert(core<3>::tape(given{{5, 18}}) == tensor_list{tensor{3, 5}.of(element::accumulated)});
+
+static_assert(core<3, stored_probabilities>::tape(given{{5, 18}}) == tensor_list{tensor{3, 5, 5}});
 
 // A mask of a program's own.
 struct nearby {
@@ -40,6 +43,8 @@ static_assert(core<1, attention::causal>::flops(given{{5, 6}}).forward == 15 * (
 static_assert(core<3, attention::window<2>>::flops(given{{5, 18}}).forward == 3 * 9 * (2 * 2 * 2 + 20));
 static_assert(core<1, nearby>::flops(given{{5, 6}}).backward == 13 * (5 * 2 * 2 + 25));
 static_assert(core<1, attention::window<2>>::flops(given{{1, 6}}).forward == 1 * (2 * 2 * 2 + 20));
+static_assert(core<1, attention::causal, stored_probabilities>::flops(given{{5, 6}}).forward == 15 * (2 * 2 * 2 + 21));
+static_assert(core<1, nearby, stored_probabilities>::flops(given{{5, 6}}).backward == 13 * (4 * 2 * 2 + 5));
 
 TEST_CASE("attention: gradients") {
   CHECK(gradient_fault<core<2>>({{3, 12}}) == "");
@@ -51,11 +56,21 @@ TEST_CASE("attention: gradients") {
   CHECK(gradient_fault<core<1, attention::window<3>>>({{35, 3}}) == ""); // more than a strip
 }
 
+TEST_CASE("attention: gradients with stored probabilities") {
+  CHECK(gradient_fault<core<2, stored_probabilities>>({{3, 12}}) == "");
+  CHECK(gradient_fault<core<1, attention::causal, stored_probabilities>>({{1, 6}}) == "");
+  CHECK(gradient_fault<core<4, stored_probabilities, key_heads<2>, attention::causal>>({{3, 16}}) == "");
+  CHECK(gradient_fault<core<1, attention::window<3>, stored_probabilities>>({{35, 3}}) == ""); // more than a strip
+}
+
 TEST_CASE("attention: PyTorch's numbers") {
   CHECK(distance_from_torch<core<4, key_heads<2>, attention::causal>, double>("attention_core", {9, 24}) < 1e-13);
   CHECK(distance_from_torch<core<4, key_heads<2>, attention::causal>, float>("attention_core", {9, 24}) < 5e-6);
   CHECK(distance_from_torch<core<3, key_heads<1>, attention::window<5>>, double>("attention_core_window", {33, 10}) < 1e-13);
   CHECK(distance_from_torch<core<3, key_heads<1>, attention::window<5>>, float>("attention_core_window", {33, 10}) < 5e-6);
+  using stored = core<4, stored_probabilities, key_heads<2>, attention::causal>;
+  CHECK(distance_from_torch<stored, double>("attention_core", {9, 24}) < 1e-13);
+  CHECK(distance_from_torch<stored, float>("attention_core", {9, 24}) < 5e-6);
 }
 
 namespace {

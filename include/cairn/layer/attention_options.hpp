@@ -28,6 +28,10 @@ struct window {
 template <std::size_t Count>
 struct key_heads {};
 
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
 namespace cairn::detail {
@@ -45,6 +49,9 @@ inline constexpr std::size_t key_heads_of = 0; // for a type that is no such opt
 template <std::size_t Count>
 inline constexpr std::size_t key_heads_of<attention::key_heads<Count>> = Count;
 template <class Option>
+inline constexpr bool is_attention_option =
+    attention_mask<Option> || key_heads_of<Option> > 0 || std::is_same_v<Option, attention::stored_probabilities>;
+template <class Option>
 inline constexpr bool is_empty_window = false;
 template <>
 inline constexpr bool is_empty_window<attention::window<0>> = true;
@@ -55,7 +62,9 @@ struct attention_options {
   static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
   static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
   static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
-  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
+  static constexpr std::size_t stores =
+      (std::size_t{0} + ... + (std::is_same_v<Options, attention::stored_probabilities> ? 1 : 0));
+  static constexpr bool are_known = masks < 2 && counts < 2 && stores < 2 && masks + counts + stores == sizeof...(Options);
   static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
 
   static constexpr ops::key_band band = [] {
@@ -71,10 +80,10 @@ struct attention_options {
 struct attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+    static_assert(is_right<Wrong>,
+                  "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+                  "attention::key_heads<N>, where N divides the number of heads, and attention::stored_probabilities; write "
+                  "attention::core<8, attention::causal>");
     return false;
   }
 };

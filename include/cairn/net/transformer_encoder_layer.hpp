@@ -28,7 +28,7 @@ namespace cairn {
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
 //   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
 //                               0.1 by default, and drops attention probabilities too
-//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   attention::causal, ...      a mask, attention::key_heads<N> and attention::stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -74,8 +74,7 @@ enum class encoder_option : unsigned char { order, norm, dropout, attention, act
 
 template <class Option>
 struct read_encoder_option {
-  static constexpr encoder_option kind =
-      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  static constexpr encoder_option kind = is_attention_option<Option> ? encoder_option::attention : encoder_option::activation;
   using layer = Option;
 };
 template <>
@@ -120,7 +119,8 @@ struct transformer_encoder_layer_message {
     static_assert(
         is_right<Wrong>,
         "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N> and "
+        "attention::stored_probabilities; "
         "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
         "wrong_transformer_encoder_layer<type>");
     return false;

@@ -107,6 +107,10 @@ TEST_CASE("softmax_in_part: what a mask has set to minus infinity has no share, 
   std::vector<float> x{1, none, 1, none};
   ops::softmax_in_part(ops::matrix<float>{x.data(), 1, 4}, 0.5F);
   CHECK(x == std::vector<float>{0.5F, 0, 0.5F, 0});
+  x = {100, 99.9F, 0, -100}; // e to the power of 200 would be infinity
+  ops::softmax_in_part(ops::matrix<float>{x.data(), 1, 4}, 3.0F);
+  CHECK((std::fabs(x[0] - 0.574443F) < 1e-5F && x[2] == 0));
+  x[0] = 0.5F;
   ops::softmax_in_part(ops::matrix<float>{x.data(), 3, 0});
   ops::softmax_gradient_in_part(ops::matrix<float>{x.data(), 3, 0}, ops::matrix<const float>{x.data(), 3, 0});
   CHECK(x[0] == 0.5F);
