@@ -9643,6 +9643,110 @@ private:
 
 CAIRN_KERNELS_END
 
+// cairn/ops/attention/kept_probabilities.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The probabilities that stored_attention_forward() writes for stored_attention_backward(): (samples, heads, queries, keys).
+template <class T>
+struct kept_probabilities {
+  T* data = nullptr;
+
+  T* of_query(const attention_extents& of, std::size_t sample, std::size_t head, std::size_t query) const {
+    return data + ((sample * of.heads + head) * of.queries + query) * of.keys;
+  }
+  matrix<T> of_strip(const attention_extents& of, std::size_t sample, std::size_t head, const strip_of_queries& s) const {
+    return {of_query(of, sample, head, s.first) + s.begin, s.rows, s.keys(), of.keys};
+  }
+};
+
+// Writes the probabilities of a strip: its exponentials times the inverses of their sums.
+template <class T>
+struct probabilities_of_exponentials {
+  strip_of_numbers<T> exponentials;
+  matrix<T> to;
+  const per_query<T>* inverses;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < to.rows; ++i) {
+      const T* const row = exponentials.data + i * exponentials.stride;
+      T* const p = to.data + i * to.stride;
+      const T inverse = inverses->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= to.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) p[j + k] = row[j + k] * inverse;
+      for (; j < to.columns; ++j) p[j] = row[j] * inverse;
+    }
+  }
+};
+
+// Reads the probabilities p of a strip, and replaces the derivative dp by p by ds = p (dp - dot) scale.
+template <class T>
+struct derivatives_of_probabilities {
+  strip_of_numbers<T> probabilities; // copied to here: rows as far apart as in memory may share the sets of a cache
+  T* derivatives;                    // as the copies lie
+  matrix<const T> from;
+  T scale;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < from.rows; ++i) {
+      const T* const read = from.data + i * from.stride;
+      T *const row = probabilities.data + i * probabilities.stride, *const d = derivatives + i * probabilities.stride;
+      const T dot = dots->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= from.columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = read[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (d[j + k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+      for (; j < from.columns; ++j) {
+        row[j] = read[j];
+        d[j] = read[j] * (d[j] - dot) * scale;
+      }
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/stored.hpp
+
+namespace cairn::ops {
+
+// attention_forward() and attention_backward() with the probabilities in memory: (samples, heads, queries, keys), in place of a
+// number for each query. Backward reads them, so it has 4 products of these extents where it has 5 else, and no exponentials.
+// The output has the bits of attention_forward(); gradients differ by rounding. The probability of a key that a query may not
+// look at is 0, or is neither written nor read. Null if not wanted.
+template <class T>
+void stored_attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) = delete;
+
+template <class T>
+void stored_attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept stored_attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x,
+                                            const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+  stored_attention_forward(queue, of, y, y, in);
+  stored_attention_backward(queue, of, gradients, x, x, x, in);
+};
+
+} // namespace cairn::detail
+
 // cairn/ops/matmul/avx2_tile.hpp
 
 #if CAIRN_X86
@@ -10643,33 +10747,37 @@ public:
   }
 
   // The outputs of the strips [begin, end) of a head.
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, kept);
   }
 
   // All gradients of one key head and of the heads that share it.
+  template <class Kept>
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                const T* log_sums) {
-    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, log_sums);
+                Kept kept) {
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, kept);
   }
 
   // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
   // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  template <class Kept>
   void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
-                       const T* output_gradient, const T* output, const T* log_sums) {
+                       const T* output_gradient, const T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
     for (std::size_t k = begin; k < end; ++k) {
       const strip_of_queries s(seen_, k * most_, most_);
-      make_derivatives(head, s, outputs(output_gradient, head, s), output, log_sums);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, kept);
       over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
   }
+  template <class Kept>
   void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
-                     const T* output_gradient, const T* output, const T* log_sums) {
-    backward(key_head, first, last, false, gradients, output_gradient, output, log_sums);
+                     const T* output_gradient, const T* output, Kept kept) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, kept);
   }
 
 private:
@@ -10770,7 +10878,8 @@ private:
     return {extras_.random, extras_.rate, ((sample_ * of_.heads + head) * of_.queries + s.first) * of_.keys + s.begin, of_.keys};
   }
 
-  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, const strip_of_queries& s, T* output, Kept kept) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
@@ -10780,15 +10889,20 @@ private:
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
-    if (log_sums == nullptr) return;
-    run_tile(logarithms_of_sums<T>{&sums, &shifts});
-    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept == nullptr) return;
+      run_tile(logarithms_of_sums<T>{&sums, &shifts});
+      std::copy_n(sums.data(), s.rows, sums_of(kept, head, s));
+    } else if (kept.data != nullptr) {
+      run_tile(probabilities_of_exponentials<T>{s.of(scores_), kept.of_strip(of_, sample_, head, s), &factors});
+    }
   }
 
   // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
   // all keys those of the queries can be had too.
+  template <class Kept>
   void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
-                const attention_operands<T>& gradients, const T* output_gradient, const T* output, const T* log_sums) {
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept) {
     const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
     keys_ = keys_of(key_head * share, first, last);
     const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
@@ -10803,7 +10917,7 @@ private:
         if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
         if (s.keys() == 0 && !of_queries) continue;
         const matrix<const T> dy = outputs(output_gradient, head, s);
-        make_derivatives(head, s, dy, output, log_sums);
+        make_derivatives(head, s, dy, output, kept);
         if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
         over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
         over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
@@ -10816,17 +10930,20 @@ private:
   }
 
   // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
-  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, const T* log_sums) {
+  template <class Kept>
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, Kept kept) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    make_scores(head, s);
+    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s);
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(log_sums, head, s),
-                                        &dots};
-    if (!drops()) run_tile(both);
-    else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
+    if constexpr (std::is_pointer_v<Kept>) {
+      const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(kept, head, s), &dots};
+      if (!drops()) run_tile(both);
+      else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
+    } else
+      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, kept.of_strip(of_, sample_, head, s), scale_, &dots});
   }
 
   const attention_extents& of_;
@@ -10840,27 +10957,27 @@ private:
   head_of_keys<T> keys_{};
 };
 
-// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T, class Extras>
-void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of, T* output, T* log_sums,
-                                 const attention_operands<const T>& in, const Extras& extras) {
-  using in_strips = attention_in_strips<T, Extras>;
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one. Kept are the logarithms of sums or
+// the probabilities.
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_forward_in_parts(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                                const attention_operands<const T>& in, const Extras& extras = {}) {
   check_attention(of, extras);
-  const std::size_t heads = of.samples * of.heads, strips = in_strips::strips(of);
+  const std::size_t heads = of.samples * of.heads, strips = attention_in_strips<T, Extras>::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    in_strips(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+    attention_in_strips<T, Extras>(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, kept);
   });
 }
 
 // A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
 // passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
 // scores and their derivatives, they have 7 products where one pass has 5.
-template <class T, class Extras>
-void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                                  const T* output_gradient, const T* output, const T* log_sums,
-                                  const attention_operands<const T>& in, const Extras& extras) {
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_backward_in_parts(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                 const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
+                                 const Extras& extras = {}) {
   check_attention(of, extras);
   using in_strips = attention_in_strips<T, Extras>;
   const std::size_t parts = of.samples * of.key_heads;
@@ -10868,19 +10985,19 @@ void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of
   if (cuts.keys < 2)
     return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
       in_strips(of, in, part / of.key_heads, scratch, extras)
-          .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+          .backward(part % of.key_heads, gradients, output_gradient, output, kept);
     });
   // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
   queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
     const auto [begin, end] = cuts.part_of_strips(cut);
     in_strips(of, in, row / of.heads, scratch, extras)
-        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, log_sums);
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, kept);
   });
   queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
     const auto [first, last] = cuts.part_of_keys(part / parts);
     in_strips(of, in, part % parts / of.key_heads, scratch, extras)
-        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, log_sums);
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, kept);
   });
 }
 
@@ -10891,26 +11008,38 @@ namespace cairn::ops {
 template <class T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  detail::attention_forward_in_strips(queue, of, output, log_sums, in, detail::no_attention_extras{});
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in);
 }
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::attention_forward_in_strips(queue, of, output, log_sums, in, extras);
-}
-
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in,
-                                       detail::no_attention_extras{});
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in, extras);
 }
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+}
+
+template <class T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::attention_forward_in_parts(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <class T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output,
+                                      detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -14323,7 +14452,8 @@ struct attention_head {
   }
 
   // The output of query i. `row` has room for a number for each key.
-  void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
+  template <class Kept>
+  void forward(std::size_t i, double* row, T* output, Kept kept) const {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
     if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
@@ -14334,36 +14464,47 @@ struct attention_head {
       for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
       output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
     }
-    if (log_sums != nullptr)
-      log_sums[sums_at + i] =
-          static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept != nullptr)
+        kept[sums_at + i] =
+            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    } else if (kept.data != nullptr) {
+      T* const p = kept.data + (sums_at + i) * of.keys;
+      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
+    }
   }
 
   // A probability after dropout, and the derivative by its score before it is scaled.
   struct derivative {
     double p, ds;
   };
-  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
+  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
+    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+  }
+  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
+    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
+  }
+  template <class Kept>
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
     const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
-    const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
-    const double m = factor(i, j);
+    const double p = probability(i, j, kept), m = factor(i, j);
     return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
   }
 
   // Adds the gradient of query i to `sums`, (width).
-  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output,
-                      const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t j = begin(i); j < end(i); ++j) {
-      const double ds = at(i, j, output_gradient, output, log_sums).ds;
+      const double ds = at(i, j, output_gradient, output, kept).ds;
       for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
     }
   }
   // Adds the gradients of key and value j to `sums`, (2, width).
-  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output,
-                     const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t i = 0; i < of.queries; ++i) {
       if (j < begin(i) || j >= end(i)) continue;
-      const auto [p, ds] = at(i, j, output_gradient, output, log_sums);
+      const auto [p, ds] = at(i, j, output_gradient, output, kept);
       for (std::size_t c = 0; c < of.width; ++c) {
         sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
         sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
@@ -14373,21 +14514,19 @@ struct attention_head {
 };
 
 // All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
-template <class T>
+template <class T, class Kept>
 void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             accumulated<T>* log_sums, const attention_operands<const T>& in,
-                             const attention_extras<T>& extras = {}) {
+                             Kept kept, const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
     const attention_head<T> own(of, in, sample, head, extras);
-    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
   }
 }
-template <class T>
+template <class T, class Kept>
 void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
-                              const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                              const accumulated<T>* log_sums, const attention_operands<const T>& in,
-                              const attention_extras<T>& extras = {}) {
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
+                              const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   const auto write = [&](T* to, const double* sums) {
     for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
@@ -14396,14 +14535,14 @@ void attention_backward_plain(const attention_extents& of, std::size_t sample, s
     const attention_head<T> own(of, in, sample, head, extras);
     for (std::size_t i = 0; i < of.queries; ++i) {
       std::fill_n(room, of.width, 0.0);
-      own.query_gradient(i, room, output_gradient, output, log_sums);
+      own.query_gradient(i, room, output_gradient, output, kept);
       write(gradients.query + own.query_at + i * in.query_stride, room);
     }
   }
   for (std::size_t j = 0; j < of.keys; ++j) {
     std::fill_n(room, 2 * of.width, 0.0);
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, log_sums);
+      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, kept);
     const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
     write(gradients.key + at, room);
     write(gradients.value + at, room + of.width);
@@ -14419,38 +14558,67 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed one at a time, with sums in double. Each result is rounded once, when it is written.
+namespace cairn::detail {
+
+template <class T, class Kept, class Extras = ops::attention_extras<T>>
+void narrow_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                              const attention_operands<const T>& in, const Extras& extras = {}) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), output, kept,
+                            in, extras);
+  });
+}
+template <class T, class Kept, class Extras = ops::attention_extras<T>>
+void narrow_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
+                               const Extras& extras = {}) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), gradients,
+                             output_gradient, output, kept, in, extras);
+  });
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <detail::narrow_element T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                    output, log_sums, in, extras);
-  });
-}
-template <detail::narrow_element T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  attention_forward(queue, of, output, log_sums, in, attention_extras<T>{});
-}
-
-template <detail::narrow_element T>
-void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
-                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::check_attention(of, extras);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                     gradients, output_gradient, output, log_sums, in, extras);
-  });
+  detail::narrow_attention_forward(queue, of, output, log_sums, in);
 }
 template <detail::narrow_element T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, attention_extras<T>{});
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <detail::narrow_element T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::narrow_attention_forward(queue, of, output, log_sums, in, extras);
+}
+template <detail::narrow_element T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+}
+
+template <detail::narrow_element T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::narrow_attention_forward(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <detail::narrow_element T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output,
+                                    detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -17218,13 +17386,25 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // The derivative of softmax.hpp for one element, on every device; the forward pass takes shifted_exponential and scaled of
-// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements.
+// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements. Both have a form for inputs that are
+// multiplied by a factor, with the same bits if it is 1.
 namespace cairn::detail {
 
 template <class T>
 struct softmax_derivative {
   T product; // the sum of dy y
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product); }
+};
+
+template <class T>
+struct scaled_exponential {
+  T scale, shift;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x = exponential(x * scale - shift); }
+};
+template <class T>
+struct scaled_softmax_derivative {
+  T product, scale;
+  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product) * scale; }
 };
 
 } // namespace cairn::detail
@@ -17275,9 +17455,15 @@ struct softmax_of_row {
   using wide = accumulated<T>;
   instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
 
-  void run(std::size_t columns, T* y, const T* x) const {
+  void run(std::size_t columns, T* y, const T* x) const { run(columns, y, x, shifted_exponential<wide>{largest(x, columns)}); }
+  void run_scaled(std::size_t columns, T* y, const T* x, wide scale) const {
+    run(columns, y, x, scaled_exponential<wide>{scale, largest(x, columns) * scale});
+  }
+
+private:
+  template <class F>
+  void run(std::size_t columns, T* y, const T* x, const F& f) const {
     widened_row<T> own;
-    const shifted_exponential<wide> f{largest(x, columns)};
     const auto exponentials = [&](std::size_t begin, std::size_t count) {
       wide* const to = own.room(y + begin);
       run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 1>{own.read(x + begin, count)});
@@ -17299,6 +17485,20 @@ struct softmax_of_row {
   }
 };
 
+// The sum of dy y over a row.
+template <class T>
+double softmax_product(std::size_t columns, const T* dy, const T* y) {
+  return sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+  });
+}
+
+inline void check_softmax_scale(double scale) {
+  if (!(scale > 0)) [[unlikely]]
+    throw error("softmax within a part: expected a scale above 0, found " + std::to_string(scale) +
+                "; change the sign of the rows instead");
+}
+
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -17317,12 +17517,35 @@ void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, 
   const detail::instruction_set set = detail::widest_for_results<T>();
   detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
     const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const double product = detail::sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
-    });
+    const double product = detail::softmax_product(columns, dy, y);
     detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
                          std::array{input_gradient + row * columns}, std::array{dy, y});
   });
+}
+
+// The same on the calling thread alone, in place: for an op whose parts, which may not call parallel_for, need rows of softmax.
+// Each row x becomes softmax(scale x), with the bits of softmax_forward() if the scale is 1; then its gradient by the result
+// becomes that by x. Throws an error unless the scale is above 0.
+template <class T>
+void softmax_in_part(matrix<T> rows, accumulated<T> scale = 1) {
+  detail::check_softmax_scale(static_cast<double>(scale));
+  const detail::softmax_of_row<T> of;
+  for (std::size_t i = 0; i < rows.rows && rows.columns > 0; ++i) of.run_scaled(rows.columns, &rows(i, 0), &rows(i, 0), scale);
+}
+
+template <class T>
+void softmax_gradient_in_part(matrix<T> gradient, std::type_identity_t<matrix<const T>> output, accumulated<T> scale = 1) {
+  using wide = accumulated<T>;
+  detail::check_softmax_scale(static_cast<double>(scale));
+  detail::check_alike("softmax_gradient_in_part", gradient, output);
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  for (std::size_t i = 0; i < gradient.rows && gradient.columns > 0; ++i) {
+    T* const dy = &gradient(i, 0);
+    const T* const y = &output(i, 0);
+    const auto product = static_cast<wide>(detail::softmax_product(gradient.columns, dy, y));
+    detail::run_elements(set, detail::scaled_softmax_derivative<wide>{product, scale}, gradient.columns, std::array{dy},
+                         std::array<const T*, 2>{dy, y});
+  }
 }
 
 } // namespace cairn::ops
@@ -17423,6 +17646,10 @@ CAIRN_KERNELS_END
   EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
                                              const T*, const accumulated<T>*, const attention_operands<const T>&,                \
                                              const attention_extras<T>&);                                                        \
+  EXTERN template void stored_attention_forward<T>(cpu::queue&, const attention_extents&, T*, T*,                                \
+                                                   const attention_operands<const T>&);                                          \
+  EXTERN template void stored_attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&,         \
+                                                    const T*, const T*, const T*, const attention_operands<const T>&);           \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
@@ -20610,6 +20837,10 @@ struct added_mask {};
 // is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
 struct key_lengths {};
 
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
 // What an option is: for a type that is none, these say so.
@@ -20651,8 +20882,9 @@ template <auto Probability>
 inline constexpr double attention_dropout_of<attention::dropout<Probability>> = static_cast<double>(Probability);
 
 template <class Option>
-concept attention_option = attention_mask<Option> || key_heads_of<Option> > 0 || is_attention_dropout<Option> ||
-                           is_added_mask<Option> || is_key_lengths<Option>;
+concept attention_option =
+    std::is_same_v<Option, attention::stored_probabilities> || attention_mask<Option> || key_heads_of<Option> > 0 ||
+    is_attention_dropout<Option> || is_added_mask<Option> || is_key_lengths<Option>;
 
 } // namespace cairn::detail
 
@@ -20669,14 +20901,16 @@ struct attention_options {
   static constexpr std::size_t dropouts = (std::size_t{0} + ... + (is_attention_dropout<Options> ? 1 : 0));
   static constexpr std::size_t added = (std::size_t{0} + ... + (is_added_mask<Options> ? 1 : 0));
   static constexpr std::size_t lengths = (std::size_t{0} + ... + (is_key_lengths<Options> ? 1 : 0));
-  static constexpr bool are_known =
-      masks < 2 && counts < 2 && dropouts < 2 && added < 2 && lengths < 2 && (attention_option<Options> && ...);
+  static constexpr std::size_t stores =
+      (std::size_t{0} + ... + (std::is_same_v<Options, attention::stored_probabilities> ? 1 : 0));
+  static constexpr bool drops = dropouts > 0, adds = added > 0, has_lengths = lengths > 0;
+  static constexpr bool have_extras = drops || adds || has_lengths;
+  static constexpr bool are_known = masks < 2 && counts < 2 && dropouts < 2 && added < 2 && lengths < 2 && stores < 2 &&
+                                    !(stores > 0 && have_extras) && (attention_option<Options> && ...);
   static constexpr double probability = (0.0 + ... + attention_dropout_of<Options>);
   static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...) &&
                                     probability >= 0 && probability <= 1;
 
-  static constexpr bool drops = dropouts > 0, adds = added > 0, has_lengths = lengths > 0;
-  static constexpr bool have_extras = drops || adds || has_lengths;
   static constexpr ops::dropout_rate rate = ops::dropout_rate::of(are_right ? probability : 0);
 
   static constexpr ops::key_band band = [] {
@@ -20687,6 +20921,14 @@ struct attention_options {
       if (is_mask[k]) found = bands[k];
     return found;
   }();
+
+  // The number of pairs of tokens of which one looks at the other.
+  static constexpr std::size_t scores_of(std::size_t tokens) {
+    const std::size_t before = band.before < tokens ? band.before : tokens - 1;
+    const std::size_t after = band.after < tokens ? band.after : tokens - 1;
+    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
+    return tokens * tokens - outside(before) - outside(after);
+  }
 };
 
 struct attention_message {
@@ -20696,7 +20938,8 @@ struct attention_message {
         is_right<Wrong>,
         "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
         "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
-        "attention::dropout<P>, P from 0 to 1, once each; write attention::core<8, attention::causal, "
+        "attention::dropout<P>, P from 0 to 1, once each, or attention::stored_probabilities in place of those three; write "
+        "attention::core<8, attention::causal, "
         "attention::dropout<percent<10>>>");
     return false;
   }
@@ -20713,13 +20956,14 @@ namespace cairn::attention {
 // the input. It is torch's scaled_dot_product_attention for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
-// memory, neither here nor in the plan.
+// memory, neither here nor in the plan. With attention::stored_probabilities it is kept instead.
 template <std::size_t Heads, class... Options>
 struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
-  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+  static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
+  static constexpr std::size_t parts = Heads + 2 * key_heads;              // of a row, of D columns each
 
   static constexpr reads backward_reads = reads::both;
 
@@ -20734,33 +20978,42 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return options::has_lengths && detail::key_lengths_of(in) == count;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+  static constexpr tensor_list tape(const arguments& in) {
+    if (stores) return tensor{Heads, in[0][0], in[0][0]};
+    return tensor{Heads, in[0][0]}.of(element::accumulated);
+  }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
     const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
     const std::size_t backward = 5 * product + 25 * scores + extras;
     return {2 * product + 20 * scores + extras, backward, backward};
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
-    if constexpr (options::have_extras)
+    if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
       attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
                         extras<T>(call, call.why != pass::evaluate));
     else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     const ops::attention_operands<T> gradients = columns(call, call.input_gradients[0]);
     const accumulated<T>* const sums = call.tape.sums(0);
-    if constexpr (options::have_extras)
+    if constexpr (stores)
+      stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
       attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
                          extras<T>(call, true));
     else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
@@ -20783,13 +21036,6 @@ private:
       out.random = call.random;
     }
     return out;
-  }
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
-    const std::size_t after = options::band.after < tokens ? options::band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
@@ -27215,7 +27461,8 @@ namespace cairn {
 
 // Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
 // The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, attention::added_mask, attention::key_lengths and attention::dropout<P>, in any order.
+// attention::key_heads<N>, attention::added_mask, attention::key_lengths and attention::dropout<P>, or
+// attention::stored_probabilities, in any order.
 //
 // It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
 // Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
@@ -27279,12 +27526,12 @@ namespace cairn::detail {
 struct multihead_attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
-        "number of heads, and attention::added_mask, attention::key_lengths and attention::dropout<P>, P from 0 to 1, once each; "
-        "write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    static_assert(is_right<Wrong>,
+                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+                  "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
+                  "number of heads, and attention::added_mask, attention::key_lengths and attention::dropout<P>, P from 0 to 1, "
+                  "once each, or attention::stored_probabilities; "
+                  "write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
     return false;
   }
 };
@@ -31210,7 +31457,7 @@ namespace cairn {
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
 //   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none
 //   attention::dropout<percent<10>>  of attention probabilities. torch's dropout, 0.1 by default, is both
-//   attention::causal, ...      a mask, key_heads<N>, added_mask and key_lengths, as in MultiheadAttention
+//   attention::causal, ...      a mask, key_heads<N>, added_mask, key_lengths, stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -31301,7 +31548,7 @@ struct transformer_encoder_layer_message {
     static_assert(is_right<Wrong>,
                   "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
                   "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
-                  "attention::added_mask, attention::key_lengths and attention::dropout<P>; "
+                  "attention::added_mask, attention::key_lengths and attention::dropout<P>, or attention::stored_probabilities; "
                   "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
                   "wrong_transformer_encoder_layer<type>");
     return false;

@@ -23,6 +23,11 @@ static_assert(!options<4, key_heads<3>>::are_right && !options<4, int>::are_righ
 static_assert(!options<4, key_heads<2>, key_heads<2>>::are_right && !options<4, key_heads<0>>::are_right);
 static_assert(!options<4, attention::causal, attention::full>::are_right && !options<4, attention::window<0>>::are_right);
 
+static_assert(options<4, attention::stored_probabilities, attention::causal>::stores == 1 && options<4>::stores == 0);
+static_assert(!options<4, attention::stored_probabilities, attention::stored_probabilities>::are_right);
+static_assert(!options<4, attention::stored_probabilities, attention::dropout<percent<10>>>::are_right);
+static_assert(!options<4, attention::key_lengths, attention::stored_probabilities>::are_right);
+
 // A mask of a program's own.
 struct nearby {
   static constexpr ops::key_band keys{.before = 1, .after = 1};

@@ -7,6 +7,7 @@
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
+#include <cairn/ops/attention/stored.hpp>
 
 namespace cairn::attention {
 
@@ -15,13 +16,14 @@ namespace cairn::attention {
 // the input. It is torch's scaled_dot_product_attention for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
-// memory, neither here nor in the plan.
+// memory, neither here nor in the plan. With attention::stored_probabilities it is kept instead.
 template <std::size_t Heads, class... Options>
 struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
-  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+  static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
+  static constexpr std::size_t parts = Heads + 2 * key_heads;              // of a row, of D columns each
 
   static constexpr reads backward_reads = reads::both;
 
@@ -36,33 +38,42 @@ struct core : detail::attention_message, detail::attention_constants_message {
     return options::has_lengths && detail::key_lengths_of(in) == count;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+  static constexpr tensor_list tape(const arguments& in) {
+    if (stores) return tensor{Heads, in[0][0], in[0][0]};
+    return tensor{Heads, in[0][0]}.of(element::accumulated);
+  }
 
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
     const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
     const std::size_t backward = 5 * product + 25 * scores + extras;
     return {2 * product + 20 * scores + extras, backward, backward};
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
-    if constexpr (options::have_extras)
+    if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
       attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
                         extras<T>(call, call.why != pass::evaluate));
     else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
   template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
     const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
     const ops::attention_operands<T> gradients = columns(call, call.input_gradients[0]);
     const accumulated<T>* const sums = call.tape.sums(0);
-    if constexpr (options::have_extras)
+    if constexpr (stores)
+      stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
       attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
                          extras<T>(call, true));
     else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
@@ -85,13 +96,6 @@ private:
       out.random = call.random;
     }
     return out;
-  }
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
-    const std::size_t after = options::band.after < tokens ? options::band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {

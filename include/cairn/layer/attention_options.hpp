@@ -42,6 +42,10 @@ struct added_mask {};
 // is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
 struct key_lengths {};
 
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
 // What an option is: for a type that is none, these say so.
@@ -83,7 +87,8 @@ template <auto Probability>
 inline constexpr double attention_dropout_of<attention::dropout<Probability>> = static_cast<double>(Probability);
 
 template <class Option>
-concept attention_option = attention_mask<Option> || key_heads_of<Option> > 0 || is_attention_dropout<Option> ||
-                           is_added_mask<Option> || is_key_lengths<Option>;
+concept attention_option =
+    std::is_same_v<Option, attention::stored_probabilities> || attention_mask<Option> || key_heads_of<Option> > 0 ||
+    is_attention_dropout<Option> || is_added_mask<Option> || is_key_lengths<Option>;
 
 } // namespace cairn::detail

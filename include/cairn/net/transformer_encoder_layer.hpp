@@ -28,7 +28,7 @@ namespace cairn {
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
 //   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none
 //   attention::dropout<percent<10>>  of attention probabilities. torch's dropout, 0.1 by default, is both
-//   attention::causal, ...      a mask, key_heads<N>, added_mask and key_lengths, as in MultiheadAttention
+//   attention::causal, ...      a mask, key_heads<N>, added_mask, key_lengths, stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -119,7 +119,7 @@ struct transformer_encoder_layer_message {
     static_assert(is_right<Wrong>,
                   "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
                   "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
-                  "attention::added_mask, attention::key_lengths and attention::dropout<P>; "
+                  "attention::added_mask, attention::key_lengths and attention::dropout<P>, or attention::stored_probabilities; "
                   "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
                   "wrong_transformer_encoder_layer<type>");
     return false;

@@ -17,6 +17,8 @@
 #include <cairn/ops/attention/cuts_of_backward.hpp>
 #include <cairn/ops/attention/extras_of_strip.hpp>
 #include <cairn/ops/attention/head_of_keys.hpp>
+#include <cairn/ops/attention/kept_probabilities.hpp>
+#include <cairn/ops/attention/stored.hpp>
 #include <cairn/ops/attention/strip.hpp>
 #include <cairn/ops/elementwise/run_tile.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
@@ -56,33 +58,37 @@ public:
   }
 
   // The outputs of the strips [begin, end) of a head.
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, kept);
   }
 
   // All gradients of one key head and of the heads that share it.
+  template <class Kept>
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                const T* log_sums) {
-    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, log_sums);
+                Kept kept) {
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, kept);
   }
 
   // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
   // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  template <class Kept>
   void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
-                       const T* output_gradient, const T* output, const T* log_sums) {
+                       const T* output_gradient, const T* output, Kept kept) {
     keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
     for (std::size_t k = begin; k < end; ++k) {
       const strip_of_queries s(seen_, k * most_, most_);
-      make_derivatives(head, s, outputs(output_gradient, head, s), output, log_sums);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, kept);
       over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
   }
+  template <class Kept>
   void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
-                     const T* output_gradient, const T* output, const T* log_sums) {
-    backward(key_head, first, last, false, gradients, output_gradient, output, log_sums);
+                     const T* output_gradient, const T* output, Kept kept) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, kept);
   }
 
 private:
@@ -183,7 +189,8 @@ private:
     return {extras_.random, extras_.rate, ((sample_ * of_.heads + head) * of_.queries + s.first) * of_.keys + s.begin, of_.keys};
   }
 
-  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+  template <class Kept>
+  void forward(std::size_t head, const strip_of_queries& s, T* output, Kept kept) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
@@ -193,15 +200,20 @@ private:
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
-    if (log_sums == nullptr) return;
-    run_tile(logarithms_of_sums<T>{&sums, &shifts});
-    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept == nullptr) return;
+      run_tile(logarithms_of_sums<T>{&sums, &shifts});
+      std::copy_n(sums.data(), s.rows, sums_of(kept, head, s));
+    } else if (kept.data != nullptr) {
+      run_tile(probabilities_of_exponentials<T>{s.of(scores_), kept.of_strip(of_, sample_, head, s), &factors});
+    }
   }
 
   // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
   // all keys those of the queries can be had too.
+  template <class Kept>
   void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
-                const attention_operands<T>& gradients, const T* output_gradient, const T* output, const T* log_sums) {
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept) {
     const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
     keys_ = keys_of(key_head * share, first, last);
     const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
@@ -216,7 +228,7 @@ private:
         if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
         if (s.keys() == 0 && !of_queries) continue;
         const matrix<const T> dy = outputs(output_gradient, head, s);
-        make_derivatives(head, s, dy, output, log_sums);
+        make_derivatives(head, s, dy, output, kept);
         if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
         over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
         over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
@@ -229,17 +241,20 @@ private:
   }
 
   // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
-  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, const T* log_sums) {
+  template <class Kept>
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, Kept kept) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    make_scores(head, s);
+    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s);
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(log_sums, head, s),
-                                        &dots};
-    if (!drops()) run_tile(both);
-    else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
+    if constexpr (std::is_pointer_v<Kept>) {
+      const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(kept, head, s), &dots};
+      if (!drops()) run_tile(both);
+      else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
+    } else
+      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, kept.of_strip(of_, sample_, head, s), scale_, &dots});
   }
 
   const attention_extents& of_;
@@ -253,27 +268,27 @@ private:
   head_of_keys<T> keys_{};
 };
 
-// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
-template <class T, class Extras>
-void attention_forward_in_strips(cpu::queue& queue, const attention_extents& of, T* output, T* log_sums,
-                                 const attention_operands<const T>& in, const Extras& extras) {
-  using in_strips = attention_in_strips<T, Extras>;
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one. Kept are the logarithms of sums or
+// the probabilities.
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_forward_in_parts(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                                const attention_operands<const T>& in, const Extras& extras = {}) {
   check_attention(of, extras);
-  const std::size_t heads = of.samples * of.heads, strips = in_strips::strips(of);
+  const std::size_t heads = of.samples * of.heads, strips = attention_in_strips<T, Extras>::strips(of);
   const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
   queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    in_strips(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, log_sums);
+    attention_in_strips<T, Extras>(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, kept);
   });
 }
 
 // A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
 // passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
 // scores and their derivatives, they have 7 products where one pass has 5.
-template <class T, class Extras>
-void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
-                                  const T* output_gradient, const T* output, const T* log_sums,
-                                  const attention_operands<const T>& in, const Extras& extras) {
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_backward_in_parts(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                 const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
+                                 const Extras& extras = {}) {
   check_attention(of, extras);
   using in_strips = attention_in_strips<T, Extras>;
   const std::size_t parts = of.samples * of.key_heads;
@@ -281,19 +296,19 @@ void attention_backward_in_strips(cpu::queue& queue, const attention_extents& of
   if (cuts.keys < 2)
     return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
       in_strips(of, in, part / of.key_heads, scratch, extras)
-          .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
+          .backward(part % of.key_heads, gradients, output_gradient, output, kept);
     });
   // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
   queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
     const auto [begin, end] = cuts.part_of_strips(cut);
     in_strips(of, in, row / of.heads, scratch, extras)
-        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, log_sums);
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, kept);
   });
   queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
     const auto [first, last] = cuts.part_of_keys(part / parts);
     in_strips(of, in, part % parts / of.key_heads, scratch, extras)
-        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, log_sums);
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, kept);
   });
 }
 
@@ -304,26 +319,38 @@ namespace cairn::ops {
 template <class T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  detail::attention_forward_in_strips(queue, of, output, log_sums, in, detail::no_attention_extras{});
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in);
 }
-template <class T>
-void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
-                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::attention_forward_in_strips(queue, of, output, log_sums, in, extras);
-}
-
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in,
-                                       detail::no_attention_extras{});
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in, extras);
 }
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in, const attention_extras<T>& extras) {
-  detail::attention_backward_in_strips(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+}
+
+template <class T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::attention_forward_in_parts(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <class T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output,
+                                      detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
+#include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/random.hpp>
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/checked_attention.hpp>
+#include <cairn/ops/attention/kept_probabilities.hpp>
 
 CAIRN_KERNELS_BEGIN
 
@@ -67,7 +68,8 @@ struct attention_head {
   }
 
   // The output of query i. `row` has room for a number for each key.
-  void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
+  template <class Kept>
+  void forward(std::size_t i, double* row, T* output, Kept kept) const {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
     if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
@@ -78,36 +80,47 @@ struct attention_head {
       for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
       output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
     }
-    if (log_sums != nullptr)
-      log_sums[sums_at + i] =
-          static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept != nullptr)
+        kept[sums_at + i] =
+            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    } else if (kept.data != nullptr) {
+      T* const p = kept.data + (sums_at + i) * of.keys;
+      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
+    }
   }
 
   // A probability after dropout, and the derivative by its score before it is scaled.
   struct derivative {
     double p, ds;
   };
-  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
+  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
+    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+  }
+  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
+    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
+  }
+  template <class Kept>
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
     const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
-    const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
-    const double m = factor(i, j);
+    const double p = probability(i, j, kept), m = factor(i, j);
     return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
   }
 
   // Adds the gradient of query i to `sums`, (width).
-  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output,
-                      const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t j = begin(i); j < end(i); ++j) {
-      const double ds = at(i, j, output_gradient, output, log_sums).ds;
+      const double ds = at(i, j, output_gradient, output, kept).ds;
       for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
     }
   }
   // Adds the gradients of key and value j to `sums`, (2, width).
-  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output,
-                     const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t i = 0; i < of.queries; ++i) {
       if (j < begin(i) || j >= end(i)) continue;
-      const auto [p, ds] = at(i, j, output_gradient, output, log_sums);
+      const auto [p, ds] = at(i, j, output_gradient, output, kept);
       for (std::size_t c = 0; c < of.width; ++c) {
         sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
         sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
@@ -117,21 +130,19 @@ struct attention_head {
 };
 
 // All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
-template <class T>
+template <class T, class Kept>
 void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             accumulated<T>* log_sums, const attention_operands<const T>& in,
-                             const attention_extras<T>& extras = {}) {
+                             Kept kept, const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
     const attention_head<T> own(of, in, sample, head, extras);
-    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
   }
 }
-template <class T>
+template <class T, class Kept>
 void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
-                              const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                              const accumulated<T>* log_sums, const attention_operands<const T>& in,
-                              const attention_extras<T>& extras = {}) {
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
+                              const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   const auto write = [&](T* to, const double* sums) {
     for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
@@ -140,14 +151,14 @@ void attention_backward_plain(const attention_extents& of, std::size_t sample, s
     const attention_head<T> own(of, in, sample, head, extras);
     for (std::size_t i = 0; i < of.queries; ++i) {
       std::fill_n(room, of.width, 0.0);
-      own.query_gradient(i, room, output_gradient, output, log_sums);
+      own.query_gradient(i, room, output_gradient, output, kept);
       write(gradients.query + own.query_at + i * in.query_stride, room);
     }
   }
   for (std::size_t j = 0; j < of.keys; ++j) {
     std::fill_n(room, 2 * of.width, 0.0);
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, log_sums);
+      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, kept);
     const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
     write(gradients.key + at, room);
     write(gradients.value + at, room + of.width);
