@@ -178,12 +178,14 @@
 
 #include <cairn/layer/adaptive_avg_pool2d.hpp>     // AdaptiveAvgPool2d<Height, Width>
 #include <cairn/layer/attention.hpp>               // attention::core: attention without projections
-#include <cairn/layer/attention_options.hpp>       // masks and key_heads<N>
+#include <cairn/layer/attention_constants.hpp>     // the constants that an attention reads
+#include <cairn/layer/attention_options.hpp>       // masks, key_heads<N>, dropout<P>
 #include <cairn/layer/avg_pool2d.hpp>              // AvgPool2d<Kernel>
 #include <cairn/layer/batch_norm.hpp>              // BatchNorm1d<Features>, BatchNorm2d<Channels>
 #include <cairn/layer/checked_calls.hpp>           // a layer that cannot be called, as a diagnostic
 #include <cairn/layer/checked_layer.hpp>           // a type that is no layer, as a diagnostic
 #include <cairn/layer/conv2d.hpp>                  // Conv2d<In, Out, Kernel>
+#include <cairn/layer/cross_attention.hpp>         // attention::cross_core: the same of two tensors
 #include <cairn/layer/dense/dense_bottleneck.hpp>  // the first half of a layer of DenseBlock
 #include <cairn/layer/dense/dense_growth.hpp>      // the second half of it
 #include <cairn/layer/dense/dense_half.hpp>        // the common part of both halves
@@ -209,6 +211,7 @@
 #include <cairn/layer/linear.hpp>                  // Linear<In, Out>
 #include <cairn/layer/loss_in_strips.hpp>          // the loss of a strip of rows of the output
 #include <cairn/layer/max_pool2d.hpp>              // MaxPool2d<Kernel>
+#include <cairn/layer/read_attention_options.hpp>  // what the options of an attention say
 #include <cairn/layer/recurrent/gate_products.hpp> // the parameters and products of a recurrent cell
 #include <cairn/layer/recurrent/gru_cell.hpp>      // GRUCell<In, Hidden>
 #include <cairn/layer/recurrent/gru_formulas.hpp>  // the formulas of a GRUCell
@@ -234,6 +237,7 @@
 #include <cairn/net/checked_network.hpp>           // finds the first error of a network
 #include <cairn/net/checkpoint.hpp>                // checkpoint<Policy, Net>: the same function, another schedule
 #include <cairn/net/concat.hpp>                    // several branches, with their results side by side
+#include <cairn/net/cross_attention.hpp>           // MultiheadAttention<C, Heads, attention::cross>
 #include <cairn/net/dense/dense_block.hpp>         // DenseBlock<Layers, Growth>
 #include <cairn/net/dense/dense_policies.hpp>      // which bottlenecks of a DenseBlock are stored
 #include <cairn/net/elements.hpp>                  // joins packs of elements
@@ -264,6 +268,7 @@
 #include <cairn/net/solved_step.hpp>               // a schedule solved at run time, for a trainer
 #include <cairn/net/summed_layers.hpp>             // the layers that sum over the ranks
 #include <cairn/net/ties.hpp>                      // stages that take a parameter from another stage
+#include <cairn/net/transformer_decoder_layer.hpp> // TransformerDecoderLayer<C, Heads, Feedforward>
 #include <cairn/net/transformer_encoder_layer.hpp> // TransformerEncoderLayer<C, Heads, Feedforward>
 #include <cairn/net/unroll.hpp>                    // steps of a cell: Unroll<T, Cell>
 #include <cairn/net/unroll_step.hpp>               // the stages of an Unroll

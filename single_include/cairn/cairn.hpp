@@ -1395,6 +1395,15 @@ template <std::size_t... Extents>
 struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
+// The same of integers, such as the lengths of sequences: integer_constant<> is one integer for each sample.
+template <std::size_t... Extents>
+struct integer_constant {
+  static constexpr tensor value = integers<Extents...>::value;
+};
+template <std::size_t... Extents>
+struct batch_integer_constant {
+  static constexpr tensor value = integers<Extents...>::value.once();
+};
 
 } // namespace cairn
 
@@ -1423,13 +1432,18 @@ template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<integer_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<batch_integer_constant<Extents...>> = 2;
 
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
   static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
-                "constant<extents...> or batch_constant<extents...>");
+                "constant<extents...> or batch_constant<extents...>, one of integers that every layer sees "
+                "integer_constant<extents...> or batch_integer_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
@@ -1461,7 +1475,10 @@ template <class Source, bool IsConstant, std::size_t... Axes>
 struct tensor_type<Source, IsConstant, std::index_sequence<Axes...>> {
   static auto choose() {
     constexpr tensor t = Source::value;
-    if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
+    constexpr bool is_int = t.type == element::int32;
+    if constexpr (IsConstant && is_int && t.per_batch) return batch_integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && is_int) return integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
     else if constexpr (IsConstant) return constant<t[Axes]...>{};
     else if constexpr (t == integers<t[Axes]...>::value) return integers<t[Axes]...>{};
     else if constexpr (t == tensor(dims<t[Axes]...>::value)) return dims<t[Axes]...>{};
@@ -8142,6 +8159,40 @@ void add_matrix(cpu::queue& queue, matrix<T> sum, std::type_identity_t<matrix<co
 
 CAIRN_KERNELS_END
 
+// cairn/ops/dropout/dropout.hpp
+
+namespace cairn::ops {
+
+// The probability that an element is dropped, in units of 2^-32, and the factor of the others.
+struct dropout_rate {
+  std::uint64_t threshold; // 0 … 2^32
+  double scale;            // 1 / (1 - probability), or 0 when all are dropped
+
+  // That of a probability, 0 to 1.
+  static constexpr dropout_rate of(double probability) {
+    return {static_cast<std::uint64_t>(probability * 0x1p32), probability < 1 ? 1 / (1 - probability) : 0};
+  }
+};
+
+// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
+//
+// The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
+// function of the output gradient) draw the same mask. The result may lie on x.
+template <class T>
+void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has this op of elements of type T.
+template <class Queue, class T>
+concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
+                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
+
+} // namespace cairn::detail
+
 // cairn/ops/attention/attention.hpp
 
 namespace cairn::ops {
@@ -8205,6 +8256,33 @@ void attention_backward(detail::queue_without_this_op, const attention_extents& 
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) = delete;
 
+// What an attention may have besides its extents; by default it has nothing of it.
+template <class T>
+struct attention_extras {
+  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all.
+  const std::int32_t* key_lengths = nullptr;
+  // (queries, keys): added to the scaled scores; minus infinity forbids, and a query whose keys are all forbidden may look at
+  // none. The strides are elements from the matrix of a sample, or of a head, to the next; 0: it is the same for all. It is a
+  // constant and has no gradient. Null: nothing is added.
+  const T* added = nullptr;
+  std::size_t added_sample_stride = 0, added_head_stride = 0;
+  // Dropout of probabilities, after the softmax: probability (sample, head, query, key) is dropped as element
+  // ((sample * heads + head) * queries + query) * keys + key of ops::dropout is. Log sums are those without dropout. The mask is
+  // not stored: forward, recompute and backward draw it again.
+  dropout_rate rate{.threshold = 0, .scale = 1};
+  types::random_key random{};
+};
+
+// The same with these, which backward gets again as forward had them. With m the factors of dropout, 0 or scale:
+//   y = (m p) v,  dv = (m p)^T dy,  dp = m (dy v^T)
+template <class T>
+void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+template <class T>
+void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+
 } // namespace cairn::ops
 
 namespace cairn::detail {
@@ -8217,6 +8295,19 @@ concept attention_runs_on =
       attention_forward(queue, of, y, sum, in);
       attention_backward(queue, of, gradients, x, x, sums, in);
     };
+
+// ... and with extras.
+template <class Queue, class T>
+concept attention_with_extras_runs_on =
+    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
+             const attention_operands<const T>& in, const attention_operands<T>& gradients, const attention_extras<T>& extras) {
+      attention_forward(queue, of, y, sum, in, extras);
+      attention_backward(queue, of, gradients, x, x, sums, in, extras);
+    };
+
+// ... and without them, or with them if Extras.
+template <class Queue, class T, bool Extras>
+concept attends_on = (!Extras && attention_runs_on<Queue, T>) || (Extras && attention_with_extras_runs_on<Queue, T>);
 
 } // namespace cairn::detail
 
@@ -8240,7 +8331,556 @@ inline void check_attention(const attention_extents& of) {
                 std::to_string(of.width));
 }
 
+// ... and an error that names the key length which does not fit.
+template <class T>
+void check_attention(const attention_extents& of, const attention_extras<T>& extras) {
+  check_attention(of);
+  if (extras.key_lengths == nullptr) return;
+  for (std::size_t s = 0; s < of.samples; ++s) {
+    const std::int32_t length = extras.key_lengths[s];
+    if (length < 0 || static_cast<std::size_t>(length) > of.keys)
+      throw error("attention: the key length of sample " + std::to_string(s) + " is " + std::to_string(length) +
+                  ", but there are 0 to " + std::to_string(of.keys) + " keys");
+  }
+}
+
+// No extras: the kernels without them are not compiled for extras.
+struct no_attention_extras {};
+inline void check_attention(const attention_extents& of, no_attention_extras) { check_attention(of); }
+
+// The extents of one sample, with no other keys than those that its queries may look at.
+inline attention_extents extents_of_sample(const attention_extents& of, std::size_t, no_attention_extras) { return of; }
+template <class T>
+attention_extents extents_of_sample(const attention_extents& of, std::size_t sample, const attention_extras<T>& extras) {
+  attention_extents out = of;
+  if (extras.key_lengths != nullptr) out.keys = static_cast<std::size_t>(extras.key_lengths[sample]);
+  return out;
+}
+
 } // namespace cairn::detail
+
+// cairn/ops/attention/cuts_of_backward.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// How the backward pass of attention is cut into parts for a number of threads: key heads of samples in one pass, or strips of
+// queries and then blocks of keys. No bit depends on it.
+struct cuts_of_backward {
+  std::size_t strips = 1, keys = 1; // the parts of a head in the first pass, and of a key head in the second; 1: one pass
+
+  struct range {
+    std::size_t begin, end;
+  };
+  range part_of_strips(std::size_t cut) const { return cut_of(all_strips_, strips, cut); }
+  range part_of_keys(std::size_t cut) const {
+    const range blocks = cut_of((all_keys_ + block - 1) / block, keys, cut);
+    return {blocks.begin * block, std::min(all_keys_, blocks.end * block)};
+  }
+
+  cuts_of_backward(const attention_extents& of, std::size_t all_strips, std::size_t threads)
+      : all_strips_(all_strips), all_keys_(of.keys) {
+    const std::size_t heads = of.samples * of.key_heads, blocks = (all_keys_ + block - 1) / block;
+    if (heads == 0 || heads * products_of_two_passes >= threads * products_of_one_pass || all_strips_ < 2 || blocks < 2) return;
+    // A few parts for each thread, as parts differ under a mask, and a thread may be late.
+    const std::size_t wanted = parts_of_thread * ((threads + heads - 1) / heads);
+    strips = std::min(all_strips_, wanted);
+    keys = std::min(blocks, wanted);
+  }
+
+private:
+  static constexpr std::size_t block = 64; // keys
+  static constexpr std::size_t products_of_one_pass = 5, products_of_two_passes = 7, parts_of_thread = 4;
+
+  static range cut_of(std::size_t all, std::size_t cuts, std::size_t cut) { return {all * cut / cuts, all * (cut + 1) / cuts}; }
+
+  std::size_t all_strips_, all_keys_;
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/elementwise/run_tile.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// f.run() with the instructions of one set.
+template <class F>
+[[gnu::noinline]] void run_tile_plain(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
+  f.run();
+}
+template <class F>
+[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
+  f.run();
+}
+template <class F>
+void run_tile(const F& f) {
+  const instruction_set set = widest_for_elements();
+  if (set == instruction_set::avx512) run_tile_avx512(f);
+  else if (set == instruction_set::avx2) run_tile_avx2(f);
+  else run_tile_plain(f);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/reduction.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
+// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
+// the sum of its chains and the reduction that of its blocks, each in ascending order.
+//
+// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
+// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
+// the time, chains of 128 nothing.
+inline constexpr std::size_t reduction_chain = 128;
+
+// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
+// a packed block must fit into the scratch.
+inline constexpr std::size_t longest_reduction_block = 1024;
+
+constexpr std::size_t reduction_block(std::size_t k) {
+  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
+  if (blocks <= 1) return k;
+  const std::size_t length = (k + blocks - 1) / blocks;
+  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
+// function object here works on one with the instructions of one set, as run_tile() compiles it.
+namespace cairn::detail {
+
+// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
+// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
+inline constexpr std::size_t strip_queries = 32;
+
+// A number for each query of a strip.
+template <class T>
+using per_query = std::array<T, strip_queries>;
+
+// Scores and other numbers for each query and key.
+template <class T>
+struct strip_of_numbers {
+  T* data;
+  std::size_t rows, columns, stride; // whole blocks of columns
+};
+
+// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
+// begin at the same keys wherever the strip begins.
+struct strip_of_queries {
+  std::size_t first = 0, rows = 0; // queries
+  std::size_t begin = 0, end = 0;  // keys
+
+  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
+      : first(query), rows(std::min(most, of.queries - query)),
+        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
+        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
+
+  // Over those of its keys that are in [first_key, last_key) alone. The sums over queries are there as in the whole strip.
+  constexpr strip_of_queries over(std::size_t first_key, std::size_t last_key) const {
+    strip_of_queries out = *this;
+    out.begin = std::clamp(begin, first_key, last_key);
+    out.end = std::clamp(end, out.begin, last_key);
+    return out;
+  }
+
+  constexpr std::size_t keys() const { return end - begin; }
+  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
+  constexpr std::size_t stride() const { return columns() + element_block; }
+  template <class T>
+  constexpr strip_of_numbers<T> of(T* data) const {
+    return {data, rows, columns(), stride()};
+  }
+};
+
+// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
+template <class T>
+void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  for (std::size_t i = 0; i < s.rows; ++i) {
+    T* const row = scores + i * s.stride();
+    const std::size_t place = of.first_place + s.first + i;
+    const std::size_t begin = std::clamp(of.band.begin(place, of.keys), s.begin, s.end);
+    std::fill(row, row + (begin - s.begin), none);
+    std::fill(row + (std::clamp(of.band.end(place, of.keys), begin, s.end) - s.begin), row + s.columns(), none);
+  }
+}
+
+// The first of some lanes becomes their sum, or the greatest of them, in four steps.
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
+    return sum_of_lanes<Lanes / 2>(lane);
+  }
+}
+template <std::size_t Lanes = element_block, class T>
+[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
+  if constexpr (Lanes == 1) return lane[0];
+  else {
+    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
+    return greatest_of_lanes<Lanes / 2>(lane);
+  }
+}
+
+// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
+// processor a hundred times as long.
+template <class T>
+[[gnu::always_inline]] inline T exponential_or_zero(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const T found = exponential(blend(x < least, T{0}, x));
+  return blend(x < least, T{0}, found);
+}
+
+// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
+// sum and shift. A row that is masked as a whole has a sum of 0.
+template <class T>
+struct exponentials_of_scores {
+  strip_of_numbers<T> scores;
+  T scale;
+  per_query<T>*sums, *shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T* const row = scores.data + i * scores.stride;
+      T most[element_block];
+      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
+      for (std::size_t j = 0; j < scores.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
+      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
+      double sum[element_block] = {};
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T v[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+      }
+      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
+      (*shifts)[i] = shift;
+    }
+  }
+};
+
+// 1 / sum, or 0 where that is 0.
+template <class T>
+struct inverses_of_sums {
+  per_query<T>* inverses;
+  const per_query<T>* sums;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) {
+      const T sum = sums->data()[i];
+      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
+    }
+  }
+};
+
+// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
+[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
+  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
+  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
+}
+inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
+
+// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
+template <class T>
+struct logarithms_of_sums {
+  per_query<T>* sums;
+  const per_query<T>* shifts;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
+  }
+};
+
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) slope.
+template <class T>
+struct derivatives_of_scores {
+  strip_of_numbers<T> scores;
+  T* derivatives; // as the scores lie
+  T scale, slope;
+  const T* log_sums;
+  const per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
+      const T log_sum = log_sums[i], dot = dots->data()[i];
+      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+        T p[element_block], ds[element_block];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * slope;
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
+        for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+      }
+    }
+  }
+};
+
+// The dot product of each row of x with the same row of y.
+template <class T>
+struct dots_of_rows {
+  matrix<const T> x, y;
+  per_query<T>* dots;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
+      double sum[element_block] = {};
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
+    }
+  }
+};
+
+// Multiplies each row by its factor.
+template <class T>
+struct scaled_rows {
+  matrix<T> x;
+  const per_query<T>* factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < x.rows; ++i) {
+      T* const row = x.data + i * x.stride;
+      const T factor = factors->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= x.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
+      for (; j < x.columns; ++j) row[j] *= factor;
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/dropout/cpu.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+struct multiply_element {
+  template <class T>
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
+    x *= factor;
+  }
+};
+
+// The random_block of core/random.hpp for the blocks first, first + 1, ..., word by word, in a form that compilers vectorise:
+// each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
+// a loop inside the loop would prevent it too.
+inline constexpr std::size_t random_lanes = 32;
+template <std::size_t Lanes>
+using random_words = std::uint64_t[4][Lanes];
+
+template <std::size_t Lanes, std::size_t... Round>
+[[gnu::always_inline]] inline void draw(random_words<Lanes>& words, const random_key& key, std::uint64_t first,
+                                        std::index_sequence<Round...>) {
+  constexpr std::uint64_t low = 0xFFFFFFFFU;
+  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
+  const std::uint64_t position = key.position;
+  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
+  for (std::size_t i = 0; i < Lanes; ++i) {
+    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
+    (
+        [&]() __attribute__((always_inline)) {
+          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
+          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
+          b = p1 & low;
+          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
+          d = p0 & low;
+        }(),
+        ...);
+    words[0][i] = a;
+    words[1][i] = b;
+    words[2][i] = c;
+    words[3][i] = d;
+  }
+}
+
+// Writes the factors of the elements begin, begin + 1, ...; begin is a multiple of 4, and count of 4 Lanes.
+template <std::size_t Lanes = random_lanes, class T>
+[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                                 const dropout_rate& rate) {
+  const T scale = static_cast<T>(rate.scale);
+  random_words<Lanes> words;
+  for (std::size_t i = 0; i < count; i += 4 * Lanes) {
+    draw<Lanes>(words, key, (begin + i) / 4, std::make_index_sequence<10>());
+    for (std::size_t j = 0; j < Lanes; ++j)
+      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
+  }
+}
+template <class T>
+void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                          const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+template <class T>
+CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
+                                              const dropout_rate& rate) {
+  write_factors(factors, count, key, begin, rate);
+}
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <class T>
+void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
+             const dropout_rate& rate) {
+  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
+  const detail::instruction_set set = detail::widest_for_elements();
+  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
+                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
+                                                                 : detail::write_factors_plain<T>;
+  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
+    alignas(64) T factors[piece];
+    const std::size_t begin = part * piece;
+    const std::size_t length = std::min(piece, count - begin);
+    constexpr std::size_t group = 4 * detail::random_lanes;
+    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
+    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
+                         std::array<const T*, 2>{x + begin, factors});
+  });
+}
+
+} // namespace cairn::ops
+
+CAIRN_KERNELS_END
+
+// cairn/ops/attention/extras_of_strip.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// An additive mask and dropout of probabilities, for one strip of queries: function objects as in strip.hpp.
+namespace cairn::detail {
+
+// Replaces each score s of a row by scale s + added.
+template <class T>
+struct added_scores {
+  strip_of_numbers<T> scores;
+  T scale;
+  const T* added; // for the first query and key of the strip
+  std::size_t keys, stride;
+
+  [[gnu::always_inline]] inline void run() const {
+    for (std::size_t i = 0; i < scores.rows; ++i) {
+      T* const row = scores.data + i * scores.stride;
+      const T* const more = added + i * stride;
+      std::size_t j = 0;
+      for (; j + element_block <= keys; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = row[j + k] * scale + more[j + k];
+      for (; j < keys; ++j) row[j] = row[j] * scale + more[j];
+    }
+  }
+};
+
+// The factors of a strip's probabilities under dropout, drawn for a piece of a row at a time. A draw makes 64 factors, not 128 as
+// ops::dropout does: rows of scores are short.
+struct factors_of_strip {
+  random_key random;
+  ops::dropout_rate rate;
+  std::uint64_t first, row; // the element of the first query and key, and elements from one query to the next
+
+  static constexpr std::size_t lanes = 16, group = 4 * lanes, piece = 8 * group;
+  template <class T>
+  using room = T[piece + group];
+
+  // Those of query i for the keys from j on, at most a piece.
+  template <class T>
+  [[gnu::always_inline]] inline const T* draw(room<T>& to, std::size_t i, std::size_t j, std::size_t count) const {
+    const std::uint64_t index = first + i * row + j, skipped = index % 4;
+    write_factors<lanes>(to, (skipped + count + group - 1) / group * group, random, index - skipped, rate);
+    return to + skipped;
+  }
+};
+
+// Multiplies each number by its factor.
+template <class T>
+struct dropped_numbers {
+  strip_of_numbers<T> numbers;
+  factors_of_strip factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    alignas(64) factors_of_strip::room<T> room;
+    for (std::size_t i = 0; i < numbers.rows; ++i)
+      for (std::size_t begin = 0; begin < numbers.columns; begin += factors_of_strip::piece) {
+        const std::size_t count = std::min(factors_of_strip::piece, numbers.columns - begin);
+        const T* const m = factors.draw(room, i, begin, count);
+        T* const row = numbers.data + i * numbers.stride + begin;
+        for (std::size_t j = 0; j < count; j += element_block)
+          for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= m[j + k];
+      }
+  }
+};
+
+// derivatives_of_scores with dropout: with m the factor, s becomes m p, and dp becomes p (m dp - dot) slope.
+template <class T>
+struct dropped_derivatives_of_scores {
+  derivatives_of_scores<T> of;
+  factors_of_strip factors;
+
+  [[gnu::always_inline]] inline void run() const {
+    alignas(64) factors_of_strip::room<T> room;
+    const strip_of_numbers<T>& scores = of.scores;
+    for (std::size_t i = 0; i < scores.rows; ++i)
+      for (std::size_t begin = 0; begin < scores.columns; begin += factors_of_strip::piece) {
+        const std::size_t count = std::min(factors_of_strip::piece, scores.columns - begin);
+        const T* const m = factors.draw(room, i, begin, count);
+        const std::size_t at = i * scores.stride + begin;
+        T *const row = scores.data + at, *const d = of.derivatives + at;
+        const T log_sum = of.log_sums[i], dot = of.dots->data()[i];
+        for (std::size_t j = 0; j < count; j += element_block) {
+          T p[element_block], ds[element_block];
+          for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
+          for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * of.scale - log_sum);
+          for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] * m[j + k] - dot) * of.slope;
+          for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k] * m[j + k];
+          for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
+        }
+      }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
 
 // cairn/ops/elementwise/sums.hpp
 
@@ -8798,36 +9438,6 @@ void finish_row(const product<T>& whole, std::size_t row, std::size_t column, st
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/reduction.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// The reduction of a product is cut into blocks, and these into chains. Both lengths are functions of k alone, never of the
-// other extents, the instruction set or the threads: they decide how sums are rounded. A chain starts from zero, a block is
-// the sum of its chains and the reduction that of its blocks, each in ascending order.
-//
-// Chains are short because the error of a sum grows with the root of its length: over 4096 random products one chain is off by
-// 1.2e-6 of the norm, chains of 1024 by 5.8e-7, of 256 by 2.9e-7, of 128 by 2.1e-7 and of 64 by 1.7e-7. Chains of 64 cost 2 % of
-// the time, chains of 128 nothing.
-inline constexpr std::size_t reduction_chain = 128;
-
-// Blocks have equal numbers of chains, except the last. Nearly every layer has one block; longer reductions are cut because
-// a packed block must fit into the scratch.
-inline constexpr std::size_t longest_reduction_block = 1024;
-
-constexpr std::size_t reduction_block(std::size_t k) {
-  const std::size_t blocks = (k + longest_reduction_block - 1) / longest_reduction_block;
-  if (blocks <= 1) return k;
-  const std::size_t length = (k + blocks - 1) / blocks;
-  return (length + reduction_chain - 1) / reduction_chain * reduction_chain;
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
 // cairn/ops/matmul/plain.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -8947,21 +9557,38 @@ matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
   return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
 }
 
-// The keys and values of one head, and their gradients, each (keys, width), for the products of all its strips.
+// The keys and values of one head from the key `first` on, and their gradients, each (keys, width), for the products of all its
+// strips.
 //
 // In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
 // a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
 // would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
 template <class T>
 struct head_of_keys {
+  std::size_t first = 0;
   matrix<const T> key{}, value{};
   matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
   matrix<T> key_gradient{}, value_gradient{};
+
+  // The keys [begin, end) of one of these matrices, or their columns of a turned one.
+  template <class U>
+  matrix<U> between(matrix<U> all, std::size_t begin, std::size_t end) const {
+    return rows_between(all, begin - first, end - first);
+  }
+  matrix<const T> columns_between(matrix<const T> all, std::size_t begin, std::size_t end) const {
+    return {all.data + (begin - first), all.rows, end - begin, all.stride};
+  }
 
   void copy_for_forward(std::span<std::byte> room) {
     if (2 * bytes_of_copy() > room.size()) return;
     turned_key = turned(key, take(room));
     value = copied(value, take(room));
+  }
+  void copy_for_query_gradients(std::span<std::byte> room) {
+    if (3 * bytes_of_copy() > room.size()) return;
+    turned_key = turned(key, take(room));
+    turned_value = turned(value, take(room));
+    key = copied(key, take(room));
   }
   void copy_for_backward(std::span<std::byte> room) {
     if (5 * bytes_of_copy() > room.size()) return;
@@ -8974,7 +9601,7 @@ struct head_of_keys {
 
   void clear_gradients(std::size_t begin, std::size_t end) {
     for (const matrix<T>& all : {key_gradient, value_gradient})
-      for (std::size_t j = begin; j < end; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
+      for (std::size_t j = begin - first; j < end - first; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
   }
   // Copies the gradients to where they belong, if they were added up elsewhere.
   void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
@@ -8989,9 +9616,9 @@ private:
   std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
 
   T* take(std::span<std::byte>& room) const {
-    T* const first = reinterpret_cast<T*>(room.data());
+    T* const at = reinterpret_cast<T*>(room.data());
     room = room.subspan(bytes_of_copy());
-    return first;
+    return at;
   }
   static void copy_rows(matrix<T> to, matrix<const T> from) {
     for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);
@@ -9016,242 +9643,71 @@ private:
 
 CAIRN_KERNELS_END
 
-// cairn/ops/elementwise/run_tile.hpp
+// cairn/ops/attention/kept_probabilities.hpp
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// f.run() with the instructions of one set.
-template <class F>
-[[gnu::noinline]] void run_tile_plain(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX2 void run_tile_avx2(const F& f) {
-  f.run();
-}
-template <class F>
-[[gnu::noinline]] CAIRN_TARGET_AVX512 void run_tile_avx512(const F& f) {
-  f.run();
-}
-template <class F>
-void run_tile(const F& f) {
-  const instruction_set set = widest_for_elements();
-  if (set == instruction_set::avx512) run_tile_avx512(f);
-  else if (set == instruction_set::avx2) run_tile_avx2(f);
-  else run_tile_plain(f);
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/attention/strip.hpp
-
-CAIRN_KERNELS_BEGIN
-
-// A strip of queries: a few neighbouring rows of the scores of one head, over all keys that any of them may look at. Each
-// function object here works on one with the instructions of one set, as run_tile() compiles it.
-namespace cairn::detail {
-
-// The most queries of a strip. Their scores over 1024 keys take 128 KiB. Measured at 64, 256 and 1024 tokens, strips of 16 take
-// 0.93 to 1.08 of the time, and strips of 64 take 1.04 to 1.2 of it.
-inline constexpr std::size_t strip_queries = 32;
-
-// A number for each query of a strip.
+// The probabilities that stored_attention_forward() writes for stored_attention_backward(): (samples, heads, queries, keys).
 template <class T>
-using per_query = std::array<T, strip_queries>;
+struct kept_probabilities {
+  T* data = nullptr;
 
-// Scores and other numbers for each query and key.
-template <class T>
-struct strip_of_numbers {
-  T* data;
-  std::size_t rows, columns, stride; // whole blocks of columns
-};
-
-// The queries and the keys [begin, end) of a strip. `begin` is a multiple of a chain's length: the chains of a sum over keys
-// begin at the same keys wherever the strip begins.
-struct strip_of_queries {
-  std::size_t first = 0, rows = 0; // queries
-  std::size_t begin = 0, end = 0;  // keys
-
-  constexpr strip_of_queries(const attention_extents& of, std::size_t query, std::size_t most)
-      : first(query), rows(std::min(most, of.queries - query)),
-        begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
-        end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
-
-  constexpr std::size_t keys() const { return end - begin; }
-  constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
-  constexpr std::size_t stride() const { return columns() + element_block; }
-  template <class T>
-  constexpr strip_of_numbers<T> of(T* data) const {
-    return {data, rows, columns(), stride()};
+  T* of_query(const attention_extents& of, std::size_t sample, std::size_t head, std::size_t query) const {
+    return data + ((sample * of.heads + head) * of.queries + query) * of.keys;
+  }
+  matrix<T> of_strip(const attention_extents& of, std::size_t sample, std::size_t head, const strip_of_queries& s) const {
+    return {of_query(of, sample, head, s.first) + s.begin, s.rows, s.keys(), of.keys};
   }
 };
 
-// Sets the scores that a query may not look at, and the columns after the last key, to minus infinity.
+// Writes the probabilities of a strip: its exponentials times the inverses of their sums.
 template <class T>
-void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scores) {
-  constexpr T none = -std::numeric_limits<T>::infinity();
-  for (std::size_t i = 0; i < s.rows; ++i) {
-    T* const row = scores + i * s.stride();
-    const std::size_t place = of.first_place + s.first + i;
-    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
-    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
-  }
-}
-
-// The first of some lanes becomes their sum, or the greatest of them, in four steps.
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] += lane[k + Lanes / 2];
-    return sum_of_lanes<Lanes / 2>(lane);
-  }
-}
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
-    return greatest_of_lanes<Lanes / 2>(lane);
-  }
-}
-
-// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
-// processor a hundred times as long.
-template <class T>
-[[gnu::always_inline]] inline T exponential_or_zero(T x) {
-  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
-  const T found = exponential(blend(x < least, T{0}, x));
-  return blend(x < least, T{0}, found);
-}
-
-// Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
-// sum and shift. A row that is masked as a whole has a sum of 0.
-template <class T>
-struct exponentials_of_scores {
-  strip_of_numbers<T> scores;
-  T scale;
-  per_query<T>*sums, *shifts;
+struct probabilities_of_exponentials {
+  strip_of_numbers<T> exponentials;
+  matrix<T> to;
+  const per_query<T>* inverses;
 
   [[gnu::always_inline]] inline void run() const {
-    constexpr T none = -std::numeric_limits<T>::infinity();
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T* const row = scores.data + i * scores.stride;
-      T most[element_block];
-      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
-      for (std::size_t j = 0; j < scores.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
-      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
-      double sum[element_block] = {};
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
-        T v[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
-      }
-      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
-      (*shifts)[i] = shift;
+    for (std::size_t i = 0; i < to.rows; ++i) {
+      const T* const row = exponentials.data + i * exponentials.stride;
+      T* const p = to.data + i * to.stride;
+      const T inverse = inverses->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= to.columns; j += element_block)
+        for (std::size_t k = 0; k < element_block; ++k) p[j + k] = row[j + k] * inverse;
+      for (; j < to.columns; ++j) p[j] = row[j] * inverse;
     }
   }
 };
 
-// 1 / sum, or 0 where that is 0.
+// Reads the probabilities p of a strip, and replaces the derivative dp by p by ds = p (dp - dot) scale.
 template <class T>
-struct inverses_of_sums {
-  per_query<T>* inverses;
-  const per_query<T>* sums;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) {
-      const T sum = sums->data()[i];
-      inverses->data()[i] = blend(sum == T{0}, T{0}, T{1} / blend(sum == T{0}, T{1}, sum));
-    }
-  }
-};
-
-// The logarithm of x >= 1, within 3e-7 of the greater of it and 1, or infinity for 0.
-[[gnu::always_inline]] inline float logarithm_of_sum(float x) {
-  const auto bits = __builtin_bit_cast(std::uint32_t, x);
-  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
-  const float mantissa = __builtin_bit_cast(float, (bits & 0x7FFFFFU) | 127U << 23);
-  const float found = exponent * 0.693147182F + logarithm_of_one_plus(mantissa - 1.0F);
-  return blend(x == 0.0F, std::numeric_limits<float>::infinity(), blend(x > 0.0F, found, x)); // NaN stays
-}
-inline double logarithm_of_sum(double x) { return x == 0 ? std::numeric_limits<double>::infinity() : std::log(x); }
-
-// Replaces each sum by the logarithm of the sum of the exponentials that were not shifted.
-template <class T>
-struct logarithms_of_sums {
-  per_query<T>* sums;
-  const per_query<T>* shifts;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < strip_queries; ++i) sums->data()[i] = shifts->data()[i] + logarithm_of_sum(sums->data()[i]);
-  }
-};
-
-// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
-template <class T>
-struct derivatives_of_scores {
-  strip_of_numbers<T> scores;
-  T* derivatives; // as the scores lie
+struct derivatives_of_probabilities {
+  strip_of_numbers<T> probabilities; // copied to here: rows as far apart as in memory may share the sets of a cache
+  T* derivatives;                    // as the copies lie
+  matrix<const T> from;
   T scale;
-  const T* log_sums;
   const per_query<T>* dots;
 
   [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < scores.rows; ++i) {
-      T *const row = scores.data + i * scores.stride, *const d = derivatives + i * scores.stride;
-      const T log_sum = log_sums[i], dot = dots->data()[i];
-      for (std::size_t j = 0; j < scores.columns; j += element_block) {
+    for (std::size_t i = 0; i < from.rows; ++i) {
+      const T* const read = from.data + i * from.stride;
+      T *const row = probabilities.data + i * probabilities.stride, *const d = derivatives + i * probabilities.stride;
+      const T dot = dots->data()[i];
+      std::size_t j = 0;
+      for (; j + element_block <= from.columns; j += element_block) {
         T p[element_block], ds[element_block];
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
-        for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) p[k] = read[j + k];
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (d[j + k] - dot) * scale;
         for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
         for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
       }
-    }
-  }
-};
-
-// The dot product of each row of x with the same row of y.
-template <class T>
-struct dots_of_rows {
-  matrix<const T> x, y;
-  per_query<T>* dots;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      const T *const a = x.data + i * x.stride, *const b = y.data + i * y.stride;
-      double sum[element_block] = {};
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      for (std::size_t k = 0; j + k < x.columns; ++k) sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-      dots->data()[i] = static_cast<T>(sum_of_lanes(sum));
-    }
-  }
-};
-
-// Multiplies each row by its factor.
-template <class T>
-struct scaled_rows {
-  matrix<T> x;
-  const per_query<T>* factors;
-
-  [[gnu::always_inline]] inline void run() const {
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      T* const row = x.data + i * x.stride;
-      const T factor = factors->data()[i];
-      std::size_t j = 0;
-      for (; j + element_block <= x.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) row[j + k] *= factor;
-      for (; j < x.columns; ++j) row[j] *= factor;
+      for (; j < from.columns; ++j) {
+        row[j] = read[j];
+        d[j] = read[j] * (d[j] - dot) * scale;
+      }
     }
   }
 };
@@ -9259,6 +9715,37 @@ struct scaled_rows {
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
+
+// cairn/ops/attention/stored.hpp
+
+namespace cairn::ops {
+
+// attention_forward() and attention_backward() with the probabilities in memory: (samples, heads, queries, keys), in place of a
+// number for each query. Backward reads them, so it has 4 products of these extents where it has 5 else, and no exponentials.
+// The output has the bits of attention_forward(); gradients differ by rounding. The probability of a key that a query may not
+// look at is 0, or is neither written nor read. Null if not wanted.
+template <class T>
+void stored_attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) = delete;
+
+template <class T>
+void stored_attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) = delete;
+
+} // namespace cairn::ops
+
+namespace cairn::detail {
+
+// A device whose queue is Queue has these ops of elements of type T.
+template <class Queue, class T>
+concept stored_attention_runs_on = requires(Queue& queue, const attention_extents& of, T* y, const T* x,
+                                            const attention_operands<const T>& in, const attention_operands<T>& gradients) {
+  stored_attention_forward(queue, of, y, y, in);
+  stored_attention_backward(queue, of, gradients, x, x, x, in);
+};
+
+} // namespace cairn::detail
 
 // cairn/ops/matmul/avx2_tile.hpp
 
@@ -10236,12 +10723,15 @@ namespace cairn::detail {
 //
 // Not taken: blocks of keys with a running maximum, as kernels for GPUs have them. A strip over all keys fits the second-level
 // cache of a CPU for thousands of keys.
-template <class T>
+//
+// Extras is attention_extras<T>, or no_attention_extras.
+template <class T, class Extras = no_attention_extras>
 class attention_in_strips {
 public:
   attention_in_strips(const attention_extents& of, const attention_operands<const T>& in, std::size_t sample,
-                      std::span<std::byte> scratch)
-      : of_(of), in_(in), sample_(sample), most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
+                      std::span<std::byte> scratch, const Extras& extras = {})
+      : of_(of), seen_(extents_of_sample(of, sample, extras)), in_(in), extras_(extras), sample_(sample),
+        most_(queries_of_strip(of)), scores_(reinterpret_cast<T*>(scratch.data())),
         derivatives_(scores_ + most_ * row_of_scores(of)),
         copies_(scratch.subspan(2 * most_ * row_of_scores(of) * sizeof(T),
                                 scratch.size() - matmul_scratch_bytes - 2 * most_ * row_of_scores(of) * sizeof(T))),
@@ -10258,34 +10748,37 @@ public:
   }
 
   // The outputs of the strips [begin, end) of a head.
-  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, T* log_sums) {
-    keys_ = keys_of(head);
+  template <class Kept>
+  void forward(std::size_t head, std::size_t begin, std::size_t end, T* output, Kept kept) {
+    keys_ = keys_of(head, 0, of_.keys);
     if (end - begin > 1) keys_.copy_for_forward(copies_);
-    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(of_, k * most_, most_), output, log_sums);
+    for (std::size_t k = begin; k < end; ++k) forward(head, strip_of_queries(seen_, k * most_, most_), output, kept);
   }
 
-  // All gradients of one key head and of the heads that share it: from the last strip, which looks at the last keys, to the
-  // first.
+  // All gradients of one key head and of the heads that share it.
+  template <class Kept>
   void backward(std::size_t key_head, const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                const T* log_sums) {
-    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
-    keys_ = keys_of(key_head * share);
-    const matrix<T> key = rows_of_keys(gradients.key, key_head * share), value = rows_of_keys(gradients.value, key_head * share);
-    keys_.key_gradient = key;
-    keys_.value_gradient = value;
-    if (share * count > 1) keys_.copy_for_backward(copies_);
-    std::size_t written = of_.keys; // gradients of these keys and later ones are there, and more is added to them
-    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-      for (std::size_t k = count; k-- > 0;) {
-        const strip_of_queries s(of_, k * most_, most_);
-        if (written == of_.keys) keys_.clear_gradients(s.end, of_.keys); // no query looks at these
-        backward(head, s, std::min(written, s.end), gradients.query, output_gradient, output, log_sums);
-        written = std::min(written, first_key(s));
-      }
-      keys_.clear_gradients(0, written);
-      written = 0;
+                Kept kept) {
+    backward(key_head, 0, of_.keys, true, gradients, output_gradient, output, kept);
+  }
+
+  // The same in two passes, which both make the scores: the gradients of the queries of the strips [begin, end) of a head, and
+  // those of the keys [first, last) of a key head. Each sum has the order that it has in backward().
+  template <class Kept>
+  void query_gradients(std::size_t head, std::size_t begin, std::size_t end, const attention_operands<T>& gradients,
+                       const T* output_gradient, const T* output, Kept kept) {
+    keys_ = keys_of(head, 0, of_.keys);
+    if (end - begin > 1) keys_.copy_for_query_gradients(copies_);
+    for (std::size_t k = begin; k < end; ++k) {
+      const strip_of_queries s(seen_, k * most_, most_);
+      make_derivatives(head, s, outputs(output_gradient, head, s), output, kept);
+      over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
     }
-    keys_.write_gradients(key, value);
+  }
+  template <class Kept>
+  void key_gradients(std::size_t key_head, std::size_t first, std::size_t last, const attention_operands<T>& gradients,
+                     const T* output_gradient, const T* output, Kept kept) {
+    backward(key_head, first, last, false, gradients, output_gradient, output, kept);
   }
 
 private:
@@ -10295,7 +10788,9 @@ private:
     return (of.keys + element_block - 1) / element_block * element_block + element_block;
   }
 
-  std::size_t first_key(const strip_of_queries& s) const { return of_.band.begin(of_.first_place + s.first, of_.keys); }
+  std::size_t first_key(const strip_of_queries& s) const {
+    return std::max(s.begin, of_.band.begin(of_.first_place + s.first, seen_.keys));
+  }
 
   template <class U>
   matrix<U> outputs(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -10311,8 +10806,10 @@ private:
     return {all + sample_ * of_.keys * in_.key_stride + head / (of_.heads / of_.key_heads) * of_.width, of_.keys, of_.width,
             in_.key_stride};
   }
-  head_of_keys<T> keys_of(std::size_t head) const {
-    return {.key = rows_of_keys(in_.key, head), .value = rows_of_keys(in_.value, head)};
+  head_of_keys<T> keys_of(std::size_t head, std::size_t first, std::size_t last) const {
+    return {.first = first,
+            .key = rows_between(rows_of_keys(in_.key, head), first, last),
+            .value = rows_between(rows_of_keys(in_.value, head), first, last)};
   }
   template <class U>
   U* sums_of(U* all, std::size_t head, const strip_of_queries& s) const {
@@ -10323,8 +10820,8 @@ private:
   void times_keys(T* c, matrix<const T> rows, const strip_of_queries& s, matrix<const T> keys, matrix<const T> turned) {
     const matrix<T> scores{c, s.rows, s.keys(), s.stride()};
     if (turned.data != nullptr)
-      matmul_in_part(products_, scores, rows, {turned.data + s.begin, turned.rows, s.keys(), turned.stride}, transpose::none);
-    else matmul_in_part(products_, scores, rows, rows_between(keys, s.begin, s.end), transpose::second);
+      matmul_in_part(products_, scores, rows, keys_.columns_between(turned, s.begin, s.end), transpose::none);
+    else matmul_in_part(products_, scores, rows, keys_.between(keys, s.begin, s.end), transpose::second);
   }
 
   // c = of_strip x rows, summed over keys in pieces that begin at fixed keys. A product cuts a longer sum by its length, and the
@@ -10334,7 +10831,7 @@ private:
     epilogue<T> then{};
     do {
       const std::size_t next = std::min(s.end, (at / longest_reduction_block + 1) * longest_reduction_block);
-      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, rows_between(rows, at, next),
+      matmul_in_part(products_, c, {of_strip + (at - s.begin), s.rows, next - at, s.stride()}, keys_.between(rows, at, next),
                      transpose::none, then);
       then.addend = c;
       at = next;
@@ -10345,7 +10842,7 @@ private:
   void over_queries(matrix<T> gradient, const strip_of_queries& s, std::size_t written, const T* of_strip, matrix<const T> rows) {
     const auto product = [&](std::size_t begin, std::size_t end, bool adds) {
       if (begin >= end) return;
-      const matrix<T> c = rows_between(gradient, begin, end);
+      const matrix<T> c = keys_.between(gradient, begin, end);
       epilogue<T> then{};
       if (adds) then.addend = c;
       matmul_in_part(products_, c, {of_strip + (begin - s.begin), s.rows, end - begin, s.stride()}, rows, transpose::first, then);
@@ -10356,39 +10853,104 @@ private:
 
   void make_scores(std::size_t head, const strip_of_queries& s) {
     times_keys(scores_, queries(in_.query, head, s), s, keys_.key, keys_.turned_key);
-    mask_scores(of_, s, scores_);
+    if constexpr (has_extras)
+      if (has_added())
+        run_tile(added_scores<T>{s.of(scores_), scale_,
+                                 extras_.added + sample_ * extras_.added_sample_stride + head * extras_.added_head_stride +
+                                     s.first * of_.keys + s.begin,
+                                 s.keys(), of_.keys});
+    mask_scores(seen_, s, scores_);
   }
 
-  void forward(std::size_t head, const strip_of_queries& s, T* output, T* log_sums) {
+  static constexpr bool has_extras = !std::is_same_v<Extras, no_attention_extras>;
+  bool has_added() const {
+    if constexpr (has_extras) return extras_.added != nullptr;
+    else return false;
+  }
+  bool drops() const {
+    if constexpr (has_extras) return extras_.rate.threshold != 0;
+    else return false;
+  }
+  // What scores are still to be multiplied by: an additive mask is added to scaled ones.
+  T scale_of_scores() const { return has_added() ? T{1} : scale_; }
+  factors_of_strip factors_of(std::size_t head, const strip_of_queries& s) const
+    requires has_extras
+  {
+    return {extras_.random, extras_.rate, ((sample_ * of_.heads + head) * of_.queries + s.first) * of_.keys + s.begin, of_.keys};
+  }
+
+  template <class Kept>
+  void forward(std::size_t head, const strip_of_queries& s, T* output, Kept kept) {
     const matrix<T> out = outputs(output, head, s);
     make_scores(head, s);
     per_query<T> sums{}, shifts{}, factors{};
-    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_, &sums, &shifts});
+    run_tile(exponentials_of_scores<T>{s.of(scores_), scale_of_scores(), &sums, &shifts});
+    if constexpr (has_extras)
+      if (drops()) run_tile(dropped_numbers<T>{s.of(scores_), factors_of(head, s)});
     over_keys(out, scores_, s, keys_.value);
     run_tile(inverses_of_sums<T>{&factors, &sums});
     run_tile(scaled_rows<T>{out, &factors});
-    if (log_sums == nullptr) return;
-    run_tile(logarithms_of_sums<T>{&sums, &shifts});
-    std::copy_n(sums.data(), s.rows, sums_of(log_sums, head, s));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept == nullptr) return;
+      run_tile(logarithms_of_sums<T>{&sums, &shifts});
+      std::copy_n(sums.data(), s.rows, sums_of(kept, head, s));
+    } else if (kept.data != nullptr) {
+      run_tile(probabilities_of_exponentials<T>{s.of(scores_), kept.of_strip(of_, sample_, head, s), &factors});
+    }
   }
 
-  void backward(std::size_t head, const strip_of_queries& s, std::size_t written, T* query_gradient, const T* output_gradient,
-                const T* output, const T* log_sums) {
-    const matrix<const T> dy = outputs(output_gradient, head, s), query = queries(in_.query, head, s);
+  // The gradients of the keys [first, last) of a key head: from the last strip, which looks at the last keys, to the first. With
+  // all keys those of the queries can be had too.
+  template <class Kept>
+  void backward(std::size_t key_head, std::size_t first, std::size_t last, bool of_queries,
+                const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept) {
+    const std::size_t share = of_.heads / of_.key_heads, count = strips(of_);
+    keys_ = keys_of(key_head * share, first, last);
+    const matrix<T> key = rows_between(rows_of_keys(gradients.key, key_head * share), first, last);
+    const matrix<T> value = rows_between(rows_of_keys(gradients.value, key_head * share), first, last);
+    keys_.key_gradient = key;
+    keys_.value_gradient = value;
+    if (share * count > 1) keys_.copy_for_backward(copies_);
+    std::size_t written = last; // gradients of these keys and later ones are there, and more is added to them
+    for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
+      for (std::size_t k = count; k-- > 0;) {
+        const strip_of_queries s = strip_of_queries(seen_, k * most_, most_).over(first, last);
+        if (written == last) keys_.clear_gradients(s.end, last); // no query looks at these
+        if (s.keys() == 0 && !of_queries) continue;
+        const matrix<const T> dy = outputs(output_gradient, head, s);
+        make_derivatives(head, s, dy, output, kept);
+        if (of_queries) over_keys(queries(gradients.query, head, s), derivatives_, s, keys_.key);
+        over_queries(keys_.value_gradient, s, std::min(written, s.end), scores_, dy);
+        over_queries(keys_.key_gradient, s, std::min(written, s.end), derivatives_, queries(in_.query, head, s));
+        written = std::min(written, first_key(s));
+      }
+      keys_.clear_gradients(first, written);
+      written = first;
+    }
+    keys_.write_gradients(key, value);
+  }
+
+  // The probabilities of a strip, in place of its scores, and the derivatives by the scores.
+  template <class Kept>
+  void make_derivatives(std::size_t head, const strip_of_queries& s, matrix<const T> dy, const T* output, Kept kept) {
     per_query<T> dots{};
     run_tile(dots_of_rows<T>{dy, outputs(output, head, s), &dots});
-    make_scores(head, s);
+    if constexpr (std::is_pointer_v<Kept>) make_scores(head, s);
     times_keys(derivatives_, dy, s, keys_.value, keys_.turned_value);
     for (std::size_t i = 0; i < s.rows; ++i) // the columns after the last key
       std::fill(derivatives_ + i * s.stride() + s.keys(), derivatives_ + i * s.stride() + s.columns(), T{0});
-    run_tile(derivatives_of_scores<T>{s.of(scores_), derivatives_, scale_, sums_of(log_sums, head, s), &dots});
-    over_keys(queries(query_gradient, head, s), derivatives_, s, keys_.key);
-    over_queries(keys_.value_gradient, s, written, scores_, dy);
-    over_queries(keys_.key_gradient, s, written, derivatives_, query);
+    if constexpr (std::is_pointer_v<Kept>) {
+      const derivatives_of_scores<T> both{s.of(scores_), derivatives_, scale_of_scores(), scale_, sums_of(kept, head, s), &dots};
+      if (!drops()) run_tile(both);
+      else if constexpr (has_extras) run_tile(dropped_derivatives_of_scores<T>{both, factors_of(head, s)});
+    } else
+      run_tile(derivatives_of_probabilities<T>{s.of(scores_), derivatives_, kept.of_strip(of_, sample_, head, s), scale_, &dots});
   }
 
   const attention_extents& of_;
+  const attention_extents seen_; // with the keys only that queries of this sample may look at
   const attention_operands<const T>& in_;
+  const Extras extras_;
   std::size_t sample_, most_;
   T *scores_, *derivatives_;
   std::span<std::byte> copies_, products_;
@@ -10396,33 +10958,89 @@ private:
   head_of_keys<T> keys_{};
 };
 
+// A part is a head of a sample or, if there are fewer of these than threads, a strip of one. Kept are the logarithms of sums or
+// the probabilities.
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_forward_in_parts(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                                const attention_operands<const T>& in, const Extras& extras = {}) {
+  check_attention(of, extras);
+  const std::size_t heads = of.samples * of.heads, strips = attention_in_strips<T, Extras>::strips(of);
+  const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
+  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
+    attention_in_strips<T, Extras>(of, in, sample, scratch, extras).forward(head, cut * each, (cut + 1) * each, output, kept);
+  });
+}
+
+// A part is a key head of a sample, with all heads that share it. If there are much fewer of these than threads there are two
+// passes: in the first a part is a few strips of queries of a head, in the second a block of keys of a key head. As both make the
+// scores and their derivatives, they have 7 products where one pass has 5.
+template <class T, class Kept, class Extras = no_attention_extras>
+void attention_backward_in_parts(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                                 const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
+                                 const Extras& extras = {}) {
+  check_attention(of, extras);
+  using in_strips = attention_in_strips<T, Extras>;
+  const std::size_t parts = of.samples * of.key_heads;
+  const cuts_of_backward cuts(of, in_strips::strips(of), queue.threads());
+  if (cuts.keys < 2)
+    return queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
+      in_strips(of, in, part / of.key_heads, scratch, extras)
+          .backward(part % of.key_heads, gradients, output_gradient, output, kept);
+    });
+  // The last strips have the most keys of a causal mask, and the first keys the most queries: they come first.
+  queue.parallel_for(of.samples * of.heads * cuts.strips, [&](std::size_t part, std::span<std::byte> scratch) {
+    const std::size_t cut = cuts.strips - 1 - part / (of.samples * of.heads), row = part % (of.samples * of.heads);
+    const auto [begin, end] = cuts.part_of_strips(cut);
+    in_strips(of, in, row / of.heads, scratch, extras)
+        .query_gradients(row % of.heads, begin, end, gradients, output_gradient, output, kept);
+  });
+  queue.parallel_for(parts * cuts.keys, [&](std::size_t part, std::span<std::byte> scratch) {
+    const auto [first, last] = cuts.part_of_keys(part / parts);
+    in_strips(of, in, part % parts / of.key_heads, scratch, extras)
+        .key_gradients(part % parts % of.key_heads, first, last, gradients, output_gradient, output, kept);
+  });
+}
+
 } // namespace cairn::detail
 
 namespace cairn::ops {
 
-// A part is a head of a sample or, if there are fewer of these than threads, a strip of one.
 template <class T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  const std::size_t heads = of.samples * of.heads, strips = detail::attention_in_strips<T>::strips(of);
-  const std::size_t cuts = heads < queue.threads() ? strips : 1, each = strips / std::max<std::size_t>(1, cuts);
-  queue.parallel_for(heads * cuts, [&](std::size_t part, std::span<std::byte> scratch) {
-    const std::size_t sample = part / cuts / of.heads, head = part / cuts % of.heads, cut = part % cuts;
-    detail::attention_in_strips<T>(of, in, sample, scratch).forward(head, cut * each, (cut + 1) * each, output, log_sums);
-  });
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in);
 }
-
-// A part is a key head of a sample, with all heads that share it.
 template <class T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_in_strips<T>(of, in, part / of.key_heads, scratch)
-        .backward(part % of.key_heads, gradients, output_gradient, output, log_sums);
-  });
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <class T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_forward_in_parts(queue, of, output, log_sums, in, extras);
+}
+template <class T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+}
+
+template <class T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::attention_forward_in_parts(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <class T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::attention_backward_in_parts(queue, of, gradients, output_gradient, output,
+                                      detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -13791,26 +14409,32 @@ namespace cairn::detail {
 template <class T>
 struct attention_head {
   const attention_extents& of;
+  const attention_extras<T>& extras;
   const T *query, *key, *value;
   std::size_t query_stride, key_stride;
   std::size_t output_at;        // element of the first row of the output
   std::size_t query_at, key_at; // ... of the operands
   std::size_t sums_at;          // the first log sum
+  std::size_t keys;             // that this sample has
+  const T* added;
   double scale;
 
-  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head)
-      : of(extents), query_stride(in.query_stride), key_stride(in.key_stride),
+  attention_head(const attention_extents& extents, const attention_operands<const T>& in, std::size_t sample, std::size_t head,
+                 const attention_extras<T>& more)
+      : of(extents), extras(more), query_stride(in.query_stride), key_stride(in.key_stride),
         output_at((sample * of.queries * of.heads + head) * of.width),
         query_at(sample * of.queries * in.query_stride + head * of.width),
         key_at(sample * of.keys * in.key_stride + head / (of.heads / of.key_heads) * of.width),
-        sums_at((sample * of.heads + head) * of.queries), scale(1 / std::sqrt(static_cast<double>(of.width))) {
+        sums_at((sample * of.heads + head) * of.queries), keys(extents_of_sample(of, sample, more).keys),
+        added(more.added == nullptr ? nullptr : more.added + sample * more.added_sample_stride + head * more.added_head_stride),
+        scale(1 / std::sqrt(static_cast<double>(of.width))) {
     query = in.query + query_at;
     key = in.key + key_at;
     value = in.value + key_at;
   }
 
-  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, of.keys); }
-  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, of.keys); }
+  std::size_t begin(std::size_t i) const { return of.band.begin(of.first_place + i, keys); }
+  std::size_t end(std::size_t i) const { return of.band.end(of.first_place + i, keys); }
   std::size_t output_row(std::size_t i) const { return output_at + i * of.heads * of.width; }
 
   double dot(const T* x, const T* y) const {
@@ -13818,47 +14442,70 @@ struct attention_head {
     for (std::size_t c = 0; c < of.width; ++c) sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
     return sum;
   }
-  double score(std::size_t i, std::size_t j) const { return scale * dot(query + i * query_stride, key + j * key_stride); }
+  double score(std::size_t i, std::size_t j) const {
+    const double found = scale * dot(query + i * query_stride, key + j * key_stride);
+    return added == nullptr ? found : found + static_cast<double>(added[i * of.keys + j]);
+  }
+  // The factor of a probability under dropout.
+  double factor(std::size_t i, std::size_t j) const {
+    if (extras.rate.threshold == 0) return 1;
+    return ops::random_bits(extras.random, (sums_at + i) * of.keys + j) < extras.rate.threshold ? 0 : extras.rate.scale;
+  }
 
   // The output of query i. `row` has room for a number for each key.
-  void forward(std::size_t i, double* row, T* output, accumulated<T>* log_sums) const {
+  template <class Kept>
+  void forward(std::size_t i, double* row, T* output, Kept kept) const {
     double most = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::size_t j = begin(i); j < end(i); ++j) most = std::max(most, row[j] = score(i, j));
+    if (most == -std::numeric_limits<double>::infinity()) most = 0; // it may look at none
     for (std::size_t j = begin(i); j < end(i); ++j) sum += row[j] = std::exp(row[j] - most);
+    for (std::size_t j = begin(i); j < end(i); ++j) row[j] *= factor(i, j);
     for (std::size_t c = 0; c < of.width; ++c) {
       double y = 0;
       for (std::size_t j = begin(i); j < end(i); ++j) y += row[j] * static_cast<double>(value[j * key_stride + c]);
       output[output_row(i) + c] = static_cast<T>(static_cast<accumulated<T>>(sum == 0 ? 0 : y / sum));
     }
-    if (log_sums != nullptr)
-      log_sums[sums_at + i] =
-          static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    if constexpr (std::is_pointer_v<Kept>) {
+      if (kept != nullptr)
+        kept[sums_at + i] =
+            static_cast<accumulated<T>>(sum == 0 ? std::numeric_limits<double>::infinity() : most + std::log(sum));
+    } else if (kept.data != nullptr) {
+      T* const p = kept.data + (sums_at + i) * of.keys;
+      for (std::size_t j = begin(i); j < end(i); ++j) p[j] = static_cast<T>(static_cast<accumulated<T>>(row[j] / sum));
+    }
   }
 
-  // A probability, and the derivative by its score before it is scaled.
+  // A probability after dropout, and the derivative by its score before it is scaled.
   struct derivative {
     double p, ds;
   };
-  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, const accumulated<T>* log_sums) const {
+  double probability(std::size_t i, std::size_t j, const accumulated<T>* log_sums) const {
+    return std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
+  }
+  double probability(std::size_t i, std::size_t j, kept_probabilities<const T> kept) const {
+    return static_cast<double>(kept.data[(sums_at + i) * of.keys + j]);
+  }
+  template <class Kept>
+  derivative at(std::size_t i, std::size_t j, const T* output_gradient, const T* output, Kept kept) const {
     const T *const dy = output_gradient + output_row(i), *const y = output + output_row(i);
-    const double p = std::exp(score(i, j) - static_cast<double>(log_sums[sums_at + i]));
-    return {p, p * (dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
+    const double p = probability(i, j, kept), m = factor(i, j);
+    return {p * m, p * (m * dot(dy, value + j * key_stride) - dot(dy, y)) * scale};
   }
 
   // Adds the gradient of query i to `sums`, (width).
-  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output,
-                      const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void query_gradient(std::size_t i, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t j = begin(i); j < end(i); ++j) {
-      const double ds = at(i, j, output_gradient, output, log_sums).ds;
+      const double ds = at(i, j, output_gradient, output, kept).ds;
       for (std::size_t c = 0; c < of.width; ++c) sums[c] += ds * static_cast<double>(key[j * key_stride + c]);
     }
   }
   // Adds the gradients of key and value j to `sums`, (2, width).
-  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output,
-                     const accumulated<T>* log_sums) const {
+  template <class Kept>
+  void key_gradients(std::size_t j, double* sums, const T* output_gradient, const T* output, Kept kept) const {
     for (std::size_t i = 0; i < of.queries; ++i) {
       if (j < begin(i) || j >= end(i)) continue;
-      const auto [p, ds] = at(i, j, output_gradient, output, log_sums);
+      const auto [p, ds] = at(i, j, output_gradient, output, kept);
       for (std::size_t c = 0; c < of.width; ++c) {
         sums[c] += ds * static_cast<double>(query[i * query_stride + c]);
         sums[of.width + c] += p * static_cast<double>(output_gradient[output_row(i) + c]);
@@ -13868,36 +14515,36 @@ struct attention_head {
 };
 
 // All heads of one sample that share the keys of `key_head`. `room` has a number for each key, and 2 width more.
-template <class T>
+template <class T, class Kept>
 void attention_forward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room, T* output,
-                             accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                             Kept kept, const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head);
-    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, log_sums);
+    const attention_head<T> own(of, in, sample, head, extras);
+    for (std::size_t i = 0; i < of.queries; ++i) own.forward(i, room, output, kept);
   }
 }
-template <class T>
+template <class T, class Kept>
 void attention_backward_plain(const attention_extents& of, std::size_t sample, std::size_t key_head, double* room,
-                              const attention_operands<T>& gradients, const T* output_gradient, const T* output,
-                              const accumulated<T>* log_sums, const attention_operands<const T>& in) {
+                              const attention_operands<T>& gradients, const T* output_gradient, const T* output, Kept kept,
+                              const attention_operands<const T>& in, const attention_extras<T>& extras = {}) {
   const std::size_t share = of.heads / of.key_heads;
   const auto write = [&](T* to, const double* sums) {
     for (std::size_t c = 0; c < of.width; ++c) to[c] = static_cast<T>(static_cast<accumulated<T>>(sums[c]));
   };
   for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-    const attention_head<T> own(of, in, sample, head);
+    const attention_head<T> own(of, in, sample, head, extras);
     for (std::size_t i = 0; i < of.queries; ++i) {
       std::fill_n(room, of.width, 0.0);
-      own.query_gradient(i, room, output_gradient, output, log_sums);
+      own.query_gradient(i, room, output_gradient, output, kept);
       write(gradients.query + own.query_at + i * in.query_stride, room);
     }
   }
   for (std::size_t j = 0; j < of.keys; ++j) {
     std::fill_n(room, 2 * of.width, 0.0);
     for (std::size_t head = key_head * share; head < (key_head + 1) * share; ++head)
-      attention_head<T>(of, in, sample, head).key_gradients(j, room, output_gradient, output, log_sums);
-    const std::size_t at = attention_head<T>(of, in, sample, key_head * share).key_at + j * in.key_stride;
+      attention_head<T>(of, in, sample, head, extras).key_gradients(j, room, output_gradient, output, kept);
+    const std::size_t at = attention_head<T>(of, in, sample, key_head * share, extras).key_at + j * in.key_stride;
     write(gradients.key + at, room);
     write(gradients.value + at, room + of.width);
   }
@@ -13912,27 +14559,67 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // 16-bit elements: computed one at a time, with sums in double. Each result is rounded once, when it is written.
+namespace cairn::detail {
+
+template <class T, class Kept, class Extras = ops::attention_extras<T>>
+void narrow_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, Kept kept,
+                              const attention_operands<const T>& in, const Extras& extras = {}) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), output, kept,
+                            in, extras);
+  });
+}
+template <class T, class Kept, class Extras = ops::attention_extras<T>>
+void narrow_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, Kept kept, const attention_operands<const T>& in,
+                               const Extras& extras = {}) {
+  check_attention(of, extras);
+  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
+    attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()), gradients,
+                             output_gradient, output, kept, in, extras);
+  });
+}
+
+} // namespace cairn::detail
+
 namespace cairn::ops {
 
 template <detail::narrow_element T>
 void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
                        const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_forward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                    output, log_sums, in);
-  });
+  detail::narrow_attention_forward(queue, of, output, log_sums, in);
 }
-
 template <detail::narrow_element T>
 void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) {
-  detail::check_attention(of);
-  queue.parallel_for(of.samples * of.key_heads, [&](std::size_t part, std::span<std::byte> scratch) {
-    detail::attention_backward_plain(of, part / of.key_heads, part % of.key_heads, reinterpret_cast<double*>(scratch.data()),
-                                     gradients, output_gradient, output, log_sums, in);
-  });
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in);
+}
+
+template <detail::narrow_element T>
+void attention_forward(cpu::queue& queue, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::narrow_attention_forward(queue, of, output, log_sums, in, extras);
+}
+template <detail::narrow_element T>
+void attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) {
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output, log_sums, in, extras);
+}
+
+template <detail::narrow_element T>
+void stored_attention_forward(cpu::queue& queue, const attention_extents& of, T* output, T* probabilities,
+                              const attention_operands<const T>& in) {
+  detail::narrow_attention_forward(queue, of, output, detail::kept_probabilities<T>{probabilities}, in);
+}
+template <detail::narrow_element T>
+void stored_attention_backward(cpu::queue& queue, const attention_extents& of, const attention_operands<T>& gradients,
+                               const T* output_gradient, const T* output, const T* probabilities,
+                               const attention_operands<const T>& in) {
+  detail::narrow_attention_backward(queue, of, gradients, output_gradient, output,
+                                    detail::kept_probabilities<const T>{probabilities}, in);
 }
 
 } // namespace cairn::ops
@@ -14157,133 +14844,6 @@ void conv2d_weight_gradient(cpu::queue& queue, const convolution& how, std::size
                             const std::type_identity_t<T>* input) {
   if (bias_gradient != nullptr) detail::sum_pixels(queue, bias_gradient, output_gradient);
   detail::conv2d_weight_gradient_plain(queue, how, samples, weight_gradient, output_gradient, input);
-}
-
-} // namespace cairn::ops
-
-CAIRN_KERNELS_END
-
-// cairn/ops/dropout/dropout.hpp
-
-namespace cairn::ops {
-
-// The probability that an element is dropped, in units of 2^-32, and the factor of the others.
-struct dropout_rate {
-  std::uint64_t threshold; // 0 … 2^32
-  double scale;            // 1 / (1 - probability), or 0 when all are dropped
-};
-
-// result_i = random_bits(key, i) < threshold ? 0 : scale x_i
-//
-// The mask is not stored: element i of the random stream decides about element i, so forward, recompute and backward (the same
-// function of the output gradient) draw the same mask. The result may lie on x.
-template <class T>
-void dropout(detail::queue_without_this_op, std::size_t count, T* result, const T* x, const types::random_key& key,
-             const dropout_rate& rate) = delete;
-
-} // namespace cairn::ops
-
-namespace cairn::detail {
-
-// A device whose queue is Queue has this op of elements of type T.
-template <class Queue, class T>
-concept dropout_runs_on = requires(Queue& queue, std::size_t n, T* y, const T* x, const random_key& key,
-                                   const dropout_rate& rate) { dropout(queue, n, y, x, key, rate); };
-
-} // namespace cairn::detail
-
-// cairn/ops/dropout/cpu.hpp
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-struct multiply_element {
-  template <class T>
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T factor) const {
-    x *= factor;
-  }
-};
-
-// The random_block of core/random.hpp for the blocks first, first + 1, ..., word by word, in a form that compilers vectorise:
-// each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
-// a loop inside the loop would prevent it too.
-inline constexpr std::size_t random_lanes = 32;
-using random_words = std::uint64_t[4][random_lanes];
-
-template <std::size_t... Round>
-[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
-                                        std::index_sequence<Round...>) {
-  constexpr std::uint64_t low = 0xFFFFFFFFU;
-  const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
-  const std::uint64_t position = key.position;
-  const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
-  for (std::size_t i = 0; i < random_lanes; ++i) {
-    std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
-    (
-        [&]() __attribute__((always_inline)) {
-          const std::uint64_t p0 = 0xD2511F53U * a, p1 = 0xCD9E8D57U * c;
-          a = (p1 >> 32) ^ b ^ ((k0 + Round * 0x9E3779B9U) & low);
-          b = p1 & low;
-          c = (p0 >> 32) ^ d ^ ((k1 + Round * 0xBB67AE85U) & low);
-          d = p0 & low;
-        }(),
-        ...);
-    words[0][i] = a;
-    words[1][i] = b;
-    words[2][i] = c;
-    words[3][i] = d;
-  }
-}
-
-// Writes the factors of the elements begin, begin + 1, ...; begin and count are multiples of 4 random_lanes.
-template <class T>
-[[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                                 const dropout_rate& rate) {
-  const T scale = static_cast<T>(rate.scale);
-  random_words words;
-  for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
-    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
-    for (std::size_t j = 0; j < random_lanes; ++j)
-      for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
-  }
-}
-template <class T>
-void write_factors_plain(T* factors, std::size_t count, const random_key& key, std::size_t begin, const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX2 void write_factors_avx2(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                          const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-template <class T>
-CAIRN_TARGET_AVX512 void write_factors_avx512(T* factors, std::size_t count, const random_key& key, std::size_t begin,
-                                              const dropout_rate& rate) {
-  write_factors(factors, count, key, begin, rate);
-}
-
-} // namespace cairn::detail
-
-namespace cairn::ops {
-
-template <class T>
-void dropout(cpu::queue& queue, std::size_t count, T* result, const T* x, const types::random_key& key,
-             const dropout_rate& rate) {
-  constexpr std::size_t piece = 2048; // factors stay in the innermost cache
-  const detail::instruction_set set = detail::widest_for_elements();
-  const auto factors_of = set == detail::instruction_set::avx512 ? detail::write_factors_avx512<T>
-                          : set == detail::instruction_set::avx2 ? detail::write_factors_avx2<T>
-                                                                 : detail::write_factors_plain<T>;
-  queue.parallel_for((count + piece - 1) / piece, [&](std::size_t part, auto) {
-    alignas(64) T factors[piece];
-    const std::size_t begin = part * piece;
-    const std::size_t length = std::min(piece, count - begin);
-    constexpr std::size_t group = 4 * detail::random_lanes;
-    factors_of(factors, (length + group - 1) / group * group, key, begin, rate);
-    detail::run_elements(set, detail::multiply_element{}, length, std::array{result + begin},
-                         std::array<const T*, 2>{x + begin, factors});
-  });
 }
 
 } // namespace cairn::ops
@@ -16827,13 +17387,25 @@ CAIRN_KERNELS_END
 CAIRN_KERNELS_BEGIN
 
 // The derivative of softmax.hpp for one element, on every device; the forward pass takes shifted_exponential and scaled of
-// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements.
+// softmax_cross_entropy. T is the type that a row is computed in: float for 16-bit elements. Both have a form for inputs that are
+// multiplied by a factor, with the same bits if it is 1.
 namespace cairn::detail {
 
 template <class T>
 struct softmax_derivative {
   T product; // the sum of dy y
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product); }
+};
+
+template <class T>
+struct scaled_exponential {
+  T scale, shift;
+  [[gnu::always_inline]] inline void operator()(T& x) const { x = exponential(x * scale - shift); }
+};
+template <class T>
+struct scaled_softmax_derivative {
+  T product, scale;
+  [[gnu::always_inline]] inline void operator()(T& gradient, T y) const { gradient = y * (gradient - product) * scale; }
 };
 
 } // namespace cairn::detail
@@ -16884,9 +17456,15 @@ struct softmax_of_row {
   using wide = accumulated<T>;
   instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
 
-  void run(std::size_t columns, T* y, const T* x) const {
+  void run(std::size_t columns, T* y, const T* x) const { run(columns, y, x, shifted_exponential<wide>{largest(x, columns)}); }
+  void run_scaled(std::size_t columns, T* y, const T* x, wide scale) const {
+    run(columns, y, x, scaled_exponential<wide>{scale, largest(x, columns) * scale});
+  }
+
+private:
+  template <class F>
+  void run(std::size_t columns, T* y, const T* x, const F& f) const {
     widened_row<T> own;
-    const shifted_exponential<wide> f{largest(x, columns)};
     const auto exponentials = [&](std::size_t begin, std::size_t count) {
       wide* const to = own.room(y + begin);
       run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 1>{own.read(x + begin, count)});
@@ -16908,6 +17486,20 @@ struct softmax_of_row {
   }
 };
 
+// The sum of dy y over a row.
+template <class T>
+double softmax_product(std::size_t columns, const T* dy, const T* y) {
+  return sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+  });
+}
+
+inline void check_softmax_scale(double scale) {
+  if (!(scale > 0)) [[unlikely]]
+    throw error("softmax within a part: expected a scale above 0, found " + std::to_string(scale) +
+                "; change the sign of the rows instead");
+}
+
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -16926,12 +17518,35 @@ void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, 
   const detail::instruction_set set = detail::widest_for_results<T>();
   detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
     const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const double product = detail::sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
-    });
+    const double product = detail::softmax_product(columns, dy, y);
     detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
                          std::array{input_gradient + row * columns}, std::array{dy, y});
   });
+}
+
+// The same on the calling thread alone, in place: for an op whose parts, which may not call parallel_for, need rows of softmax.
+// Each row x becomes softmax(scale x), with the bits of softmax_forward() if the scale is 1; then its gradient by the result
+// becomes that by x. Throws an error unless the scale is above 0.
+template <class T>
+void softmax_in_part(matrix<T> rows, accumulated<T> scale = 1) {
+  detail::check_softmax_scale(static_cast<double>(scale));
+  const detail::softmax_of_row<T> of;
+  for (std::size_t i = 0; i < rows.rows && rows.columns > 0; ++i) of.run_scaled(rows.columns, &rows(i, 0), &rows(i, 0), scale);
+}
+
+template <class T>
+void softmax_gradient_in_part(matrix<T> gradient, std::type_identity_t<matrix<const T>> output, accumulated<T> scale = 1) {
+  using wide = accumulated<T>;
+  detail::check_softmax_scale(static_cast<double>(scale));
+  detail::check_alike("softmax_gradient_in_part", gradient, output);
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  for (std::size_t i = 0; i < gradient.rows && gradient.columns > 0; ++i) {
+    T* const dy = &gradient(i, 0);
+    const T* const y = &output(i, 0);
+    const auto product = static_cast<wide>(detail::softmax_product(gradient.columns, dy, y));
+    detail::run_elements(set, detail::scaled_softmax_derivative<wide>{product, scale}, gradient.columns, std::array{dy},
+                         std::array<const T*, 2>{dy, y});
+  }
 }
 
 } // namespace cairn::ops
@@ -17027,6 +17642,15 @@ CAIRN_KERNELS_END
                                             const attention_operands<const T>&);                                                 \
   EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
                                              const T*, const accumulated<T>*, const attention_operands<const T>&);               \
+  EXTERN template void attention_forward<T>(cpu::queue&, const attention_extents&, T*, accumulated<T>*,                          \
+                                            const attention_operands<const T>&, const attention_extras<T>&);                     \
+  EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
+                                             const T*, const accumulated<T>*, const attention_operands<const T>&,                \
+                                             const attention_extras<T>&);                                                        \
+  EXTERN template void stored_attention_forward<T>(cpu::queue&, const attention_extents&, T*, T*,                                \
+                                                   const attention_operands<const T>&);                                          \
+  EXTERN template void stored_attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&,         \
+                                                    const T*, const T*, const T*, const attention_operands<const T>&);           \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \
@@ -20136,6 +20760,47 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/attention_constants.hpp
+
+// The constants of a network that the options of an attention read: each the first that fits, as an index in the list of all.
+namespace cairn::detail {
+
+// The matrix of attention::added_mask, for so many heads and the tokens of the input. The number of constants if there is none.
+constexpr std::size_t added_mask_of(std::size_t heads, const arguments& in) {
+  const std::size_t tokens = in[0][0];
+  std::size_t k = 0;
+  for (; k < in.constants().size(); ++k) {
+    const tensor& found = in.constants()[k];
+    const bool fits = found.extents == shape{tokens, tokens} || found.extents == shape{heads, tokens, tokens};
+    if (fits && found.type == element::real) break;
+  }
+  return k;
+}
+
+// The integers of attention::key_lengths, one for each sample.
+constexpr std::size_t key_lengths_of(const arguments& in) {
+  std::size_t k = 0;
+  for (; k < in.constants().size(); ++k) {
+    const tensor& found = in.constants()[k];
+    if (found.type == element::int32 && found.rank() == 0 && !found.per_batch) break;
+  }
+  return k;
+}
+
+struct attention_constants_message {
+  template <class Joint>
+  static constexpr bool right_constants() {
+    static_assert(is_right<Joint>,
+                  "attention: one of its options reads a constant of the network, and there is none that fits. "
+                  "attention::added_mask adds the first constant<T, T>, batch_constant<T, T> or the same of Heads, T, T; "
+                  "attention::key_lengths reads the first integer_constant<>; write Inputs<dims<T, C>, constant<T, T>, "
+                  "integer_constant<>>; see joint<position, producer, dims<what it produces>, consumer>");
+    return false;
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/layer/attention_options.hpp
 
 // The options of attention::core (layer/attention.hpp) and of MultiheadAttention (net/multihead_attention.hpp).
@@ -20159,8 +20824,27 @@ struct window {
 template <std::size_t Count>
 struct key_heads {};
 
+// Sets each probability to 0 with this probability and divides it by 1 - Probability otherwise, in training, as torch's
+// dropout_p does: attention::dropout<percent<10>>. The mask is not stored: recompute and backward draw it again.
+template <auto Probability>
+struct dropout {};
+
+// A mask that comes with the data: a constant of the network that is added to the scaled scores, as torch's attn_mask of floats.
+// Minus infinity forbids a key, and a token that may look at none has a result of zero. It is the network's first constant<T, T>
+// or batch_constant<T, T> of numbers for T tokens, (queries, keys), or (Heads, T, T), a matrix for each head. It has no gradient.
+struct added_mask {};
+
+// The number of keys of each sample: its tokens look at the first so many only, as torch's key_padding_mask hides the others. It
+// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
+struct key_lengths {};
+
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
+// What an option is: for a type that is none, these say so.
 namespace cairn::detail {
 
 template <class Option>
@@ -20180,14 +20864,55 @@ inline constexpr bool is_empty_window = false;
 template <>
 inline constexpr bool is_empty_window<attention::window<0>> = true;
 
+// Dropout and the constants that an attention reads.
+template <class Option>
+inline constexpr bool is_added_mask = false;
+template <>
+inline constexpr bool is_added_mask<attention::added_mask> = true;
+template <class Option>
+inline constexpr bool is_key_lengths = false;
+template <>
+inline constexpr bool is_key_lengths<attention::key_lengths> = true;
+template <class Option>
+inline constexpr bool is_attention_dropout = false;
+template <auto Probability>
+inline constexpr bool is_attention_dropout<attention::dropout<Probability>> = true;
+template <class Option>
+inline constexpr double attention_dropout_of = 0; // for a type that is no such option
+template <auto Probability>
+inline constexpr double attention_dropout_of<attention::dropout<Probability>> = static_cast<double>(Probability);
+
+template <class Option>
+concept attention_option =
+    std::is_same_v<Option, attention::stored_probabilities> || attention_mask<Option> || key_heads_of<Option> > 0 ||
+    is_attention_dropout<Option> || is_added_mask<Option> || is_key_lengths<Option>;
+
+} // namespace cairn::detail
+
+// cairn/layer/read_attention_options.hpp
+
+namespace cairn::detail {
+
 // The options of an attention of so many heads.
 template <std::size_t Heads, class... Options>
 struct attention_options {
   static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
   static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
   static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
-  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
-  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
+  static constexpr std::size_t dropouts = (std::size_t{0} + ... + (is_attention_dropout<Options> ? 1 : 0));
+  static constexpr std::size_t added = (std::size_t{0} + ... + (is_added_mask<Options> ? 1 : 0));
+  static constexpr std::size_t lengths = (std::size_t{0} + ... + (is_key_lengths<Options> ? 1 : 0));
+  static constexpr std::size_t stores =
+      (std::size_t{0} + ... + (std::is_same_v<Options, attention::stored_probabilities> ? 1 : 0));
+  static constexpr bool drops = dropouts > 0, adds = added > 0, has_lengths = lengths > 0;
+  static constexpr bool have_extras = drops || adds || has_lengths;
+  static constexpr bool are_known = masks < 2 && counts < 2 && dropouts < 2 && added < 2 && lengths < 2 && stores < 2 &&
+                                    !(stores > 0 && have_extras) && (attention_option<Options> && ...);
+  static constexpr double probability = (0.0 + ... + attention_dropout_of<Options>);
+  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...) &&
+                                    probability >= 0 && probability <= 1;
+
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(are_right ? probability : 0);
 
   static constexpr ops::key_band band = [] {
     constexpr bool is_mask[] = {false, attention_mask<Options>...};
@@ -20197,6 +20922,14 @@ struct attention_options {
       if (is_mask[k]) found = bands[k];
     return found;
   }();
+
+  // The number of pairs of tokens of which one looks at the other.
+  static constexpr std::size_t scores_of(std::size_t tokens) {
+    const std::size_t before = band.before < tokens ? band.before : tokens - 1;
+    const std::size_t after = band.after < tokens ? band.after : tokens - 1;
+    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
+    return tokens * tokens - outside(before) - outside(after);
+  }
 };
 
 struct attention_message {
@@ -20204,8 +20937,11 @@ struct attention_message {
   static constexpr bool right() {
     static_assert(
         is_right<Wrong>,
-        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
+        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+        "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
+        "attention::dropout<P>, P from 0 to 1, once each, or attention::stored_probabilities in place of those three; write "
+        "attention::core<8, attention::causal, "
+        "attention::dropout<percent<10>>>");
     return false;
   }
 };
@@ -20218,50 +20954,89 @@ namespace cairn::attention {
 
 // Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns
 // of a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from
-// the input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
+// the input. It is torch's scaled_dot_product_attention for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
-// memory, neither here nor in the plan.
+// memory, neither here nor in the plan. With attention::stored_probabilities it is kept instead.
 template <std::size_t Heads, class... Options>
-struct core : detail::attention_message {
+struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
-  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+  static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
+  static constexpr std::size_t parts = Heads + 2 * key_heads;              // of a row, of D columns each
 
   static constexpr reads backward_reads = reads::both;
 
   static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys;
+    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys &&
+           !lacks_constant(in);
+  }
+  // Does an option read a constant that the network does not have?
+  static constexpr bool lacks_constant(const arguments& in) {
+    const std::size_t count = in.constants().size();
+    if (options::adds && in[0].rank() == 2 && detail::added_mask_of(Heads, in) == count) return true;
+    return options::has_lengths && detail::key_lengths_of(in) == count;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+  static constexpr tensor_list tape(const arguments& in) {
+    if (stores) return tensor{Heads, in[0][0], in[0][0]};
+    return tensor{Heads, in[0][0]}.of(element::accumulated);
+  }
 
-  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score.
+  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
+  // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
-    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
+    const std::size_t backward = 5 * product + 25 * scores + extras;
+    return {2 * product + 20 * scores + extras, backward, backward};
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
+      attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
+                        extras<T>(call, call.why != pass::evaluate));
+    else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    const ops::attention_operands<T> gradients = columns(call, call.input_gradients[0]);
+    const accumulated<T>* const sums = call.tape.sums(0);
+    if constexpr (stores)
+      stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
+      attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
+                         extras<T>(call, true));
+    else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
   }
 
 private:
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
-    const std::size_t after = options::band.after < tokens ? options::band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
+  template <class T, class Call>
+  static ops::attention_extras<T> extras(const Call& call, bool trains) {
+    ops::attention_extras<T> out{};
+    if constexpr (options::adds) {
+      const std::size_t k = detail::added_mask_of(Heads, *call.given);
+      const tensor& mask = call.given->constants()[k];
+      out.added = call.constants[k];
+      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
+      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
+    }
+    if constexpr (options::has_lengths) out.key_lengths = call.constants.integers(detail::key_lengths_of(*call.given));
+    if (options::drops && trains) {
+      out.rate = options::rate;
+      out.random = call.random;
+    }
+    return out;
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {
@@ -20914,6 +21689,118 @@ private:
 
 } // namespace cairn
 
+// cairn/layer/cross_attention.hpp
+
+namespace cairn::detail {
+
+struct cross_core_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "attention: the options of a cross_core are at most one mask (attention::full, causal, window<N> with N above "
+                  "0) and at most one attention::key_heads<N>, where N divides the number of heads; write "
+                  "attention::cross_core<8>");
+    return false;
+  }
+};
+
+// Are these options of a cross_core? It has fewer than a core.
+template <std::size_t Heads, class... Options>
+inline constexpr bool are_cross_options =
+    attention_options<Heads, Options...>::are_right && ((attention_mask<Options> || key_heads_of<Options> > 0) && ...);
+
+// The number of pairs of a query and a key that it may look at, where query i is at place i of the keys.
+constexpr std::size_t pairs_in_band(std::size_t queries, std::size_t keys, const ops::key_band& band) {
+  const auto sum_to = [](std::size_t n) { return n * (n + 1) / 2; };
+  // The keys before the end of each query's band: place + after + 1, or all.
+  const std::size_t ends_early = band.after >= keys ? 0 : keys - band.after < queries ? keys - band.after : queries;
+  const std::size_t before_ends = sum_to(band.after + ends_early) - sum_to(band.after) + (queries - ends_early) * keys;
+  // The keys before its begin: place - before, or none, or all.
+  const std::size_t begin_late = queries > band.before + 1 ? queries - band.before - 1 : 0;
+  const std::size_t inside = begin_late < keys ? begin_late : keys;
+  return before_ends - sum_to(inside) - (begin_late - inside) * keys;
+}
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// Scaled dot-product attention of Heads heads between two sequences, without parameters: the queries (Tq, Heads D) and the keys
+// and values (Tk, 2 KeyHeads D) become (Tq, Heads D). The columns of a row are the queries, head after head, or the keys, then
+// the values. It is torch's scaled_dot_product_attention without dropout.
+//
+// A mask takes query i to be at place i of the keys, whatever the two lengths are, as torch's is_causal does: with
+// attention::causal it looks at the keys 0 to i. A query that may look at no key has an output of zeros.
+//
+// Kept for backward is one number for each query and head, as by attention::core. Backward makes the gradients of both tensors or
+// of none.
+template <std::size_t Heads, class... Options>
+struct cross_core : detail::cross_core_message {
+  using options = detail::attention_options<Heads, Options...>;
+  static constexpr bool options_are_right = detail::are_cross_options<Heads, Options...>;
+  static constexpr std::size_t heads = options_are_right ? Heads : 1;
+  static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
+
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::both;
+
+  static constexpr bool accepts(const arguments& in) {
+    if (!in[0].is_real() || !in[1].is_real() || in[0].rank() != 2 || in[1].rank() != 2) return false;
+    return in[0].last() % heads == 0 && in[0].last() > 0 && in[1].last() == 2 * key_heads * (in[0].last() / heads) &&
+           in[0][0] <= ops::most_keys && in[1][0] <= ops::most_keys;
+  }
+  static constexpr tensor outputs(const arguments& in) { return tensor(in[0].extents); }
+  static constexpr tensor_list tape(const arguments& in) { return tensor{heads, in[0][0]}.of(element::accumulated); }
+  // In backward: the gradient of a tensor that has none in the network. The op makes both.
+  static constexpr tensor_list workspace(const arguments& in, pass why) {
+    if (why != pass::backward || in[0].has_gradient == in[1].has_gradient) return {};
+    return tensor(in[in[0].has_gradient ? 1 : 0].extents);
+  }
+
+  // As attention::core: two products forward, one more and four in backward, and softmax.
+  static constexpr work flops(const arguments& in) {
+    const std::size_t scores = heads * detail::pairs_in_band(in[0][0], in[1][0], options::band);
+    const std::size_t product = 2 * scores * (in[0].last() / heads);
+    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+  }
+
+  template <class T, detail::attention_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    if (!call.input_gradients) return;
+    T* const queries = call.in(0).has_gradient ? call.input_gradients[0] : call.workspace[0];
+    T* const keys = call.in(1).has_gradient ? call.input_gradients[1] : call.workspace[0];
+    if (queries == nullptr || keys == nullptr)
+      throw error("attention: the backward pass of a cross_core makes the gradients of both tensors, expected memory for both, "
+                  "found it for one");
+    attention_backward(queue, extents(call), columns(call, queries, keys), call.output_gradients[0], call.outputs[0],
+                       call.tape.sums(0), columns(call, call.inputs[0], call.inputs[1]));
+  }
+
+private:
+  template <class Call>
+  static ops::attention_extents extents(const Call& call) {
+    return {.samples = call.rows,
+            .queries = call.in(0)[0],
+            .keys = call.in(1)[0],
+            .heads = heads,
+            .key_heads = key_heads,
+            .width = call.in(0).last() / heads,
+            .band = options::band};
+  }
+  template <class Call, class T>
+  static ops::attention_operands<T> columns(const Call& call, T* queries, T* keys) {
+    const std::size_t stride = call.in(1).last();
+    return {queries, keys, keys + stride / 2, call.in(0).last(), stride};
+  }
+};
+
+} // namespace cairn::attention
+
 // cairn/layer/dense/dense_half.hpp
 
 // The two halves of a dense layer, which net/dense/dense_block.hpp has `Layers` times. Between them is the bottleneck: a policy
@@ -21391,8 +22278,7 @@ struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
   static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
-  static constexpr ops::dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
-                                          probability < 1 ? 1 / (1 - probability) : 0};
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(probability);
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;
@@ -22525,7 +23411,8 @@ namespace cairn {
 
 // Declares which tensors and constants a network takes, and moves no data: Sequential<Inputs<dims<64>, constant<64>>, ...>
 // takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a tensor of tokens,
-// batch_constant<8, 64> a constant that is the same for all samples. The trainer takes them in this order:
+// batch_constant<8, 64> a constant that is the same for all samples. integer_constant<> is one integer for each sample, such as
+// a length, batch_integer_constant<64> 64 integers for the batch. The trainer takes them in this order:
 // step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.
@@ -24717,7 +25604,7 @@ struct without_ways<fused_update<Model>> : without_ways<Model> {};
 namespace cairn::detail {
 
 // Why a layer does not accept what arrives.
-enum class refusal { unexplained, no_image, channels_first, other_channels, small_image };
+enum class refusal { unexplained, no_image, channels_first, other_channels, small_image, no_constant };
 
 template <class L>
 constexpr bool accepts_shape(const shape& extents) {
@@ -24745,9 +25632,20 @@ constexpr refusal why_refused(const shape& found) {
   return refusal::unexplained;
 }
 
+// Does a layer refuse because it reads a constant that the network does not have? Such a layer tells so itself, by
+// lacks_constant(arguments), and has a sentence about it.
+template <class L, class Arriving>
+constexpr bool lacks_constant() {
+  using given = value_of_type<Arriving>;
+  if constexpr (requires(const arguments& in) { L::lacks_constant(in); })
+    return L::lacks_constant({given::tensors.items.data(), given::tensors.count, given::constants});
+  else return false;
+}
+
 struct joint_message {
   template <class Joint>
   static constexpr bool right() {
+    if constexpr (Joint::why == refusal::no_constant) return Joint::consumer::template right_constants<Joint>();
     static_assert(Joint::why != refusal::no_image,
                   "Sequential: the layer at this position does not accept what the layer before it produces: it takes images, "
                   "of three extents (height, width, channels); see joint<position, producer, dims<what it produces>, consumer>");
@@ -24776,8 +25674,10 @@ struct network_input {};
 // The joint between two stages that do not fit. Inside a block, the position counts from the start of its chain.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
 struct joint : joint_message {
+  using consumer = Consumer;
   static constexpr refusal why = [] {
-    if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
+    if constexpr (lacks_constant<Consumer, Produces>()) return refusal::no_constant;
+    else if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
     else return refusal::unexplained; // of several tensors
   }();
 };
@@ -26555,6 +27455,276 @@ private:
   static matrix<T> columns_of(T* whole, std::size_t rows, const tensor& own, std::size_t column, std::size_t width) {
     return {whole + column, rows * rows_of(own), own.last(), width};
   }
+};
+
+} // namespace cairn::detail
+
+// cairn/net/multihead_attention.hpp
+
+namespace cairn {
+
+// Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
+// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
+// attention::key_heads<N>, attention::added_mask, attention::key_lengths and attention::dropout<P>, or
+// attention::stored_probabilities, in any order.
+//
+// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
+// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
+// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
+// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
+//
+// A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
+template <std::size_t C, std::size_t Heads, class... Options>
+struct MultiheadAttention {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// A Linear for the rows of a sequence. It does not say which input a network has that begins with it: the number of tokens is not
+// known.
+template <std::size_t In, std::size_t Out>
+struct linear_of_tokens {
+  using linear = Linear<In, Out>;
+  static constexpr reads backward_reads = linear::backward_reads;
+  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
+  static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
+  static constexpr work flops(const arguments& in) { return linear::flops(in); }
+
+  template <class T, matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    linear::forward(queue, call);
+  }
+  template <class T, matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    linear::backward(queue, call);
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// The two Linears of a MultiheadAttention, as tables and diagnostics show them.
+template <std::size_t C, std::size_t Rows>
+struct in_proj : detail::linear_of_tokens<C, Rows> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
+    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
+  }
+};
+template <std::size_t C>
+struct out_proj : detail::linear_of_tokens<C, C> {
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(C)));
+    return {{"out_proj.weight", {C, C}, start}, {"out_proj.bias", {C}, initial::constant(0)}};
+  }
+};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+struct multihead_attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(is_right<Wrong>,
+                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+                  "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
+                  "number of heads, and attention::added_mask, attention::key_lengths and attention::dropout<P>, P from 0 to 1, "
+                  "once each, or attention::stored_probabilities; "
+                  "write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    return false;
+  }
+};
+
+// A MultiheadAttention with invalid template arguments.
+template <class Layer>
+struct wrong_multihead_attention : multihead_attention_message {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+struct made_of<MultiheadAttention<C, Heads, Options...>> {
+  using layer_type = MultiheadAttention<C, Heads, Options...>;
+  using options = attention_options<Heads, Options...>;
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "MultiheadAttention";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0;
+  using wrong = wrong_multihead_attention<layer_type>;
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
+  using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
+// cairn/net/cross_attention.hpp
+
+namespace cairn::attention {
+
+// First option of MultiheadAttention: attention of a sequence to another one, the memory, as in the decoder of a transformer.
+// MultiheadAttention<C, Heads, attention::cross> takes (Tq, C) and the memory (Tk, C), and is
+// torch.nn.MultiheadAttention(C, Heads, batch_first=True)(x, memory, memory), with torch's names: the first C rows of
+// in_proj_weight project x to queries, the others the memory to keys and values.
+//
+// It makes (Tq, C), and the memory stays beside it for the layers after it: a Residual<LayerNorm<C>, MultiheadAttention<C, Heads,
+// attention::cross>> makes (Tq, C) and the memory of both, and layers of one tensor leave the memory as it is. Other options are
+// those of attention::cross_core.
+struct cross {};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+// The gradient of a parameter whose output is not used.
+struct no_gradient_of_rows {
+  template <class Number>
+  CAIRN_HOST_DEVICE Number operator()(Number) const {
+    return Number{0};
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::attention {
+
+// The first Linear of an attention of two tensors: x (Tq, C) and the memory (Tk, C) become queries (Tq, C), keys and values
+// (Tk, Rows - C), and the memory. Its gradient is the sum of what comes by the keys and values and of what layers after this
+// attention give.
+template <std::size_t C, std::size_t Rows>
+struct cross_in_proj {
+  static constexpr std::size_t takes = 2;
+  static constexpr reads backward_reads = reads::input;
+  static constexpr bool input_gradient_on_input = true; // the gradients of parameters are made first
+  static constexpr bool adds = true;
+  static constexpr bool skips_gradients = true;
+
+  static constexpr bool accepts(const arguments& in) { return is_sequence(in[0]) && is_sequence(in[1]); }
+  static constexpr tensor_list outputs(const arguments& in) {
+    return {in[0].with_last(C), in[1].with_last(Rows - C), in[1].with_last(C)};
+  }
+  static constexpr bool depends(std::size_t output, std::size_t input) { return (output == 0) == (input == 0); }
+  static constexpr tensor_list parameters(const arguments&) {
+    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
+    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
+  }
+  static constexpr work flops(const arguments& in) {
+    const std::size_t product = 2 * C * (C * in[0][0] + (Rows - C) * in[1][0]);
+    const std::size_t sums = C * in[0][0] + (Rows - C) * in[1][0];
+    return {product + sums + in[1].size(), 2 * product + sums + in[1].size(), product + in[1].size()};
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void forward(Queue& queue, const forward_call<T>& call) {
+    const part both[] = {queries(call), keys(call)};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const part& p = both[k];
+      ops::epilogue<T> then{};
+      then.bias = call.parameters[1] + p.first;
+      if (k == 0 && call.addend != nullptr) then.addend = {call.addend, p.rows, p.columns};
+      matmul(queue, ops::matrix<T>{call.outputs[k], p.rows, p.columns}, ops::matrix<const T>{call.inputs[k], p.rows, C},
+             ops::matrix<const T>{call.parameters[0] + p.first * C, p.columns, C}, ops::transpose::second,
+             then); // (rows, columns) = (rows, C) x (columns, C)^T
+    }
+    copy(queue, call.rows * call.in(1).size(), call.outputs[2], call.inputs[1]);
+  }
+
+  template <class T, detail::matmul_runs_on<T> Queue>
+  static void backward(Queue& queue, const backward_call<T>& call) {
+    const part both[] = {queries(call), keys(call)};
+    for (std::size_t k = 0; call.gradients && k < 2; ++k) weight_gradient(queue, call, both[k], k);
+    for (std::size_t k = 0; k < 2; ++k) input_gradient(queue, call, both[k], k);
+  }
+
+private:
+  // The rows of the weight for one of the two tensors, and the number of its rows in all samples.
+  struct part {
+    std::size_t first, columns, rows;
+  };
+  template <class Call>
+  static part queries(const Call& call) {
+    return {0, C, call.rows * call.in(0)[0]};
+  }
+  template <class Call>
+  static part keys(const Call& call) {
+    return {C, Rows - C, call.rows * call.in(1)[0]};
+  }
+  static constexpr bool is_sequence(const tensor& in) { return in.is_real() && in.rank() == 2 && in.last() == C; }
+
+  template <class T, class Queue>
+  static void weight_gradient(Queue& queue, const backward_call<T>& call, const part& p, std::size_t k) {
+    using sum = accumulated<T>;
+    sum* const weight = call.gradients[0] + p.first * C;
+    sum* const bias = call.gradients[1] + p.first;
+    if (call.output_gradients[k] == nullptr) {
+      elementwise(queue, p.columns * C, detail::no_gradient_of_rows{}, weight, static_cast<const sum*>(weight));
+      elementwise(queue, p.columns, detail::no_gradient_of_rows{}, bias, static_cast<const sum*>(bias));
+      return;
+    }
+    ops::epilogue<T> sums{};
+    sums.row_sums = bias;
+    matmul(queue, ops::matrix<sum>{weight, p.columns, C}, ops::matrix<const T>{call.output_gradients[k], p.rows, p.columns},
+           ops::matrix<const T>{call.inputs[k], p.rows, C}, ops::transpose::first,
+           sums); // (columns, C) = (rows, columns)^T x (rows, C)
+  }
+
+  template <class T, class Queue>
+  static void input_gradient(Queue& queue, const backward_call<T>& call, const part& p, std::size_t k) {
+    T* const to = call.input_gradients[k];
+    const T* const addend = k == 0 ? call.addend : call.output_gradients[2];
+    if (to == nullptr) return;
+    if (call.output_gradients[k] == nullptr) {
+      copy(queue, p.rows * C, to, addend); // of the memory alone
+      return;
+    }
+    ops::epilogue<T> then{};
+    if (addend != nullptr) then.addend = {addend, p.rows, C};
+    matmul(queue, ops::matrix<T>{to, p.rows, C}, ops::matrix<const T>{call.output_gradients[k], p.rows, p.columns},
+           ops::matrix<const T>{call.parameters[0] + p.first * C, p.columns, C}, ops::transpose::none,
+           then); // (rows, C) = (rows, columns) x (columns, C)
+  }
+};
+
+} // namespace cairn::attention
+
+namespace cairn::detail {
+
+struct cross_attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
+        "the "
+        "others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+        "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
+        "wrong_cross_attention<type>");
+    return false;
+  }
+};
+
+// A MultiheadAttention of two tensors with invalid template arguments.
+template <class Layer>
+struct wrong_cross_attention : cross_attention_message {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+struct made_of<MultiheadAttention<C, Heads, attention::cross, Options...>> {
+  using layer_type = MultiheadAttention<C, Heads, attention::cross, Options...>;
+  using options = attention_options<Heads, Options...>;
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "MultiheadAttention";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = C > 0 && are_cross_options<Heads, Options...>&& C % (Heads == 0 ? 1 : Heads) == 0;
+  using wrong = wrong_cross_attention<layer_type>;
+  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : C + 1;
+  using parts = pack<attention::cross_in_proj<C, rows>, attention::cross_core<Heads, Options...>, attention::out_proj<C>>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
 };
 
 } // namespace cairn::detail
@@ -30079,107 +31249,6 @@ types::fitting_batch largest_batch_within(std::size_t bytes, double excess, std:
 
 } // namespace cairn::plan
 
-// cairn/net/multihead_attention.hpp
-
-namespace cairn {
-
-// Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
-// The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, in any order.
-//
-// It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
-// Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
-// take one place in names, with torch's names and initial values: in_proj_weight is Xavier's uniform, out_proj.weight as a
-// Linear's, biases start at 0. With fewer key heads, in_proj_weight has C + 2 C / Heads * N rows.
-//
-// A token that may look at no other is a row of zeros before the last Linear; torch has NaN there.
-template <std::size_t C, std::size_t Heads, class... Options>
-struct MultiheadAttention {};
-
-} // namespace cairn
-
-namespace cairn::detail {
-
-// A Linear for the rows of a sequence. It does not say which input a network has that begins with it: the number of tokens is not
-// known.
-template <std::size_t In, std::size_t Out>
-struct linear_of_tokens {
-  using linear = Linear<In, Out>;
-  static constexpr reads backward_reads = linear::backward_reads;
-  static constexpr bool fuses = true, adds = true, strided = true, skips_gradients = true;
-
-  static constexpr bool accepts(const arguments& in) { return in[0].rank() == 2 && linear::accepts(in); }
-  static constexpr tensor outputs(const arguments& in) { return linear::outputs(in); }
-  static constexpr work flops(const arguments& in) { return linear::flops(in); }
-
-  template <class T, matmul_runs_on<T> Queue>
-  static void forward(Queue& queue, const forward_call<T>& call) {
-    linear::forward(queue, call);
-  }
-  template <class T, matmul_runs_on<T> Queue>
-  static void backward(Queue& queue, const backward_call<T>& call) {
-    linear::backward(queue, call);
-  }
-};
-
-} // namespace cairn::detail
-
-namespace cairn::attention {
-
-// The two Linears of a MultiheadAttention, as tables and diagnostics show them.
-template <std::size_t C, std::size_t Rows>
-struct in_proj : detail::linear_of_tokens<C, Rows> {
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
-    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
-  }
-};
-template <std::size_t C>
-struct out_proj : detail::linear_of_tokens<C, C> {
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(1 / detail::constant_sqrt(static_cast<double>(C)));
-    return {{"out_proj.weight", {C, C}, start}, {"out_proj.bias", {C}, initial::constant(0)}};
-  }
-};
-
-} // namespace cairn::attention
-
-namespace cairn::detail {
-
-struct multihead_attention_message {
-  template <class Wrong>
-  static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
-    return false;
-  }
-};
-
-// A MultiheadAttention with invalid template arguments.
-template <class Layer>
-struct wrong_multihead_attention : multihead_attention_message {};
-
-template <std::size_t C, std::size_t Heads, class... Options>
-struct made_of<MultiheadAttention<C, Heads, Options...>> {
-  using layer_type = MultiheadAttention<C, Heads, Options...>;
-  using options = attention_options<Heads, Options...>;
-  static constexpr part_kind as = part_kind::sequence;
-  static constexpr std::size_t times = 1;
-  static constexpr std::string_view name = "MultiheadAttention";
-  static constexpr bool takes_one_place = true;
-  static constexpr bool is_right = C > 0 && options::are_right&& C % (Heads == 0 ? 1 : Heads) == 0;
-  using wrong = wrong_multihead_attention<layer_type>;
-  static constexpr std::size_t rows = is_right ? C + 2 * (C / (Heads == 0 ? 1 : Heads)) * options::key_heads : 1;
-  using parts = pack<attention::in_proj<C, rows>, attention::core<Heads, Options...>, attention::out_proj<C>>;
-  template <class...>
-  using with = layer_type; // its parts follow from its arguments
-};
-
-} // namespace cairn::detail
-
 // cairn/net/summed_layers.hpp
 
 namespace cairn::detail {
@@ -30390,9 +31459,9 @@ namespace cairn {
 //   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
 //                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
-//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
-//                               0.1 by default, and drops attention probabilities too
-//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none
+//   attention::dropout<percent<10>>  of attention probabilities. torch's dropout, 0.1 by default, is both
+//   attention::causal, ...      a mask, key_heads<N>, added_mask, key_lengths, stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -30438,8 +31507,7 @@ enum class encoder_option : unsigned char { order, norm, dropout, attention, act
 
 template <class Option>
 struct read_encoder_option {
-  static constexpr encoder_option kind =
-      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  static constexpr encoder_option kind = attention_option<Option> ? encoder_option::attention : encoder_option::activation;
   using layer = Option;
 };
 template <>
@@ -30481,12 +31549,12 @@ struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttentio
 struct transformer_encoder_layer_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
-        "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
-        "wrong_transformer_encoder_layer<type>");
+    static_assert(is_right<Wrong>,
+                  "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
+                  "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
+                  "attention::added_mask, attention::key_lengths and attention::dropout<P>, or attention::stored_probabilities; "
+                  "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+                  "wrong_transformer_encoder_layer<type>");
     return false;
   }
 };
@@ -30535,6 +31603,110 @@ private:
 
 public:
   using parts = std::conditional_t<given<encoder_option::order>::size != 0, typename both::norm_first, typename both::norm_last>;
+  template <class...>
+  using with = layer_type; // its parts follow from its arguments
+};
+
+} // namespace cairn::detail
+
+// cairn/net/transformer_decoder_layer.hpp
+
+namespace cairn {
+
+// A layer of a transformer's decoder, as torch.nn.TransformerDecoderLayer(C, Heads, Feedforward, batch_first=True)(x, memory):
+// self-attention, attention to the memory, then two Linears, each inside a residual sum with a norm. It takes (Tq, C) and the
+// memory (Tk, C), and makes (Tq, C); the memory stays beside it for the next layer.
+//
+// The options are those of TransformerEncoderLayer, in any order. A mask is that of the self-attention: a decoder that writes a
+// text needs attention::causal. attention::key_heads<N> holds for both attentions.
+//
+// It is a part of the chain around it, as the encoder's layer, and takes one place in names. Its parameters have torch's names:
+// self_attn.in_proj_weight, multihead_attn.out_proj.bias, linear1.weight, linear2.weight, norm1.weight to norm3.weight and so on.
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct TransformerDecoderLayer {};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// The names of its parts that an encoder's layer does not have.
+struct multihead_attn {
+  static constexpr std::string_view text = "multihead_attn";
+};
+struct norm3 {
+  static constexpr std::string_view text = "norm3";
+};
+
+// The attention to the memory, with the number of key heads among these options.
+template <std::size_t C, std::size_t Heads, class Found>
+struct decoder_attention;
+template <std::size_t C, std::size_t Heads, class... Options>
+struct decoder_attention<C, Heads, pack<Options...>> {
+  static constexpr std::size_t given = (std::size_t{0} + ... + key_heads_of<Options>);
+  using type = made_of<MultiheadAttention<C, Heads, attention::cross, attention::key_heads<given == 0 ? Heads : given>>>;
+};
+
+struct transformer_decoder_layer_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "TransformerDecoderLayer: its number of heads divides its width, and each option is given once: "
+        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
+        "write TransformerDecoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+        "wrong_transformer_decoder_layer<type>");
+    return false;
+  }
+};
+
+// A TransformerDecoderLayer with invalid template arguments.
+template <class Layer>
+struct wrong_transformer_decoder_layer : transformer_decoder_layer_message {};
+
+template <std::size_t C, std::size_t Heads, std::size_t Feedforward, class... Options>
+struct made_of<TransformerDecoderLayer<C, Heads, Feedforward, Options...>> {
+  using layer_type = TransformerDecoderLayer<C, Heads, Feedforward, Options...>;
+  template <encoder_option Kind>
+  using given = typename encoder_options_of<Kind, pack<>, Options...>::type;
+  using attends = encoder_attention<C, Heads, given<encoder_option::attention>>;
+  using looks_up = typename decoder_attention<C, Heads, given<encoder_option::attention>>::type;
+
+  static constexpr part_kind as = part_kind::sequence;
+  static constexpr std::size_t times = 1;
+  static constexpr std::string_view name = "TransformerDecoderLayer";
+  static constexpr bool takes_one_place = true;
+  static constexpr bool is_right = made_of<TransformerEncoderLayer<C, Heads, Feedforward, Options...>>::is_right;
+  using wrong = wrong_transformer_decoder_layer<layer_type>;
+
+private:
+  using normalizes = typename encoder_layer_of<LayerNorm<C>, given<encoder_option::norm>>::type;
+  using first_norm = named_part<norm1, normalizes>;
+  using second_norm = named_part<norm2, normalizes>;
+  using third_norm = named_part<norm3, normalizes>;
+  using activation = typename encoder_layer_of<ReLU, given<encoder_option::activation>>::type;
+  using in = named_part<self_attn, pack_element<0, typename attends::parts>>;
+  using core = pack_element<1, typename attends::parts>;
+  using out = named_part<self_attn, pack_element<2, typename attends::parts>>;
+  using cross_in = named_part<multihead_attn, pack_element<0, typename looks_up::parts>>;
+  using cross_core = pack_element<1, typename looks_up::parts>;
+  using cross_out = named_part<multihead_attn, pack_element<2, typename looks_up::parts>>;
+  using up = named_part<linear1, Linear<C, Feedforward>>;
+  using down = named_part<linear2, Linear<Feedforward, C>>;
+
+  template <class Drops>
+  struct blocks;
+  template <class... Drops>
+  struct blocks<pack<Drops...>> {
+    using norm_first =
+        pack<Residual<first_norm, in, core, out, Drops...>, Residual<second_norm, cross_in, cross_core, cross_out, Drops...>,
+             Residual<third_norm, up, activation, Drops..., down, Drops...>>;
+    using norm_last = pack<Residual<in, core, out, Drops...>, first_norm, Residual<cross_in, cross_core, cross_out, Drops...>,
+                           second_norm, Residual<up, activation, Drops..., down, Drops...>, third_norm>;
+  };
+  using all = blocks<given<encoder_option::dropout>>;
+
+public:
+  using parts = std::conditional_t<given<encoder_option::order>::size != 0, typename all::norm_first, typename all::norm_last>;
   template <class...>
   using with = layer_type; // its parts follow from its arguments
 };
@@ -31525,8 +32697,13 @@ constexpr bool has_possible_size() {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                                    "see wrong_inputs<found, expected>");
+    static_assert(!Inputs::are_integers,
+                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
+                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
+                  "wrong_inputs<found, expected>");
+    static_assert(Inputs::are_integers || is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                  "see wrong_inputs<found, expected>");
     return false;
   }
 };
@@ -31553,7 +32730,9 @@ struct function_message {
 };
 
 template <class Found, class Expected>
-struct wrong_inputs : inputs_message {};
+struct wrong_inputs : inputs_message {
+  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
+};
 template <class Loss, class Found>
 struct wrong_targets : targets_message {
   static constexpr bool takes_numbers = Loss::template takes<float, float>;
@@ -32124,7 +33303,7 @@ private:
     else {
       static_assert(Types::size == count,
                     "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+                    "with one for each tensor and each constant of its Inputs, in their order");
       if constexpr (Types::size == count) {
         using wrong = typename decltype(first_wrong<Types>())::type;
         return wrong::template right<wrong>();

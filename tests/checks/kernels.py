@@ -80,6 +80,11 @@ void use(cpu::queue& q, T* y, const T* x, double* loss, const int* i) {
   embedding_backward(q, 2, 2, 2, y, x, i);
   attention_forward(q, ops::attention_extents{}, y, y, ops::attention_operands<const T>{});
   attention_backward(q, ops::attention_extents{}, ops::attention_operands<T>{}, x, x, x, ops::attention_operands<const T>{});
+  attention_forward(q, ops::attention_extents{}, y, y, ops::attention_operands<const T>{}, ops::attention_extras<T>{});
+  attention_backward(q, ops::attention_extents{}, ops::attention_operands<T>{}, x, x, x, ops::attention_operands<const T>{},
+                     ops::attention_extras<T>{});
+  stored_attention_forward(q, ops::attention_extents{}, y, y, ops::attention_operands<const T>{});
+  stored_attention_backward(q, ops::attention_extents{}, ops::attention_operands<T>{}, x, x, x, ops::attention_operands<const T>{});
   conv2d_forward(q, ops::convolution{}, 2, to, x, x, {});
   conv2d_input_gradient(q, ops::convolution{}, 2, y, from, x, {});
   conv2d_weight_gradient(q, ops::convolution{}, 2, y, y, from, x);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/layer/gradient_check.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 
+#include <cairn/core/tensor_types.hpp>
 #include <cairn/layer/relu.hpp>
+#include <cairn/ops/cpu.hpp>
 #include <doctest/doctest.h>
 
 #include "several_layers.hpp"
@@ -185,6 +189,30 @@ struct Scaled {
   }
 };
 
+// The identity, which writes to a constant of integers in a pass.
+template <bool Forward>
+struct Counts {
+  static constexpr reads backward_reads = reads::nothing;
+  static constexpr tensor outputs(const arguments& in) { return in[0]; }
+
+  template <class Queue, class T>
+  static void forward(Queue&, const forward_call<T>& call) {
+    std::copy_n(call.inputs[0], call.rows * call.in(0).size(), call.outputs[0]);
+    if (Forward) count(call);
+  }
+  template <class Queue, class T>
+  static void backward(Queue&, const backward_call<T>& call) {
+    if (call.input_gradients) std::copy_n(call.output_gradients[0], call.rows * call.in(0).size(), call.input_gradients[0]);
+    if (!Forward) count(call);
+  }
+
+private:
+  template <class Call>
+  static void count(const Call& call) {
+    ++*const_cast<std::int32_t*>(call.constants.integers(0));
+  }
+};
+
 } // namespace
 
 TEST_CASE("gradient check: an input gradient that lies on the input") {
@@ -203,6 +231,15 @@ TEST_CASE("gradient check: passes right layers") {
   CHECK(gradient_fault<testing::Swap>({{5}, {2, 3}}) == "");
   CHECK(gradient_fault<testing::First>({{5}, {7}}) == "");
   CHECK(gradient_fault<testing::Mix>({{5}, {5}, {5}}) == "");
+}
+
+TEST_CASE("gradient check: constants of integers are 0, 1 and 2, and must not be written") {
+  for (const tensor& n : {integer_constant<>::value, integer_constant<3>::value, batch_integer_constant<3>::value})
+    CHECK(gradient_fault<testing::Times<>>({{3}}, tensor_list{n}) == "");
+  CHECK(gradient_fault<testing::Gathered<>>({{3, 2}}, tensor_list{integer_constant<4>::value}) == "");
+  CHECK(gradient_fault<testing::Gathered<>>({{3, 2}}, tensor_list{batch_integer_constant<4>::value}) == "");
+  CHECK(gradient_fault<Counts<true>>({{3}}, tensor_list{integer_constant<>::value}).find("forward writes on a constant") == 0);
+  CHECK(gradient_fault<Counts<false>>({{3}}, tensor_list{integer_constant<>::value}).find("backward writes on a constant") == 0);
 }
 
 TEST_CASE("gradient check: finds what a forward does wrong") {

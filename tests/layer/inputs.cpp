@@ -16,6 +16,8 @@ namespace {
 using Two = Inputs<dims<4>, dims<2, 3>, constant<4>>;
 using Tokens = Inputs<integers<6>, dims<4>, batch_constant<2, 3>>;
 
+using Counts = Inputs<dims<4>, integer_constant<>, batch_integer_constant<2>>;
+
 constexpr tensor token = integers<6>::value;
 
 } // namespace
@@ -29,6 +31,12 @@ static_assert(Tokens::accepts(given{{token, {4}}, {tensor{2, 3}.constant().once(
 static_assert(!Tokens::accepts(given{{token, {4}}, {tensor{2, 3}.constant()}}));
 static_assert(!Tokens::accepts(given{{tensor{6}, tensor{4}}, {tensor{2, 3}.constant().once()}}));
 
+static_assert(layer<Counts> && Counts::takes == 1);
+static_assert(Counts::accepts(given{{{4}}, {integer_constant<>::value, batch_integer_constant<2>::value}}));
+static_assert(!Counts::accepts(given{{{4}}, {integer_constant<1>::value, batch_integer_constant<2>::value}}));
+static_assert(!Counts::accepts(given{{{4}}, {integer_constant<>::value, integer_constant<2>::value}}));
+static_assert(!Counts::accepts(given{{{4}}, {constant<>::value, batch_integer_constant<2>::value}}));
+
 static_assert(Input<28, 28, 1>::inputs == tensor_list{{28, 28, 1}});
 static_assert(Input<28, 28, 1>::outputs(given{{28, 28, 1}}) == tensor_list{{28, 28, 1}});
 static_assert(Input<3>::accepts(given{{3}}) && !Input<3>::accepts(given{{4}}) && !Input<3>::accepts(given{{3, 1}}));
@@ -36,6 +44,7 @@ static_assert(Input<3>::accepts(given{{3}}) && !Input<3>::accepts(given{{4}}) &&
 TEST_CASE("Inputs: the identity of its tensors") {
   CHECK(gradient_fault<Two>(Two::inputs, Two::constants) == "");
   CHECK(gradient_fault<Tokens>(Tokens::inputs, Tokens::constants) == "");
+  CHECK(gradient_fault<Counts>(Counts::inputs, Counts::constants) == "");
   alone<Tokens, double> own(Tokens::inputs, 3, Tokens::constants);
   const auto x = own.some_inputs();
   CHECK(own.forward(x).same_bits(x));

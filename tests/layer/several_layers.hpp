@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
+#include <cairn/core/accumulated.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/ops/embedding/embedding.hpp>
 
 namespace testing {
 
@@ -50,6 +54,87 @@ struct Positioned {
     const std::size_t count = call.rows * call.in(0).size();
     if (call.input_gradients[0] == nullptr) return;
     for (std::size_t i = 0; i < count; ++i) call.input_gradients[0][i] = call.output_gradients[0][i];
+  }
+};
+
+// y = n x, where n is a constant of integers: one for each element of x, or one for all of them, of each sample or of the batch.
+template <std::size_t Constant = 0>
+struct Times {
+  static constexpr cairn::reads backward_reads = cairn::reads::nothing;
+  static constexpr bool in_place = true;
+  static constexpr bool accepts(const cairn::arguments& in) {
+    if (Constant >= in.constants().size()) return false;
+    const cairn::tensor& n = in.constants()[Constant];
+    return n.type == cairn::element::int32 && (n.size() == 1 || n.extents == in[0].extents);
+  }
+  static constexpr cairn::tensor outputs(const cairn::arguments& in) { return in[0]; }
+
+  template <class Queue, class T>
+  static void forward(Queue&, const cairn::forward_call<T>& call) {
+    multiply(call, call.outputs[0], call.inputs[0]);
+  }
+  template <class Queue, class T>
+  static void backward(Queue&, const cairn::backward_call<T>& call) {
+    if (call.input_gradients[0] != nullptr) multiply(call, call.input_gradients[0], call.output_gradients[0]);
+  }
+
+private:
+  template <class Call, class T>
+  static void multiply(const Call& call, T* to, const T* from) {
+    using sum = cairn::accumulated<T>;
+    const cairn::tensor& n = call.given->constants()[Constant];
+    const std::size_t each = call.in(0).size();
+    for (std::size_t r = 0; r < call.rows; ++r)
+      for (std::size_t i = 0; i < each; ++i) {
+        const std::size_t at = (n.per_batch ? 0 : r * n.size()) + (n.size() == 1 ? 0 : i);
+        const auto factor = static_cast<sum>(call.constants.integers(Constant)[at]);
+        to[r * each + i] = static_cast<T>(factor * static_cast<sum>(from[r * each + i]));
+      }
+  }
+};
+
+// The rows of each sample (rows, width) that a constant of integers names, of the sample or of the batch. By ops alone, so that
+// it runs on every device.
+template <std::size_t Constant = 0>
+struct Gathered {
+  static constexpr cairn::reads backward_reads = cairn::reads::nothing;
+  static constexpr bool accepts(const cairn::arguments& in) {
+    return Constant < in.constants().size() && in.constants()[Constant].type == cairn::element::int32 && in[0].rank() == 2;
+  }
+  static constexpr cairn::tensor outputs(const cairn::arguments& in) {
+    cairn::shape out = in.constants()[Constant].extents;
+    out.push_back(in[0].last());
+    return out;
+  }
+
+  template <class Queue, class T>
+  static void forward(Queue& queue, const cairn::forward_call<T>& call) {
+    using cairn::ops::embedding_forward; // a device's own is in its namespace
+    for (std::size_t r = 0; r < call.rows; ++r)
+      embedding_forward(queue, count(call), call.in(0)[0], call.in(0)[1], call.outputs[0] + r * made(call),
+                        call.inputs[0] + r * call.in(0).size(), named(call, r));
+  }
+  template <class Queue, class T>
+    requires std::is_same_v<cairn::accumulated<T>, T>
+  static void backward(Queue& queue, const cairn::backward_call<T>& call) {
+    using cairn::ops::embedding_backward;
+    for (std::size_t r = 0; call.input_gradients && r < call.rows; ++r)
+      embedding_backward(queue, count(call), call.in(0)[0], call.in(0)[1], call.input_gradients[0] + r * call.in(0).size(),
+                         call.output_gradients[0] + r * made(call), named(call, r));
+  }
+
+private:
+  template <class Call>
+  static std::size_t count(const Call& call) {
+    return call.given->constants()[Constant].size();
+  }
+  template <class Call>
+  static std::size_t made(const Call& call) {
+    return count(call) * call.in(0)[1];
+  }
+  template <class Call>
+  static const std::int32_t* named(const Call& call, std::size_t r) {
+    return call.constants.integers(Constant) + (call.given->constants()[Constant].per_batch ? 0 : r * count(call));
   }
 };
 

@@ -192,6 +192,15 @@ TEST_CASE("blueprint: a constant costs no bytes") {
   using without = blueprint_of<Sequential<Inputs<dims<16>>, Wide, Wide>, 4>;
   static_assert(with::trained::memory.arena == without::trained::memory.arena);
   static_assert(with::network_hash != without::network_hash);
+  // One of integers neither, and another type or another extent of a constant is another network to the other ranks.
+  using counted = blueprint_of<Sequential<Inputs<dims<16>, integer_constant<16>>, Wide, testing::Times<>, Wide>, 4>;
+  using once = blueprint_of<Sequential<Inputs<dims<16>, batch_integer_constant<16>>, Wide, testing::Times<>, Wide>, 4>;
+  using single = blueprint_of<Sequential<Inputs<dims<16>, integer_constant<>>, Wide, testing::Times<>, Wide>, 4>;
+  using real = blueprint_of<Sequential<Inputs<dims<16>, constant<16>>, Wide, ReLU, Wide>, 4>;
+  using number = blueprint_of<Sequential<Inputs<dims<16>, integer_constant<16>>, Wide, ReLU, Wide>, 4>;
+  static_assert(counted::trained::memory.arena == without::trained::memory.arena);
+  static_assert(counted::network_hash != once::network_hash && counted::network_hash != single::network_hash);
+  static_assert(real::network_hash != number::network_hash);
 }
 
 TEST_CASE("blueprint: integers and tensors of a whole batch have the bytes that they need") {

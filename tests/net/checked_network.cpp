@@ -78,6 +78,9 @@ TEST_CASE("checked_network: values of several tensors are shown whole, with the 
   using testing::GatedPair, testing::Split, testing::WhereEven;
   using NoMask = Sequential<Inputs<dims<8>, constant<9>>, Same, testing::Masked<>>;
   static_assert(names<NoMask, joint<2, Same, tensors_of<dims<8>, constant<9>>, testing::Masked<>>>);
+  using NoCount = Sequential<Inputs<dims<8>, integer_constant<7>, batch_integer_constant<>>, Same, testing::Times<>>;
+  static_assert(
+      names<NoCount, joint<2, Same, tensors_of<dims<8>, integer_constant<7>, batch_integer_constant<>>, testing::Times<>>>);
   static_assert(names<Sequential<Inputs<dims<8>, integers<8>>, ReLU, GatedPair>,
                       joint<2, ReLU, tensors_of<dims<8>, integers<8>>, GatedPair>>);
   static_assert(names<Sequential<In, Split, Residual<Same, ReLU, In>>, joint<2, ReLU, tensors_of<dims<8>, dims<8>>, In>>);

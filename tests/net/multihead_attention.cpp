@@ -33,7 +33,7 @@ using testing::names_of;
 namespace {
 
 using Net = Sequential<Input<33, 6>, Linear<6, 8>, Residual<LayerNorm<8>, MultiheadAttention<8, 2, causal>>,
-                       MultiheadAttention<8, 4, key_heads<2>, window<5>>, Dropout<percent<20>>,
+                       MultiheadAttention<8, 4, key_heads<2>, window<5>, attention::dropout<percent<30>>>, Dropout<percent<20>>,
                        Repeat<2, Residual<LayerNorm<8>, MultiheadAttention<8, 1>, LayerNorm<8>>>, Linear<8, 3>>;
 template <class Policy>
 using Model = checkpoint<Policy, Net>;
@@ -54,11 +54,22 @@ TEST_CASE("MultiheadAttention: the only layer, one token, frozen, and a checkpoi
   testing::check_step<checkpoint<at<2>, Sequential<Input<5, 4>, MultiheadAttention<4, 2>, Linear<4, 4>>>, 5, float>();
 }
 
+TEST_CASE_TEMPLATE("MultiheadAttention: stored probabilities are a tape like any other", Policy, store_all, recompute_all, sqrt_n,
+                   recompute_cheap) {
+  using attention::stored_probabilities;
+  using Stored =
+      Sequential<Input<33, 6>, Linear<6, 8>, Residual<LayerNorm<8>, MultiheadAttention<8, 2, causal, stored_probabilities>>,
+                 MultiheadAttention<8, 4, key_heads<2>, stored_probabilities, window<5>>, Linear<8, 3>>;
+  testing::check_step<checkpoint<Policy, Stored>, 3, float>();
+}
+
 TEST_CASE("MultiheadAttention: its stages are stages of the chain around it") {
   using b = blueprint_of<Sequential<Input<6, 8>, MultiheadAttention<8, 2, causal>, GELU>, 4>;
   static_assert(b::size == 5 && b::output_shape == shape{6, 8});
   static_assert(b::parameters == 4 * 8 * 8 + 4 * 8);
   static_assert(b::stages[2].tape.at(4) == 4 * 2 * 6 * sizeof(float)); // one number for each token and head
+  using stored = blueprint_of<Sequential<Input<6, 8>, MultiheadAttention<8, 2, causal, attention::stored_probabilities>>, 4>;
+  static_assert(stored::stages[2].tape.at(4) == 4 * 2 * 6 * 6 * sizeof(float));
   // With as few key heads as one.
   using g = blueprint_of<Sequential<Input<6, 8>, MultiheadAttention<8, 4, key_heads<1>>>, 4>;
   static_assert(g::parameters == (8 + 2 * 2) * (8 + 1) + 8 * (8 + 1));

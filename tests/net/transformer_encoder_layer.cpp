@@ -29,7 +29,7 @@ using testing::names_of;
 namespace {
 
 using First = TransformerEncoderLayer<8, 2, 12, norm_first, GELU, causal, Dropout<percent<20>>>;
-using Last = TransformerEncoderLayer<8, 4, 12, attention::key_heads<2>>;
+using Last = TransformerEncoderLayer<8, 4, 12, attention::key_heads<2>, attention::stored_probabilities>;
 using Net = Sequential<Input<35, 6>, Linear<6, 8>, Repeat<2, First>, Last, Linear<8, 3>>;
 
 std::vector<std::string> after(const std::string& place, std::vector<std::string> names) {

@@ -758,6 +758,67 @@ def sums():
         write(f"sum/gradient{i}", table.weight.grad)
 
 
+def cross_attention():
+    """Modules of two tensors, x and a memory."""
+    torch.manual_seed(28)
+
+    def both(name, module, queries, keys, **options):
+        module = module.double()
+        for parameter in module.parameters():
+            parameter.data = random(*parameter.shape, scale=0.5)
+        taken, memory = random(2, queries, 8).requires_grad_(), random(2, keys, 8).requires_grad_()
+        if isinstance(module, nn.MultiheadAttention):
+            made = module(taken, memory, memory, need_weights=False, **options)[0]
+        else:
+            made = module(taken, memory, **options)
+        gradient = random(*made.shape)
+        made.backward(gradient)
+        for what, tensor in (("input", taken), ("memory", memory), ("output", made), ("output_gradient", gradient),
+                             ("input_gradient", taken.grad), ("memory_gradient", memory.grad)):
+            write(f"{name}/{what}", tensor)
+        for i, parameter in enumerate(module.parameters()):
+            write(f"{name}/parameter{i}", parameter)
+            write(f"{name}/gradient{i}", parameter.grad)
+
+    def decoder(**options):
+        return nn.TransformerDecoderLayer(8, 2, 12, dropout=0, batch_first=True, **options)
+
+    hidden = ~torch.ones(6, 4, dtype=torch.bool).tril()
+    causal = nn.Transformer.generate_square_subsequent_mask(6, dtype=torch.float64)
+    both("cross_attention", nn.MultiheadAttention(8, 2, batch_first=True), 5, 7)
+    both("cross_attention_causal", nn.MultiheadAttention(8, 4, batch_first=True), 6, 4, attn_mask=hidden)
+    both("decoder", decoder(), 5, 7)
+    both("decoder_norm_first", decoder(norm_first=True, activation="gelu"), 6, 4, tgt_mask=causal, tgt_is_causal=True)
+class Masked(nn.Module):
+    """Attention of rows of queries, keys and values with a mask of floats or a number of keys for each sample."""
+
+    def __init__(self, heads, mask=None, lengths=None):
+        super().__init__()
+        self.heads, self.mask, self.lengths = heads, mask, lengths
+
+    def forward(self, rows):
+        query, key, value = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in rows.chunk(3, 2))
+        mask = self.mask
+        if self.lengths is not None:
+            mask = (torch.arange(rows.shape[1]) < self.lengths[:, None])[:, None, None].expand(-1, -1, rows.shape[1], -1)
+        made = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return made.transpose(1, 2).flatten(2)
+
+
+def masks():
+    torch.manual_seed(29)
+    of_samples, of_heads = random(3, 1, 7, 7), random(2, 34, 34)
+    of_samples[torch.rand(3, 1, 7, 7) < 0.3] = -1e30  # forbids as -inf does, which the file cannot hold
+    of_samples[..., 0] = 0.5  # no row is forbidden as a whole: PyTorch has NaN there
+    lengths = torch.tensor([5, 9, 1])
+    layer("attention_added", Masked(2, of_samples), 3, 7, 18)
+    write("attention_added/mask", of_samples)
+    layer("attention_added_of_heads", Masked(2, of_heads), 2, 34, 12)
+    write("attention_added_of_heads/mask", of_heads)
+    layer("attention_lengths", Masked(2, lengths=lengths), 3, 9, 12)
+    write("attention_lengths/lengths", lengths)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -765,7 +826,8 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums, masks):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

@@ -296,6 +296,8 @@ TEST_CASE("summary: the batch is a number or the trainer's batch<N>, and several
   using Masked = Sequential<Inputs<dims<8>, constant<8>>, Linear<8, 8>, testing::Masked<>, Linear<8, 4>>;
   CHECK(summary<Masked, batch<16>>().text() == summary<Masked, 16>().text());
   CHECK(summary<Masked, batch<16>>().parameters == 72 + 36);
+  using Counted = Sequential<Inputs<dims<8>, integer_constant<>>, Linear<8, 8>, testing::Times<>, Linear<8, 4>>;
+  CHECK(summary<Counted, 16>().text().find("Inputs<dims<8>, integer_constant<>>") != std::string::npos);
 }
 
 } // namespace summary_tests

@@ -219,6 +219,49 @@ void attention_backward(queue& q, const cairn::ops::attention_extents& of, const
   cairn::ops::attention_backward(q.real(), of, gradients, output_gradient, output, log_sums, in);
 }
 template <class T>
+std::size_t elements_of_added(const cairn::ops::attention_extents& of, const cairn::ops::attention_extras<T>& extras) {
+  return (of.samples - 1) * extras.added_sample_stride + (of.heads - 1) * extras.added_head_stride + of.queries * of.keys;
+}
+template <class T>
+void attention_forward(queue& q, const cairn::ops::attention_extents& of, T* output, T* log_sums,
+                       const cairn::ops::attention_operands<const T>& in, const cairn::ops::attention_extras<T>& extras) {
+  const std::size_t rows = of.samples * of.queries;
+  q.put("attention_forward", {span_of(output, rows * of.heads * of.width), span_of(log_sums, rows * of.heads),
+                              span_of(in.query, rows * in.query_stride), span_of(extras.key_lengths, of.samples),
+                              span_of(extras.added, elements_of_added(of, extras))});
+  cairn::ops::attention_forward(q.real(), of, output, log_sums, in, extras);
+}
+template <class T>
+void attention_backward(queue& q, const cairn::ops::attention_extents& of, const cairn::ops::attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const T* log_sums,
+                        const cairn::ops::attention_operands<const T>& in, const cairn::ops::attention_extras<T>& extras) {
+  const std::size_t rows = of.samples * of.queries, count = rows * of.heads * of.width;
+  q.put("attention_backward",
+        {span_of(gradients.query, rows * in.query_stride), span_of(output_gradient, count), span_of(output, count),
+         span_of(log_sums, rows * of.heads), span_of(in.query, rows * in.query_stride), span_of(extras.key_lengths, of.samples),
+         span_of(extras.added, elements_of_added(of, extras))});
+  cairn::ops::attention_backward(q.real(), of, gradients, output_gradient, output, log_sums, in, extras);
+}
+template <class T>
+void stored_attention_forward(queue& q, const cairn::ops::attention_extents& of, T* output, T* probabilities,
+                              const cairn::ops::attention_operands<const T>& in) {
+  const std::size_t rows = of.samples * of.queries;
+  q.put("stored_attention_forward",
+        {span_of(output, rows * of.heads * of.width), span_of(probabilities, rows * of.heads * of.keys),
+         span_of(in.query, rows * in.query_stride)});
+  cairn::ops::stored_attention_forward(q.real(), of, output, probabilities, in);
+}
+template <class T>
+void stored_attention_backward(queue& q, const cairn::ops::attention_extents& of,
+                               const cairn::ops::attention_operands<T>& gradients, const T* output_gradient, const T* output,
+                               const T* probabilities, const cairn::ops::attention_operands<const T>& in) {
+  const std::size_t rows = of.samples * of.queries, count = rows * of.heads * of.width;
+  q.put("stored_attention_backward",
+        {span_of(gradients.query, rows * in.query_stride), span_of(output_gradient, count), span_of(output, count),
+         span_of(probabilities, rows * of.heads * of.keys), span_of(in.query, rows * in.query_stride)});
+  cairn::ops::stored_attention_backward(q.real(), of, gradients, output_gradient, output, probabilities, in);
+}
+template <class T>
 void embedding_forward(queue& q, std::size_t count, std::size_t vocabulary, std::size_t width, T* output, const T* weight,
                        const std::int32_t* indices) {
   q.put("embedding_forward", {span_of(output, count * width), span_of(weight, vocabulary * width), span_of(indices, count)});
@@ -288,6 +331,8 @@ void adam(queue& q, std::size_t count, T* parameters, T* mean, T* square, const 
 }
 
 static_assert(cairn::detail::attention_runs_on<queue, float> && cairn::detail::attention_runs_on<queue, double>);
+static_assert(cairn::detail::attention_with_extras_runs_on<queue, float>);
+static_assert(cairn::detail::stored_attention_runs_on<queue, float> && cairn::detail::stored_attention_runs_on<queue, double>);
 static_assert(testing::has_every_op<queue, float> && testing::has_every_op<queue, double>);
 
 // One of two ranks with the same gradients, with a queue of its own. Its type says what it forgets, so that a test can show that

@@ -27,6 +27,15 @@ template <std::size_t... Extents>
 struct batch_constant {
   static constexpr tensor value = tensor(shape{Extents...}).constant().once();
 };
+// The same of integers, such as the lengths of sequences: integer_constant<> is one integer for each sample.
+template <std::size_t... Extents>
+struct integer_constant {
+  static constexpr tensor value = integers<Extents...>::value;
+};
+template <std::size_t... Extents>
+struct batch_integer_constant {
+  static constexpr tensor value = integers<Extents...>::value.once();
+};
 
 } // namespace cairn
 
@@ -55,13 +64,18 @@ template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<constant<Extents...>> = 2;
 template <std::size_t... Extents>
 inline constexpr int kind_of_tensor<batch_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<integer_constant<Extents...>> = 2;
+template <std::size_t... Extents>
+inline constexpr int kind_of_tensor<batch_integer_constant<Extents...>> = 2;
 
 // The tensors of a value and the constants of its network, tensors first: tensors_of<dims<64>, dims<8>, constant<64>>.
 template <class... Types>
 struct tensors_of {
   static_assert(((kind_of_tensor<Types> != 0) && ...),
                 "a tensor is typed dims<extents...>, one of integers integers<extents...>, one without a gradient "
-                "constant<extents...> or batch_constant<extents...>");
+                "constant<extents...> or batch_constant<extents...>, one of integers that every layer sees "
+                "integer_constant<extents...> or batch_integer_constant<extents...>");
 
   static constexpr tensor_list list(int kind) {
     tensor_list out{};
@@ -93,7 +107,10 @@ template <class Source, bool IsConstant, std::size_t... Axes>
 struct tensor_type<Source, IsConstant, std::index_sequence<Axes...>> {
   static auto choose() {
     constexpr tensor t = Source::value;
-    if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
+    constexpr bool is_int = t.type == element::int32;
+    if constexpr (IsConstant && is_int && t.per_batch) return batch_integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && is_int) return integer_constant<t[Axes]...>{};
+    else if constexpr (IsConstant && t.per_batch) return batch_constant<t[Axes]...>{};
     else if constexpr (IsConstant) return constant<t[Axes]...>{};
     else if constexpr (t == integers<t[Axes]...>::value) return integers<t[Axes]...>{};
     else if constexpr (t == tensor(dims<t[Axes]...>::value)) return dims<t[Axes]...>{};

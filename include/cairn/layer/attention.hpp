@@ -3,58 +3,99 @@
 
 #include <cstddef>
 
-#include <cairn/layer/attention_options.hpp>
+#include <cairn/layer/attention_constants.hpp>
 #include <cairn/layer/layer.hpp>
+#include <cairn/layer/read_attention_options.hpp>
 #include <cairn/ops/attention/attention.hpp>
+#include <cairn/ops/attention/stored.hpp>
 
 namespace cairn::attention {
 
 // Scaled dot-product attention of Heads heads, without parameters: (T, (Heads + 2 KeyHeads) D) becomes (T, Heads D). The columns
 // of a row are the token's queries, head after head, then its keys, then its values, as a projection makes them; D follows from
-// the input. It is torch's scaled_dot_product_attention without dropout, for the three parts of such a matrix.
+// the input. It is torch's scaled_dot_product_attention for the three parts of such a matrix.
 //
 // Kept for backward is one number for each token and head, which makes the probabilities again; the T x T matrix is never in
-// memory, neither here nor in the plan.
+// memory, neither here nor in the plan. With attention::stored_probabilities it is kept instead.
 template <std::size_t Heads, class... Options>
-struct core : detail::attention_message {
+struct core : detail::attention_message, detail::attention_constants_message {
   using options = detail::attention_options<Heads, Options...>;
   static constexpr bool options_are_right = options::are_right;
   static constexpr std::size_t key_heads = options_are_right ? options::key_heads : 1;
-  static constexpr std::size_t parts = Heads + 2 * key_heads; // of a row, of D columns each
+  static constexpr bool stores = options_are_right && options::stores > 0; // the probabilities
+  static constexpr std::size_t parts = Heads + 2 * key_heads;              // of a row, of D columns each
 
   static constexpr reads backward_reads = reads::both;
 
   static constexpr bool accepts(const arguments& in) {
-    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys;
+    return in[0].is_real() && in[0].rank() == 2 && in[0].last() % parts == 0 && in[0].last() > 0 && in[0][0] <= ops::most_keys &&
+           !lacks_constant(in);
+  }
+  // Does an option read a constant that the network does not have?
+  static constexpr bool lacks_constant(const arguments& in) {
+    const std::size_t count = in.constants().size();
+    if (options::adds && in[0].rank() == 2 && detail::added_mask_of(Heads, in) == count) return true;
+    return options::has_lengths && detail::key_lengths_of(in) == count;
   }
   static constexpr tensor outputs(const arguments& in) { return in[0].with_last(in[0].last() / parts * Heads); }
-  static constexpr tensor_list tape(const arguments& in) { return tensor{Heads, in[0][0]}.of(element::accumulated); }
+  static constexpr tensor_list tape(const arguments& in) {
+    if (stores) return tensor{Heads, in[0][0], in[0][0]};
+    return tensor{Heads, in[0][0]}.of(element::accumulated);
+  }
 
-  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score.
+  // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
+  // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
-    return {2 * product + 20 * scores, 5 * product + 25 * scores, 5 * product + 25 * scores};
+    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
+    if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
+    const std::size_t backward = 5 * product + 25 * scores + extras;
+    return {2 * product + 20 * scores + extras, backward, backward};
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void forward(Queue& queue, const forward_call<T>& call) {
-    attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    if constexpr (stores) stored_attention_forward(queue, extents(call), call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
+      attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in,
+                        extras<T>(call, call.why != pass::evaluate));
+    else attention_forward(queue, extents(call), call.outputs[0], call.tape.sums(0), in);
   }
 
-  template <class T, detail::attention_runs_on<T> Queue>
+  template <class T, detail::attends_on<T, options::have_extras> Queue>
+    requires(!stores || detail::stored_attention_runs_on<Queue, T>)
   static void backward(Queue& queue, const backward_call<T>& call) {
     if (!call.input_gradients) return;
-    attention_backward(queue, extents(call), columns(call, call.input_gradients[0]), call.output_gradients[0], call.outputs[0],
-                       call.tape.sums(0), columns(call, call.inputs[0]));
+    const ops::attention_operands<const T> in = columns(call, call.inputs[0]);
+    const ops::attention_operands<T> gradients = columns(call, call.input_gradients[0]);
+    const accumulated<T>* const sums = call.tape.sums(0);
+    if constexpr (stores)
+      stored_attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], call.tape[0], in);
+    else if constexpr (options::have_extras)
+      attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in,
+                         extras<T>(call, true));
+    else attention_backward(queue, extents(call), gradients, call.output_gradients[0], call.outputs[0], sums, in);
   }
 
 private:
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = options::band.before < tokens ? options::band.before : tokens - 1;
-    const std::size_t after = options::band.after < tokens ? options::band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
+  template <class T, class Call>
+  static ops::attention_extras<T> extras(const Call& call, bool trains) {
+    ops::attention_extras<T> out{};
+    if constexpr (options::adds) {
+      const std::size_t k = detail::added_mask_of(Heads, *call.given);
+      const tensor& mask = call.given->constants()[k];
+      out.added = call.constants[k];
+      out.added_sample_stride = mask.per_batch ? 0 : mask.size();
+      out.added_head_stride = mask.rank() == 2 ? 0 : mask.size() / Heads;
+    }
+    if constexpr (options::has_lengths) out.key_lengths = call.constants.integers(detail::key_lengths_of(*call.given));
+    if (options::drops && trains) {
+      out.rate = options::rate;
+      out.random = call.random;
+    }
+    return out;
   }
   template <class Call>
   static ops::attention_extents extents(const Call& call) {

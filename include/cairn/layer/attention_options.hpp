@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/core/explain.hpp>
+#include <cairn/core/fraction.hpp>
 #include <cairn/ops/attention/attention.hpp>
 
 // The options of attention::core (layer/attention.hpp) and of MultiheadAttention (net/multihead_attention.hpp).
@@ -28,8 +28,27 @@ struct window {
 template <std::size_t Count>
 struct key_heads {};
 
+// Sets each probability to 0 with this probability and divides it by 1 - Probability otherwise, in training, as torch's
+// dropout_p does: attention::dropout<percent<10>>. The mask is not stored: recompute and backward draw it again.
+template <auto Probability>
+struct dropout {};
+
+// A mask that comes with the data: a constant of the network that is added to the scaled scores, as torch's attn_mask of floats.
+// Minus infinity forbids a key, and a token that may look at none has a result of zero. It is the network's first constant<T, T>
+// or batch_constant<T, T> of numbers for T tokens, (queries, keys), or (Heads, T, T), a matrix for each head. It has no gradient.
+struct added_mask {};
+
+// The number of keys of each sample: its tokens look at the first so many only, as torch's key_padding_mask hides the others. It
+// is the network's first integer_constant<>, 0 to T for each sample; any other number throws cairn::error in the forward pass.
+struct key_lengths {};
+
+// The probabilities are stored for backward, Heads * T * T numbers for each sample, where without this option backward makes them
+// again from one number for each token and head. Backward takes less time, forward more; a gradient differs by rounding.
+struct stored_probabilities {};
+
 } // namespace cairn::attention
 
+// What an option is: for a type that is none, these say so.
 namespace cairn::detail {
 
 template <class Option>
@@ -49,34 +68,27 @@ inline constexpr bool is_empty_window = false;
 template <>
 inline constexpr bool is_empty_window<attention::window<0>> = true;
 
-// The options of an attention of so many heads.
-template <std::size_t Heads, class... Options>
-struct attention_options {
-  static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
-  static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
-  static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
-  static constexpr bool are_known = masks < 2 && counts < 2 && masks + counts == sizeof...(Options);
-  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...);
+// Dropout and the constants that an attention reads.
+template <class Option>
+inline constexpr bool is_added_mask = false;
+template <>
+inline constexpr bool is_added_mask<attention::added_mask> = true;
+template <class Option>
+inline constexpr bool is_key_lengths = false;
+template <>
+inline constexpr bool is_key_lengths<attention::key_lengths> = true;
+template <class Option>
+inline constexpr bool is_attention_dropout = false;
+template <auto Probability>
+inline constexpr bool is_attention_dropout<attention::dropout<Probability>> = true;
+template <class Option>
+inline constexpr double attention_dropout_of = 0; // for a type that is no such option
+template <auto Probability>
+inline constexpr double attention_dropout_of<attention::dropout<Probability>> = static_cast<double>(Probability);
 
-  static constexpr ops::key_band band = [] {
-    constexpr bool is_mask[] = {false, attention_mask<Options>...};
-    constexpr ops::key_band bands[] = {{}, band_of<Options>...};
-    ops::key_band found{};
-    for (std::size_t k = 0; k <= sizeof...(Options); ++k)
-      if (is_mask[k]) found = bands[k];
-    return found;
-  }();
-};
-
-struct attention_message {
-  template <class Wrong>
-  static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
-        "attention::key_heads<N>, where N divides the number of heads; write attention::core<8, attention::causal>");
-    return false;
-  }
-};
+template <class Option>
+concept attention_option =
+    std::is_same_v<Option, attention::stored_probabilities> || attention_mask<Option> || key_heads_of<Option> > 0 ||
+    is_attention_dropout<Option> || is_added_mask<Option> || is_key_lengths<Option>;
 
 } // namespace cairn::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include <cairn/core/fraction.hpp>
 #include <cairn/layer/layer.hpp>
@@ -34,8 +33,7 @@ struct Dropout : detail::dropout_message {
   static constexpr double asked = static_cast<double>(Probability);
   static constexpr double probability = Dropout::template right<Dropout>() ? asked : 0.5; // 0.5 after an error
 
-  static constexpr ops::dropout_rate rate{static_cast<std::uint64_t>(probability * 0x1p32),
-                                          probability < 1 ? 1 / (1 - probability) : 0};
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(probability);
 
   static constexpr reads backward_reads = reads::nothing;
   static constexpr bool in_place = true;

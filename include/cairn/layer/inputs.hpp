@@ -12,7 +12,8 @@ namespace cairn {
 
 // Declares which tensors and constants a network takes, and moves no data: Sequential<Inputs<dims<64>, constant<64>>, ...>
 // takes one tensor and one constant (a mask, positions), which every layer sees. integers<8> is a tensor of tokens,
-// batch_constant<8, 64> a constant that is the same for all samples. The trainer takes them in this order:
+// batch_constant<8, 64> a constant that is the same for all samples. integer_constant<> is one integer for each sample, such as
+// a length, batch_integer_constant<64> 64 integers for the batch. The trainer takes them in this order:
 // step(inputs(hidden, mask), targets).
 //
 // A constant has no gradient and is never copied: it is read where the caller has it.

@@ -6,12 +6,13 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
 #include <cairn/core/tensor.hpp>
+#include <cairn/core/tensor_types.hpp>
 
 // The joint of two layers that do not fit: the most common mistake in a network, as the diagnostic of an error.
 namespace cairn::detail {
 
 // Why a layer does not accept what arrives.
-enum class refusal { unexplained, no_image, channels_first, other_channels, small_image };
+enum class refusal { unexplained, no_image, channels_first, other_channels, small_image, no_constant };
 
 template <class L>
 constexpr bool accepts_shape(const shape& extents) {
@@ -39,9 +40,20 @@ constexpr refusal why_refused(const shape& found) {
   return refusal::unexplained;
 }
 
+// Does a layer refuse because it reads a constant that the network does not have? Such a layer tells so itself, by
+// lacks_constant(arguments), and has a sentence about it.
+template <class L, class Arriving>
+constexpr bool lacks_constant() {
+  using given = value_of_type<Arriving>;
+  if constexpr (requires(const arguments& in) { L::lacks_constant(in); })
+    return L::lacks_constant({given::tensors.items.data(), given::tensors.count, given::constants});
+  else return false;
+}
+
 struct joint_message {
   template <class Joint>
   static constexpr bool right() {
+    if constexpr (Joint::why == refusal::no_constant) return Joint::consumer::template right_constants<Joint>();
     static_assert(Joint::why != refusal::no_image,
                   "Sequential: the layer at this position does not accept what the layer before it produces: it takes images, "
                   "of three extents (height, width, channels); see joint<position, producer, dims<what it produces>, consumer>");
@@ -70,8 +82,10 @@ struct network_input {};
 // The joint between two stages that do not fit. Inside a block, the position counts from the start of its chain.
 template <std::size_t Position, class Producer, class Produces, class Consumer>
 struct joint : joint_message {
+  using consumer = Consumer;
   static constexpr refusal why = [] {
-    if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
+    if constexpr (lacks_constant<Consumer, Produces>()) return refusal::no_constant;
+    else if constexpr (requires { Produces::value.rank; }) return why_refused<Consumer>(Produces::value);
     else return refusal::unexplained; // of several tensors
   }();
 };

@@ -7,9 +7,9 @@
 #include <cairn/core/constant_sqrt.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/layer/attention.hpp>
-#include <cairn/layer/attention_options.hpp>
 #include <cairn/layer/layer.hpp>
 #include <cairn/layer/linear.hpp>
+#include <cairn/layer/read_attention_options.hpp>
 #include <cairn/net/made_of.hpp>
 #include <cairn/ops/matmul/matmul.hpp>
 
@@ -17,7 +17,8 @@ namespace cairn {
 
 // Self-attention of a sequence, as torch.nn.MultiheadAttention(C, Heads, batch_first=True) of one tensor: (T, C) becomes (T, C).
 // The options are a mask (attention::causal, attention::window<N>; without one all tokens look at all) and
-// attention::key_heads<N>, in any order.
+// attention::key_heads<N>, attention::added_mask, attention::key_lengths and attention::dropout<P>, or
+// attention::stored_probabilities, in any order.
 //
 // It is three stages of the chain around it, a Linear to queries, keys and values, attention::core without parameters, and a
 // Linear back to C. So a policy stores or recomputes what lies between them, and a Residual's sum is computed by the last. They
@@ -81,11 +82,12 @@ namespace cairn::detail {
 struct multihead_attention_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
-        "(attention::full, causal, window<N> with N above 0) and at most one attention::key_heads<N>, where N divides the "
-        "number of heads; write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
+    static_assert(is_right<Wrong>,
+                  "MultiheadAttention: its number of heads divides its width, and its options are at most one mask "
+                  "(attention::full, causal, window<N> with N above 0), at most one attention::key_heads<N>, where N divides the "
+                  "number of heads, and attention::added_mask, attention::key_lengths and attention::dropout<P>, P from 0 to 1, "
+                  "once each, or attention::stored_probabilities; "
+                  "write MultiheadAttention<128, 4, attention::causal>; see wrong_multihead_attention<type>");
     return false;
   }
 };

@@ -8,7 +8,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/fraction.hpp>
 #include <cairn/core/pack.hpp>
-#include <cairn/layer/attention.hpp>
+#include <cairn/layer/attention_options.hpp>
 #include <cairn/layer/dropout.hpp>
 #include <cairn/layer/layer_norm.hpp>
 #include <cairn/layer/linear.hpp>
@@ -26,9 +26,9 @@ namespace cairn {
 //   attention::norm_first       the norms are before the attention and the Linears, as in GPT-2; without it after the sums, as in
 //                               BERT (Xiong et al.: On layer normalization in the transformer architecture. arXiv:2002.04745)
 //   GELU, ...                   an activation layer between the Linears in place of ReLU
-//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none. torch's layer has
-//                               0.1 by default, and drops attention probabilities too
-//   attention::causal, ...      a mask, and attention::key_heads<N>, as in MultiheadAttention
+//   Dropout<percent<10>>        before each residual sum and after the activation; without it there is none
+//   attention::dropout<percent<10>>  of attention probabilities. torch's dropout, 0.1 by default, is both
+//   attention::causal, ...      a mask, key_heads<N>, added_mask, key_lengths, stored_probabilities, as in MultiheadAttention
 //   attention::norm<RMSNorm<C>> another norm than LayerNorm<C>
 //
 // It is a part of the chain around it: two Residuals, and two norms if they are last, so that policies and budgets see the layers
@@ -74,8 +74,7 @@ enum class encoder_option : unsigned char { order, norm, dropout, attention, act
 
 template <class Option>
 struct read_encoder_option {
-  static constexpr encoder_option kind =
-      attention_mask<Option> || key_heads_of<Option> > 0 ? encoder_option::attention : encoder_option::activation;
+  static constexpr encoder_option kind = attention_option<Option> ? encoder_option::attention : encoder_option::activation;
   using layer = Option;
 };
 template <>
@@ -117,12 +116,12 @@ struct encoder_attention<C, Heads, pack<Options...>> : made_of<MultiheadAttentio
 struct transformer_encoder_layer_message {
   template <class Wrong>
   static constexpr bool right() {
-    static_assert(
-        is_right<Wrong>,
-        "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
-        "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask and attention::key_heads<N>; "
-        "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
-        "wrong_transformer_encoder_layer<type>");
+    static_assert(is_right<Wrong>,
+                  "TransformerEncoderLayer: its number of heads divides its width, and each option is given once: "
+                  "attention::norm_first, attention::norm<Layer>, Dropout<...>, an activation, a mask, attention::key_heads<N>, "
+                  "attention::added_mask, attention::key_lengths and attention::dropout<P>, or attention::stored_probabilities; "
+                  "write TransformerEncoderLayer<128, 4, 512, attention::norm_first, GELU, attention::causal>; see "
+                  "wrong_transformer_encoder_layer<type>");
     return false;
   }
 };

@@ -11,6 +11,15 @@
                                             const attention_operands<const T>&);                                                 \
   EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
                                              const T*, const accumulated<T>*, const attention_operands<const T>&);               \
+  EXTERN template void attention_forward<T>(cpu::queue&, const attention_extents&, T*, accumulated<T>*,                          \
+                                            const attention_operands<const T>&, const attention_extras<T>&);                     \
+  EXTERN template void attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&, const T*,      \
+                                             const T*, const accumulated<T>*, const attention_operands<const T>&,                \
+                                             const attention_extras<T>&);                                                        \
+  EXTERN template void stored_attention_forward<T>(cpu::queue&, const attention_extents&, T*, T*,                                \
+                                                   const attention_operands<const T>&);                                          \
+  EXTERN template void stored_attention_backward<T>(cpu::queue&, const attention_extents&, const attention_operands<T>&,         \
+                                                    const T*, const T*, const T*, const attention_operands<const T>&);           \
   EXTERN template void avg_pool2d_forward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);       \
   EXTERN template void avg_pool2d_backward<T>(cpu::queue&, const window&, mean_of, std::size_t, std::size_t, T*, const T*);      \
   EXTERN template void batch_norm_forward<T>(cpu::queue&, std::size_t, std::size_t, double, T*, accumulated<T>*, const T*,       \

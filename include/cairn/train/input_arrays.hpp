@@ -185,7 +185,7 @@ private:
     else {
       static_assert(Types::size == count,
                     "trainer: this network takes another number of arrays; write step(inputs(a, b, ...), targets) "
-                    "with one for each dims<...> and each constant<...> of its Inputs, in their order");
+                    "with one for each tensor and each constant of its Inputs, in their order");
       if constexpr (Types::size == count) {
         using wrong = typename decltype(first_wrong<Types>())::type;
         return wrong::template right<wrong>();

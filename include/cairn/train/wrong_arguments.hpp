@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include <cairn/core/explain.hpp>
 #include <cairn/core/shape.hpp>
@@ -20,8 +22,13 @@ constexpr bool has_possible_size() {
 struct inputs_message {
   template <class Inputs>
   static constexpr bool right() {
-    static_assert(is_right<Inputs>, "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
-                                    "see wrong_inputs<found, expected>");
+    static_assert(!Inputs::are_integers,
+                  "trainer: this array is for an integers<...> or an integer_constant<...> of the network's "
+                  "Inputs; it must be one of std::int32_t, as in a std::vector<int>; see "
+                  "wrong_inputs<found, expected>");
+    static_assert(Inputs::are_integers || is_right<Inputs>,
+                  "trainer: inputs must have the trainer's element type, float where that is one of 16 bits; "
+                  "see wrong_inputs<found, expected>");
     return false;
   }
 };
@@ -48,7 +55,9 @@ struct function_message {
 };
 
 template <class Found, class Expected>
-struct wrong_inputs : inputs_message {};
+struct wrong_inputs : inputs_message {
+  static constexpr bool are_integers = std::is_same_v<Expected, std::int32_t>;
+};
 template <class Loss, class Found>
 struct wrong_targets : targets_message {
   static constexpr bool takes_numbers = Loss::template takes<float, float>;

@@ -39,6 +39,11 @@ using Positions =
     Sequential<Inputs<dims<16>, batch_constant<16>, constant<16>>, Wide, Residual<testing::Shifted<0>, Wide, testing::Masked<1>>,
                checkpoint<recompute_all, Sequential<testing::Shifted<0>, Wide, ReLU>>, Wide>;
 
+// The same of integers.
+using Counts = Sequential<Inputs<dims<16>, integer_constant<>, batch_integer_constant<16>, integer_constant<16>>, Wide,
+                          Residual<testing::Times<0>, Wide, testing::Times<1>>,
+                          Repeat<2, checkpoint<recompute_all, Sequential<testing::Times<2>, Wide, ReLU>>>, Wide>;
+
 } // namespace
 
 TEST_CASE_TEMPLATE("element types: integers come in", T, float, double) { testing::check_network<Tokens, 5, T>(); }
@@ -52,5 +57,7 @@ TEST_CASE_TEMPLATE("element types: a tensor of the whole batch has a gradient of
 }
 
 TEST_CASE("element types: constants of a sample and of a batch") { testing::check_network<Positions, 5, float>(); }
+
+TEST_CASE_TEMPLATE("element types: constants of integers", T, float, double) { testing::check_network<Counts, 5, T>(); }
 
 } // namespace execute_element_types_tests

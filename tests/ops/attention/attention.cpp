@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cairn/ops/attention/attention.hpp>
 #include <cairn/ops/attention/cpu.hpp>
+#include <cairn/ops/attention/cuts_of_backward.hpp>
 #include <cairn/ops/attention/narrow.hpp>
 #include <cairn/ops/attention/reference.hpp>
 
@@ -174,20 +175,61 @@ TEST_CASE("attention: a key that no query looks at has a gradient of zero") {
   for (std::size_t j = 0; j < 100; ++j) CHECK((made.dk[j * made.key_stride] == 0) == (j < 28 || j >= 70));
 }
 
-TEST_CASE_TEMPLATE("attention: one, two and three threads give the same bits", T, float, double) {
-  for (const std::size_t samples : {1U, 2U}) // with one there are fewer heads than threads
-    for (const key_band band : {full, causal, window(40)}) {
-      attention_extents of = of_text(150, 2, 1, 16, band);
-      of.samples = samples;
-      const one_call<T> one = one_call<T>(of).run();
-      for (const std::size_t threads : {2U, 3U}) {
-        const one_call<T> several = one_call<T>(of).run(threads);
-        CHECK(same_bits(several.output, one.output));
-        CHECK(same_bits(several.log_sums, one.log_sums));
-        CHECK(same_bits(several.dq, one.dq));
-        CHECK(same_bits(several.dk, one.dk));
+// With one sample and few key heads, strips and blocks of keys are parts too, in passes of their own.
+TEST_CASE_TEMPLATE("attention: one to five threads give the same bits", T, float, double) {
+  for (const std::size_t tokens : {1U, 31U, 210U})
+    for (const std::size_t samples : {1U, 2U})
+      for (const key_band band : {full, causal, window(40), key_band{3, 70}}) {
+        attention_extents of = of_text(tokens, 2, 1, 16, band);
+        of.samples = samples;
+        const one_call<T> one = one_call<T>(of).run();
+        for (const std::size_t threads : {2U, 3U, 4U, 5U}) {
+          CAPTURE(name(of));
+          const one_call<T> several = one_call<T>(of).run(threads);
+          CHECK(same_bits(several.output, one.output));
+          CHECK(same_bits(several.log_sums, one.log_sums));
+          CHECK(same_bits(several.dq, one.dq));
+          CHECK(same_bits(several.dk, one.dk));
+        }
       }
+}
+
+TEST_CASE("attention: in two passes, queries beside all keys, and keys that no query looks at") {
+  for (const key_band band : {full, causal, window(9)})
+    for (const std::size_t queries : {70U, 300U})
+      for (const std::size_t first : {0U, 50U, 150U, 400U}) {
+        attention_extents of = of_text(200, 1, 1, 8, band);
+        of.samples = 1;
+        of.queries = queries;
+        of.first_place = first;
+        REQUIRE(detail::cuts_of_backward(of, detail::attention_in_strips<float>::strips(of), 4).keys == 4);
+        CHECK_MESSAGE(difference(one_call<float>(of).run(4), one_call<float>(of).run()) == 0, name(of));
+      }
+}
+
+TEST_CASE("attention: backward has two passes where they pay, whose parts are all strips and all keys") {
+  attention_extents of = of_text(1000, 3, 3, 8, full);
+  of.samples = 1;
+  const auto cuts = [&](std::size_t threads) { return detail::cuts_of_backward(of, 32, threads); };
+  for (const std::size_t threads : {1U, 2U, 3U, 4U}) CHECK((cuts(threads).keys == 1 && cuts(threads).strips == 1));
+  for (const std::size_t threads : {5U, 6U, 7U, 64U}) { // 3 / 5 heads a thread in 7 products: less than one head in 5
+    const auto all = cuts(threads);
+    CHECK((all.keys > 1 && all.strips > 1));
+    std::size_t strip = 0, key = 0;
+    for (std::size_t k = 0; k < all.strips; ++k) {
+      CHECK((all.part_of_strips(k).begin == strip && all.part_of_strips(k).end > strip));
+      strip = all.part_of_strips(k).end;
     }
+    for (std::size_t k = 0; k < all.keys; ++k) {
+      CHECK((all.part_of_keys(k).begin == key && all.part_of_keys(k).end > key));
+      key = all.part_of_keys(k).end;
+    }
+    CHECK((strip == 32 && key == 1000));
+  }
+  of.keys = 64; // one block
+  CHECK(cuts(64).keys == 1);
+  of.keys = 1000;
+  CHECK(detail::cuts_of_backward(of, 1, 64).keys == 1);
 }
 
 // So a text that is made token by token, with the keys of earlier ones kept, is the text that is made as a whole.

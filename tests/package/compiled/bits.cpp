@@ -11,8 +11,9 @@ using namespace cairn;
 
 namespace {
 
-using Text = Sequential<Inputs<integers<6>>, Embedding<11, 8>, LayerNorm<8>, MultiheadAttention<8, 2, attention::causal>, GELU,
-                        Flatten, Linear<48, 16>, Tanh, Dropout<percent<20>>, Linear<16, 5>>;
+using Text = Sequential<Inputs<integers<6>>, Embedding<11, 8>, LayerNorm<8>, MultiheadAttention<8, 2, attention::causal>,
+                        MultiheadAttention<8, 2, attention::dropout<percent<20>>>, GELU, Flatten, Linear<48, 16>, Tanh,
+                        Dropout<percent<20>>, Linear<16, 5>>;
 using Images = Sequential<Input<8, 8, 3>, Conv2d<3, 8, 3>, BatchNorm2d<8>, ReLU, MaxPool2d<2>, Conv2d<8, 8, 1>, GroupNorm<2, 8>,
                           Sigmoid, AvgPool2d<3>, Flatten, Linear<8, 5>>;
 

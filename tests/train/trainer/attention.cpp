@@ -62,10 +62,12 @@ double distance(const std::string& name) {
 
 template <class T>
 double distance_from_torch() {
-  return std::max({distance<MultiheadAttention<12, 3>, 2, 5, 12, T>("attention"),
-                   distance<MultiheadAttention<6, 2>, 3, 1, 6, T>("attention_one_token"),
-                   distance<MultiheadAttention<8, 2, attention::causal>, 1, 37, 8, T>("attention_causal"),
-                   distance<MultiheadAttention<8, 4, attention::window<4>>, 1, 35, 8, T>("attention_window")});
+  return std::max(
+      {distance<MultiheadAttention<12, 3>, 2, 5, 12, T>("attention"),
+       distance<MultiheadAttention<6, 2>, 3, 1, 6, T>("attention_one_token"),
+       distance<MultiheadAttention<8, 2, attention::causal>, 1, 37, 8, T>("attention_causal"),
+       distance<MultiheadAttention<8, 4, attention::window<4>>, 1, 35, 8, T>("attention_window"),
+       distance<MultiheadAttention<8, 2, attention::causal, attention::stored_probabilities>, 1, 37, 8, T>("attention_causal")});
 }
 
 // Two blocks of a transformer, over 40 tokens: more than a strip.
@@ -73,6 +75,11 @@ constexpr std::size_t tokens = 40, width = 8;
 using Block = Sequential<Residual<LayerNorm<width>, MultiheadAttention<width, 4, attention::causal, attention::key_heads<2>>>,
                          Residual<LayerNorm<width>, Linear<width, 16>, GELU, Linear<16, width>>>;
 using Text = Sequential<Input<tokens, width>, Repeat<2, Block>, Flatten, Linear<tokens * width, testing::classes>>;
+
+// The same with the probabilities in memory.
+using StoringBlock = Sequential<Residual<
+    LayerNorm<width>, MultiheadAttention<width, 4, attention::causal, attention::key_heads<2>, attention::stored_probabilities>>>;
+using StoringText = Sequential<Input<tokens, width>, Repeat<2, StoringBlock>, Flatten, Linear<tokens * width, testing::classes>>;
 
 struct texts {
   std::vector<float> x;
@@ -85,8 +92,9 @@ struct texts {
 };
 texts texts_of(int rank) { return texts(rank == 1 ? 2 : 3, static_cast<std::uint32_t>(rank)); }
 
+template <class Net>
 std::vector<float> gradients_of_micro_batches(int count, std::size_t threads_of_one) {
-  trainer<Text, CrossEntropyLoss, SGD, batch<3>> t{testing::momentum, {.seed = 3, .threads = threads_of_one}};
+  trainer<Net, CrossEntropyLoss, SGD, batch<3>> t{testing::momentum, {.seed = 3, .threads = threads_of_one}};
   for (int m = 0; m < count; ++m) {
     const texts s = texts_of(m);
     if (m + 1 < count) t.accumulate(s.x, s.y);
@@ -112,13 +120,14 @@ TEST_CASE("trainer: MultiheadAttention has PyTorch's output and gradients") {
   CHECK(distance_from_torch<float>() < 1e-4);
 }
 
-TEST_CASE("trainer: attention on one, two and three threads, and on as many ranks, has one set of bits") {
+TEST_CASE_TEMPLATE("trainer: attention on one, two and three threads, and on as many ranks, has one set of bits", Net, Text,
+                   StoringText) {
   for (const int ranks : {1, 2, 3}) {
     CAPTURE(ranks);
-    const std::vector<float> want = gradients_of_micro_batches(ranks, 1);
-    for (const std::size_t count : {2U, 3U}) CHECK(gradients_of_micro_batches(ranks, count) == want);
+    const std::vector<float> want = gradients_of_micro_batches<Net>(ranks, 1);
+    for (const std::size_t count : {2U, 3U}) CHECK(gradients_of_micro_batches<Net>(ranks, count) == want);
     threads{ranks}.run([&](threads::rank& rank) {
-      trainer<ddp<checkpoint<sqrt_n, Text>, threads::rank>, CrossEntropyLoss, SGD, batch<3>> t{
+      trainer<ddp<checkpoint<sqrt_n, Net>, threads::rank>, CrossEntropyLoss, SGD, batch<3>> t{
           rank, testing::momentum, {.seed = 3}};
       const texts s = texts_of(rank.rank());
       t.step(s.x, s.y);

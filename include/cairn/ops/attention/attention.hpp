@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/random.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/ops/dropout/dropout.hpp>
 #include <cairn/ops/queue_without_this_op.hpp>
 
 namespace cairn::ops {
@@ -69,6 +72,33 @@ void attention_backward(detail::queue_without_this_op, const attention_extents& 
                         const T* output_gradient, const T* output, const accumulated<T>* log_sums,
                         const attention_operands<const T>& in) = delete;
 
+// What an attention may have besides its extents; by default it has nothing of it.
+template <class T>
+struct attention_extras {
+  // (samples): a query may look at the first so many keys of its sample only, 0 to all. Null: at all.
+  const std::int32_t* key_lengths = nullptr;
+  // (queries, keys): added to the scaled scores; minus infinity forbids, and a query whose keys are all forbidden may look at
+  // none. The strides are elements from the matrix of a sample, or of a head, to the next; 0: it is the same for all. It is a
+  // constant and has no gradient. Null: nothing is added.
+  const T* added = nullptr;
+  std::size_t added_sample_stride = 0, added_head_stride = 0;
+  // Dropout of probabilities, after the softmax: probability (sample, head, query, key) is dropped as element
+  // ((sample * heads + head) * queries + query) * keys + key of ops::dropout is. Log sums are those without dropout. The mask is
+  // not stored: forward, recompute and backward draw it again.
+  dropout_rate rate{.threshold = 0, .scale = 1};
+  types::random_key random{};
+};
+
+// The same with these, which backward gets again as forward had them. With m the factors of dropout, 0 or scale:
+//   y = (m p) v,  dv = (m p)^T dy,  dp = m (dy v^T)
+template <class T>
+void attention_forward(detail::queue_without_this_op, const attention_extents& of, T* output, accumulated<T>* log_sums,
+                       const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+template <class T>
+void attention_backward(detail::queue_without_this_op, const attention_extents& of, const attention_operands<T>& gradients,
+                        const T* output_gradient, const T* output, const accumulated<T>* log_sums,
+                        const attention_operands<const T>& in, const attention_extras<T>& extras) = delete;
+
 } // namespace cairn::ops
 
 namespace cairn::detail {
@@ -81,5 +111,18 @@ concept attention_runs_on =
       attention_forward(queue, of, y, sum, in);
       attention_backward(queue, of, gradients, x, x, sums, in);
     };
+
+// ... and with extras.
+template <class Queue, class T>
+concept attention_with_extras_runs_on =
+    requires(Queue& queue, const attention_extents& of, T* y, const T* x, accumulated<T>* sum, const accumulated<T>* sums,
+             const attention_operands<const T>& in, const attention_operands<T>& gradients, const attention_extras<T>& extras) {
+      attention_forward(queue, of, y, sum, in, extras);
+      attention_backward(queue, of, gradients, x, x, sums, in, extras);
+    };
+
+// ... and without them, or with them if Extras.
+template <class Queue, class T, bool Extras>
+concept attends_on = (!Extras && attention_runs_on<Queue, T>) || (Extras && attention_with_extras_runs_on<Queue, T>);
 
 } // namespace cairn::detail

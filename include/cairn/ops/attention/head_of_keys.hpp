@@ -23,21 +23,38 @@ matrix<T> rows_between(matrix<T> all, std::size_t begin, std::size_t end) {
   return {all.data + begin * all.stride, end - begin, all.columns, all.stride};
 }
 
-// The keys and values of one head, and their gradients, each (keys, width), for the products of all its strips.
+// The keys and values of one head from the key `first` on, and their gradients, each (keys, width), for the products of all its
+// strips.
 //
 // In the operands, rows lie as far apart as a row of all heads is long: thousands of keys have a page each, and share few sets of
 // a cache. If there is room, products read and add to copies without gaps instead. A product whose second operand is transposed
 // would turn it again for each strip, so copies for those are turned. No bit of a result depends on it.
 template <class T>
 struct head_of_keys {
+  std::size_t first = 0;
   matrix<const T> key{}, value{};
   matrix<const T> turned_key{}, turned_value{}; // (width, keys); null: there is none
   matrix<T> key_gradient{}, value_gradient{};
+
+  // The keys [begin, end) of one of these matrices, or their columns of a turned one.
+  template <class U>
+  matrix<U> between(matrix<U> all, std::size_t begin, std::size_t end) const {
+    return rows_between(all, begin - first, end - first);
+  }
+  matrix<const T> columns_between(matrix<const T> all, std::size_t begin, std::size_t end) const {
+    return {all.data + (begin - first), all.rows, end - begin, all.stride};
+  }
 
   void copy_for_forward(std::span<std::byte> room) {
     if (2 * bytes_of_copy() > room.size()) return;
     turned_key = turned(key, take(room));
     value = copied(value, take(room));
+  }
+  void copy_for_query_gradients(std::span<std::byte> room) {
+    if (3 * bytes_of_copy() > room.size()) return;
+    turned_key = turned(key, take(room));
+    turned_value = turned(value, take(room));
+    key = copied(key, take(room));
   }
   void copy_for_backward(std::span<std::byte> room) {
     if (5 * bytes_of_copy() > room.size()) return;
@@ -50,7 +67,7 @@ struct head_of_keys {
 
   void clear_gradients(std::size_t begin, std::size_t end) {
     for (const matrix<T>& all : {key_gradient, value_gradient})
-      for (std::size_t j = begin; j < end; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
+      for (std::size_t j = begin - first; j < end - first; ++j) std::fill_n(all.data + j * all.stride, all.columns, T{0});
   }
   // Copies the gradients to where they belong, if they were added up elsewhere.
   void write_gradients(matrix<T> of_key, matrix<T> of_value) const {
@@ -65,9 +82,9 @@ private:
   std::size_t bytes_of_copy() const { return align_up(turned_stride() * key.columns * sizeof(T)); }
 
   T* take(std::span<std::byte>& room) const {
-    T* const first = reinterpret_cast<T*>(room.data());
+    T* const at = reinterpret_cast<T*>(room.data());
     room = room.subspan(bytes_of_copy());
-    return first;
+    return at;
   }
   static void copy_rows(matrix<T> to, matrix<const T> from) {
     for (std::size_t j = 0; j < from.rows; ++j) std::copy_n(from.data + j * from.stride, from.columns, to.data + j * to.stride);

@@ -49,6 +49,14 @@ struct strip_of_queries {
         begin(of.band.begin(of.first_place + query, of.keys) / reduction_chain * reduction_chain),
         end(of.band.end(of.first_place + query + rows - 1, of.keys)) {}
 
+  // Over those of its keys that are in [first_key, last_key) alone. The sums over queries are there as in the whole strip.
+  constexpr strip_of_queries over(std::size_t first_key, std::size_t last_key) const {
+    strip_of_queries out = *this;
+    out.begin = std::clamp(begin, first_key, last_key);
+    out.end = std::clamp(end, out.begin, last_key);
+    return out;
+  }
+
   constexpr std::size_t keys() const { return end - begin; }
   constexpr std::size_t columns() const { return (keys() + element_block - 1) / element_block * element_block; }
   constexpr std::size_t stride() const { return columns() + element_block; }
@@ -65,8 +73,9 @@ void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scor
   for (std::size_t i = 0; i < s.rows; ++i) {
     T* const row = scores + i * s.stride();
     const std::size_t place = of.first_place + s.first + i;
-    std::fill(row, row + (of.band.begin(place, of.keys) - s.begin), none);
-    std::fill(row + (of.band.end(place, of.keys) - s.begin), row + s.columns(), none);
+    const std::size_t begin = std::clamp(of.band.begin(place, of.keys), s.begin, s.end);
+    std::fill(row, row + (begin - s.begin), none);
+    std::fill(row + (std::clamp(of.band.end(place, of.keys), begin, s.end) - s.begin), row + s.columns(), none);
   }
 }
 
@@ -162,12 +171,12 @@ struct logarithms_of_sums {
   }
 };
 
-// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) scale.
+// Replaces each score s by its probability p = e^(scale s - log sum), and the derivative dp by p by ds = p (dp - dot) slope.
 template <class T>
 struct derivatives_of_scores {
   strip_of_numbers<T> scores;
   T* derivatives; // as the scores lie
-  T scale;
+  T scale, slope;
   const T* log_sums;
   const per_query<T>* dots;
 
@@ -179,7 +188,7 @@ struct derivatives_of_scores {
         T p[element_block], ds[element_block];
         for (std::size_t k = 0; k < element_block; ++k) ds[k] = d[j + k];
         for (std::size_t k = 0; k < element_block; ++k) p[k] = exponential_or_zero(row[j + k] * scale - log_sum);
-        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * scale;
+        for (std::size_t k = 0; k < element_block; ++k) ds[k] = p[k] * (ds[k] - dot) * slope;
         for (std::size_t k = 0; k < element_block; ++k) row[j + k] = p[k];
         for (std::size_t k = 0; k < element_block; ++k) d[j + k] = ds[k];
       }

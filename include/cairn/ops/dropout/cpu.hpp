@@ -29,16 +29,17 @@ struct multiply_element {
 // each 32-bit number occupies 64 bits, as a loop that changes widths is not vectorised, and the ten rounds are written out, as
 // a loop inside the loop would prevent it too.
 inline constexpr std::size_t random_lanes = 32;
-using random_words = std::uint64_t[4][random_lanes];
+template <std::size_t Lanes>
+using random_words = std::uint64_t[4][Lanes];
 
-template <std::size_t... Round>
-[[gnu::always_inline]] inline void draw(random_words& words, const random_key& key, std::uint64_t first,
+template <std::size_t Lanes, std::size_t... Round>
+[[gnu::always_inline]] inline void draw(random_words<Lanes>& words, const random_key& key, std::uint64_t first,
                                         std::index_sequence<Round...>) {
   constexpr std::uint64_t low = 0xFFFFFFFFU;
   const std::uint64_t step_high = (key.step >> 32 << 16) & low, step_low = key.step & low;
   const std::uint64_t position = key.position;
   const std::uint64_t k0 = key.seed & low, k1 = key.seed >> 32;
-  for (std::size_t i = 0; i < random_lanes; ++i) {
+  for (std::size_t i = 0; i < Lanes; ++i) {
     std::uint64_t a = (first + i) & low, b = (((first + i) >> 32) & 0xFFFFU) | step_high, c = position, d = step_low;
     (
         [&]() __attribute__((always_inline)) {
@@ -56,15 +57,15 @@ template <std::size_t... Round>
   }
 }
 
-// Writes the factors of the elements begin, begin + 1, ...; begin and count are multiples of 4 random_lanes.
-template <class T>
+// Writes the factors of the elements begin, begin + 1, ...; begin is a multiple of 4, and count of 4 Lanes.
+template <std::size_t Lanes = random_lanes, class T>
 [[gnu::always_inline]] inline void write_factors(T* factors, std::size_t count, const random_key& key, std::size_t begin,
                                                  const dropout_rate& rate) {
   const T scale = static_cast<T>(rate.scale);
-  random_words words;
-  for (std::size_t i = 0; i < count; i += 4 * random_lanes) {
-    draw(words, key, (begin + i) / 4, std::make_index_sequence<10>());
-    for (std::size_t j = 0; j < random_lanes; ++j)
+  random_words<Lanes> words;
+  for (std::size_t i = 0; i < count; i += 4 * Lanes) {
+    draw<Lanes>(words, key, (begin + i) / 4, std::make_index_sequence<10>());
+    for (std::size_t j = 0; j < Lanes; ++j)
       for (std::size_t k = 0; k < 4; ++k) factors[i + 4 * j + k] = words[k][j] < rate.threshold ? T{0} : scale;
   }
 }

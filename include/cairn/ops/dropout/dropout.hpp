@@ -14,6 +14,11 @@ namespace cairn::ops {
 struct dropout_rate {
   std::uint64_t threshold; // 0 … 2^32
   double scale;            // 1 / (1 - probability), or 0 when all are dropped
+
+  // That of a probability, 0 to 1.
+  static constexpr dropout_rate of(double probability) {
+    return {static_cast<std::uint64_t>(probability * 0x1p32), probability < 1 ? 1 / (1 - probability) : 0};
+  }
 };
 
 // result_i = random_bits(key, i) < threshold ? 0 : scale x_i

@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
+#include <type_traits>
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
+#include <cairn/core/error.hpp>
 #include <cairn/core/rooms.hpp>
+#include <cairn/core/view.hpp>
 #include <cairn/device/cpu.hpp>
+#include <cairn/ops/alike.hpp>
 #include <cairn/ops/elementwise/cpu.hpp>
 #include <cairn/ops/elementwise/cuts.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
@@ -28,9 +33,15 @@ struct softmax_of_row {
   using wide = accumulated<T>;
   instruction_set set = widest_for_elements(), set_of_results = widest_for_results<T>();
 
-  void run(std::size_t columns, T* y, const T* x) const {
+  void run(std::size_t columns, T* y, const T* x) const { run(columns, y, x, shifted_exponential<wide>{largest(x, columns)}); }
+  void run_scaled(std::size_t columns, T* y, const T* x, wide scale) const {
+    run(columns, y, x, scaled_exponential<wide>{scale, largest(x, columns) * scale});
+  }
+
+private:
+  template <class F>
+  void run(std::size_t columns, T* y, const T* x, const F& f) const {
     widened_row<T> own;
-    const shifted_exponential<wide> f{largest(x, columns)};
     const auto exponentials = [&](std::size_t begin, std::size_t count) {
       wide* const to = own.room(y + begin);
       run_elements(set, f, count, std::array<wide*, 1>{to}, std::array<const wide*, 1>{own.read(x + begin, count)});
@@ -52,6 +63,20 @@ struct softmax_of_row {
   }
 };
 
+// The sum of dy y over a row.
+template <class T>
+double softmax_product(std::size_t columns, const T* dy, const T* y) {
+  return sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
+    return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
+  });
+}
+
+inline void check_softmax_scale(double scale) {
+  if (!(scale > 0)) [[unlikely]]
+    throw error("softmax within a part: expected a scale above 0, found " + std::to_string(scale) +
+                "; change the sign of the rows instead");
+}
+
 } // namespace cairn::detail
 
 namespace cairn::ops {
@@ -70,12 +95,35 @@ void softmax_backward(cpu::queue& queue, std::size_t rows, std::size_t columns, 
   const detail::instruction_set set = detail::widest_for_results<T>();
   detail::for_each_row(queue, rows, columns, [&](std::size_t row) {
     const T *const dy = output_gradient + row * columns, *const y = output + row * columns;
-    const double product = detail::sum_in_lanes(columns, [=](std::size_t j) __attribute__((always_inline)) {
-      return static_cast<double>(dy[j]) * static_cast<double>(y[j]);
-    });
+    const double product = detail::softmax_product(columns, dy, y);
     detail::run_elements(set, detail::softmax_derivative<wide>{static_cast<wide>(product)}, columns,
                          std::array{input_gradient + row * columns}, std::array{dy, y});
   });
+}
+
+// The same on the calling thread alone, in place: for an op whose parts, which may not call parallel_for, need rows of softmax.
+// Each row x becomes softmax(scale x), with the bits of softmax_forward() if the scale is 1; then its gradient by the result
+// becomes that by x. Throws an error unless the scale is above 0.
+template <class T>
+void softmax_in_part(matrix<T> rows, accumulated<T> scale = 1) {
+  detail::check_softmax_scale(static_cast<double>(scale));
+  const detail::softmax_of_row<T> of;
+  for (std::size_t i = 0; i < rows.rows && rows.columns > 0; ++i) of.run_scaled(rows.columns, &rows(i, 0), &rows(i, 0), scale);
+}
+
+template <class T>
+void softmax_gradient_in_part(matrix<T> gradient, std::type_identity_t<matrix<const T>> output, accumulated<T> scale = 1) {
+  using wide = accumulated<T>;
+  detail::check_softmax_scale(static_cast<double>(scale));
+  detail::check_alike("softmax_gradient_in_part", gradient, output);
+  const detail::instruction_set set = detail::widest_for_results<T>();
+  for (std::size_t i = 0; i < gradient.rows && gradient.columns > 0; ++i) {
+    T* const dy = &gradient(i, 0);
+    const T* const y = &output(i, 0);
+    const auto product = static_cast<wide>(detail::softmax_product(gradient.columns, dy, y));
+    detail::run_elements(set, detail::scaled_softmax_derivative<wide>{product, scale}, gradient.columns, std::array{dy},
+                         std::array<const T*, 2>{dy, y});
+  }
 }
 
 } // namespace cairn::ops

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/explain.hpp>
+#include <cairn/layer/attention_options.hpp>
+#include <cairn/ops/attention/attention.hpp>
+#include <cairn/ops/dropout/dropout.hpp>
+
+namespace cairn::detail {
+
+// The options of an attention of so many heads.
+template <std::size_t Heads, class... Options>
+struct attention_options {
+  static constexpr std::size_t masks = (std::size_t{0} + ... + (attention_mask<Options> ? 1 : 0));
+  static constexpr std::size_t counts = (std::size_t{0} + ... + (key_heads_of<Options> > 0 ? 1 : 0));
+  static constexpr std::size_t key_heads = counts == 0 ? Heads : (std::size_t{0} + ... + key_heads_of<Options>);
+  static constexpr std::size_t dropouts = (std::size_t{0} + ... + (is_attention_dropout<Options> ? 1 : 0));
+  static constexpr std::size_t added = (std::size_t{0} + ... + (is_added_mask<Options> ? 1 : 0));
+  static constexpr std::size_t lengths = (std::size_t{0} + ... + (is_key_lengths<Options> ? 1 : 0));
+  static constexpr std::size_t stores =
+      (std::size_t{0} + ... + (std::is_same_v<Options, attention::stored_probabilities> ? 1 : 0));
+  static constexpr bool drops = dropouts > 0, adds = added > 0, has_lengths = lengths > 0;
+  static constexpr bool have_extras = drops || adds || has_lengths;
+  static constexpr bool are_known = masks < 2 && counts < 2 && dropouts < 2 && added < 2 && lengths < 2 && stores < 2 &&
+                                    !(stores > 0 && have_extras) && (attention_option<Options> && ...);
+  static constexpr double probability = (0.0 + ... + attention_dropout_of<Options>);
+  static constexpr bool are_right = Heads > 0 && are_known&& Heads % key_heads == 0 && !(is_empty_window<Options> || ...) &&
+                                    probability >= 0 && probability <= 1;
+
+  static constexpr ops::dropout_rate rate = ops::dropout_rate::of(are_right ? probability : 0);
+
+  static constexpr ops::key_band band = [] {
+    constexpr bool is_mask[] = {false, attention_mask<Options>...};
+    constexpr ops::key_band bands[] = {{}, band_of<Options>...};
+    ops::key_band found{};
+    for (std::size_t k = 0; k <= sizeof...(Options); ++k)
+      if (is_mask[k]) found = bands[k];
+    return found;
+  }();
+
+  // The number of pairs of tokens of which one looks at the other.
+  static constexpr std::size_t scores_of(std::size_t tokens) {
+    const std::size_t before = band.before < tokens ? band.before : tokens - 1;
+    const std::size_t after = band.after < tokens ? band.after : tokens - 1;
+    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
+    return tokens * tokens - outside(before) - outside(after);
+  }
+};
+
+struct attention_message {
+  template <class Wrong>
+  static constexpr bool right() {
+    static_assert(
+        is_right<Wrong>,
+        "attention: its options are at most one mask (attention::full, causal, window<N> with N above 0), at most one "
+        "attention::key_heads<N>, where N divides the number of heads, and attention::added_mask, attention::key_lengths and "
+        "attention::dropout<P>, P from 0 to 1, once each, or attention::stored_probabilities in place of those three; write "
+        "attention::core<8, attention::causal, "
+        "attention::dropout<percent<10>>>");
+    return false;
+  }
+};
+
+} // namespace cairn::detail
