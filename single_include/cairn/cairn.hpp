@@ -12075,12 +12075,14 @@ namespace cairn::ops {
 // weight for the targets of 1 in each of `columns`, the innermost extent. Element i has w = positive_weights[i % columns].
 // Computed in a form that neither overflows nor cancels:
 //   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count      added up in double
-//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                      not computed when it is null; may lie
+//   output_gradient = scale (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                not computed when it is null; may lie
 //                                                                                        on the output
-// Output, gradient and targets have `count` elements; with none the loss is 0.
+// Output, gradient and targets have `count` elements; with none the loss is 0. The scale is a number in the
+// device's memory, on devices whose memory the host shares; null: 1.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
+                     const double* gradient_scale = nullptr) = delete;
 
 } // namespace cairn::ops
 
@@ -12111,7 +12113,7 @@ struct weighted_logit_error {
 
 template <class T>
 struct weighted_logit_error_derivative {
-  T share; // 1 / count
+  T share; // scale / count
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target, T weight) const {
     const T yes = T{1} + (weight - T{1}) * target;
     x = share * (T{1} - target - yes * logistic(-x));
@@ -12142,7 +12144,8 @@ namespace cairn::ops {
 
 template <class T>
 void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) {
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
+                     const double* gradient_scale = nullptr) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = detail::weighted_piece;
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
@@ -12159,7 +12162,8 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr) return;
-  const detail::weighted_logit_error_derivative<wide> derivative{static_cast<wide>(1 / static_cast<double>(count))};
+  const detail::weighted_logit_error_derivative<wide> derivative{
+      static_cast<wide>((gradient_scale == nullptr ? 1 : *gradient_scale) / static_cast<double>(count))};
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
     alignas(64) wide made[piece];
     const std::size_t begin = index * piece, length = std::min(piece, count - begin);
@@ -15747,14 +15751,16 @@ namespace cairn::ops {
 
 // A loss that is a mean over elements. Your own loss, written with it, runs on every device.
 //   *loss = sum term(y_i, t_i) / count                         added up in double
-//   output_gradient_i = derivative(y_i, t_i) / count           not computed when it is null; may lie on the output
+//   output_gradient_i = scale derivative(y_i, t_i) / count     not computed when it is null; may lie on the output
 //
 // Both functions are as elementwise() takes them, with two arguments: the output y, as a float if T has 16 bits, and its target;
 // derivative is that by y. A cpu adds up a term that returns double for floats as it is; a GPU rounds it to T and adds up
-// chains of terms in T, and the chains in double. All arrays have `count` elements; with none the loss is 0.
+// chains of terms in T, and the chains in double. All arrays have `count` elements; with none the loss is 0. The scale is a
+// number in the device's memory, on devices whose memory the host shares; null: 1.
 template <class T, class Term, class Derivative>
 void mean_of_terms(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) = delete;
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative,
+                   const double* gradient_scale = nullptr) = delete;
 
 } // namespace cairn::ops
 
@@ -15764,7 +15770,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A derivative divided by the number of elements.
+// A derivative divided by the number of elements, times a scale.
 template <class T, class Derivative>
 struct share_of_derivative {
   T share; // 1 / count
@@ -15772,8 +15778,8 @@ struct share_of_derivative {
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = share * derivative(y, target); }
 };
 template <class T, class Derivative>
-share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std::size_t count) {
-  return {static_cast<T>(1 / static_cast<double>(count)), derivative};
+share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std::size_t count, double scale = 1) {
+  return {static_cast<T>(scale / static_cast<double>(count)), derivative};
 }
 
 template <class Term>
@@ -15799,7 +15805,8 @@ namespace cairn::ops {
 // Terms are computed in accumulated<T>, in pieces that stay in the innermost cache.
 template <class T, class Term, class Derivative>
 void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) {
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative,
+                   const double* gradient_scale = nullptr) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = 1024;
   const detail::instruction_set set = detail::widest_for_elements();
@@ -15827,7 +15834,7 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr || count == 0) return;
-  const auto share = detail::over_count<wide>(derivative, count);
+  const auto share = detail::over_count<wide>(derivative, count, gradient_scale == nullptr ? 1 : *gradient_scale);
   if constexpr (!detail::is_narrow<T>) {
     detail::elementwise(queue, count, share, std::array{output_gradient}, std::array{output, targets});
   } else {
@@ -16909,14 +16916,16 @@ namespace cairn::ops {
 // softmax_cross_entropy() with probabilities of all classes as targets. With L_c = log softmax(x)_c of a row, a =
 // label_smoothing, w the class weights (null: all are 1), C classes and v_c = w_c ((1 - a) t_c + a / C),
 //   *loss = 1/rows sum over rows of  -sum_c v_c L_c
-//   output_gradient = (softmax(x) sum_k v_k - v_c) / rows      not computed when it is null; may lie on the logits
+//   output_gradient = scale (softmax(x) sum_k v_k - v_c) / rows    not computed when it is null; may lie on the logits
 //
 // Logits, their gradient and the targets are (rows, classes) without gaps. Targets need not add up to 1, and are not
-// checked. Rows are added up in double; with no rows the loss is 0.
+// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory,
+// on devices whose memory the host shares; null: 1.
 template <class T>
 void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
-                        const accumulated<T>* class_weights, double label_smoothing) = delete;
+                        const accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) = delete;
 
 } // namespace cairn::ops
 
@@ -17017,6 +17026,7 @@ struct cross_entropy_options {
   std::int64_t ignore_index = -100;              // a row with this target counts neither in the loss nor in the mean
   double label_smoothing = 0;                    // the part of a target, 0 … 1, that is spread evenly over all classes
   const accumulated<T>* class_weights = nullptr; // (classes); null: all are 1
+  const double* gradient_scale = nullptr;        // a number that multiplies the gradient, where the host can read it; null: 1
 };
 
 // The same with options: with L_c = log softmax(x)_c of a row, a = label_smoothing, w the class weights and C classes,
@@ -17115,6 +17125,11 @@ void add_terms(double& sum, std::size_t count, const Term& term) {
     for (std::size_t c = 0; c < count; ++c) sum += term(c);
 }
 
+template <class T>
+double gradient_scale_of(const cross_entropy_options<T>& options) {
+  return options.gradient_scale == nullptr ? 1 : *options.gradient_scale;
+}
+
 // The arguments of one call; the gradient is null if it is not wanted. Exponentials are computed in accumulated<T>.
 template <class T, class Target>
 struct cross_entropy {
@@ -17126,7 +17141,8 @@ struct cross_entropy {
   const Target* targets;
   std::size_t classes;
   const cross_entropy_options<T>* options; // null: none
-  cross_entropy_shares by{};
+  double scale = 1;                        // of the gradient
+  cross_entropy_shares by{}, of_gradient{};
   instruction_set set = widest_for_elements();
 
   std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
@@ -17138,11 +17154,15 @@ struct cross_entropy {
   }
 
   void prepare(std::size_t rows) {
-    if (options == nullptr) return static_cast<void>(by = cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
+    if (options == nullptr) return take(cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
     double total = 0, every = 0;
     for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
     for (std::size_t c = 0; c < classes; ++c) every += weight(c);
-    by = cross_entropy_shares::of(total, every, options->label_smoothing, classes);
+    take(cross_entropy_shares::of(total, every, options->label_smoothing, classes));
+  }
+  void take(const cross_entropy_shares& shares) {
+    by = of_gradient = shares;
+    of_gradient.share *= scale;
   }
 
   // Where exponentials of a piece are until the gradient is made of them: in its place, or in the piece's own memory if there is
@@ -17184,7 +17204,7 @@ struct cross_entropy {
       fill(to, x + begin, count, most);
       add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
-    if (result != nullptr) finish(row, result, own, most, by.gradient<wide>(of_target, sum));
+    if (result != nullptr) finish(row, result, own, most, of_gradient.gradient<wide>(of_target, sum));
     return by.loss(of_target, sum, chosen, distances);
   }
   void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
@@ -17230,7 +17250,7 @@ struct cross_entropy {
         loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
         T* const result = gradient + (begin + row) * classes;
-        const auto f = by.gradient<wide>(1, sum);
+        const auto f = of_gradient.gradient<wide>(1, sum);
         wide* const to = place(result, e);
         for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
         to[target(begin + row)] -= f.of_target;
@@ -17272,16 +17292,22 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  // With a scale alone, the bits are those without options, times the scale.
+  const bool scales_only = options.gradient_scale != nullptr && options.ignore_index == options.ignores_nothing &&
+                           options.label_smoothing == 0 && options.class_weights == nullptr;
   detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options}, {0, logits.rows});
+                                       {logits.data, output_gradient, targets, logits.columns, scales_only ? nullptr : &options,
+                                        detail::gradient_scale_of(options)},
+                                       {0, logits.rows});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
                            const strip_of_rows& of_batch) {
-  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options}, of_batch);
+  detail::run_cross_entropy<T, Target>(
+      queue, loss, logits.rows,
+      {logits.data, output_gradient, targets, logits.columns, &options, detail::gradient_scale_of(options)}, of_batch);
 }
 
 } // namespace cairn::ops
@@ -17306,7 +17332,7 @@ struct soft_targets_call {
   const wide* class_weights; // null: all are 1
   std::size_t classes;
   double label_smoothing;
-  double share; // 1 / rows
+  double share; // of the gradient: scale / rows
   instruction_set set;
 
   // Exponentials of distances from the largest logit, and v_c of each class.
@@ -17363,11 +17389,13 @@ namespace cairn::ops {
 
 template <class T>
 void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing) {
+                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
-  const detail::soft_targets_call<T> own{logits.data, output_gradient, targets, class_weights,
-                                         classes,     label_smoothing, share,   detail::widest_for_elements()};
+  const double scale = gradient_scale == nullptr ? 1 : *gradient_scale;
+  const detail::soft_targets_call<T> own{logits.data, output_gradient, targets,       class_weights,
+                                         classes,     label_smoothing, scale * share, detail::widest_for_elements()};
   const double sum =
       detail::sum_of_parts(queue, rows, detail::rows_at_once(classes), [&](std::size_t begin, std::size_t end, auto) {
         typename detail::soft_targets_call<T>::pieces room;
@@ -17665,7 +17693,7 @@ CAIRN_KERNELS_END
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
                                                     const accumulated<T>*, const T*, const double*, activation);                 \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
-                                          const accumulated<T>*, std::size_t);                                                   \
+                                          const accumulated<T>*, std::size_t, const double*);                                    \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
   EXTERN template void channel_statistics_backward<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>,                  \
                                                       const accumulated<T>*, const accumulated<T>*);                             \
@@ -17712,7 +17740,7 @@ CAIRN_KERNELS_END
   EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
                                             const accumulated<T>*, const T*);                                                    \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
-                                             const accumulated<T>*, double);                                                     \
+                                             const accumulated<T>*, double, const double*);                                      \
   EXTERN template void softmax_forward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*);                                  \
   EXTERN template void softmax_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                       \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \
@@ -32280,6 +32308,7 @@ struct loss_call {
   T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
   double* loss = nullptr;                    // one number in the device's memory
   const accumulated<T>* constants = nullptr; // the loss's own, in memory that ops can read: see constants() below
+  const double* gradient_scale = nullptr;    // what to multiply the derivative by: see scales_gradient below; null: 1
   // For a loss in strips, if all_rows > 0: output and gradient are a strip of an output of all_rows rows, those from first_row
   // on, and the targets are those of all of them.
   std::size_t first_row = 0, all_rows = 0;
@@ -32302,6 +32331,10 @@ struct loss_call {
 // the host, before a step begins, so that a wrong target changes no layer. It may have constants<T>(), a std::span<const T> of
 // numbers for its ops, with static constexpr most_constants(const shape& output), the largest number of them: run() then finds
 // them at call.constants, on every device.
+//
+// It may have scales_gradient, a constant: whether run() multiplies the derivative, before it is rounded to T, by
+// *call.gradient_scale where that is not null. The host can read it. A trainer with the option loss_scale expects it; the loss
+// itself is not multiplied.
 //
 // It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
 // strip overwrites *call.loss, the others add their part to it, of a mean over all rows.
@@ -33897,6 +33930,133 @@ double accuracy(Model& net, Loader&& all) {
 
 } // namespace cairn
 
+// cairn/train/optimizers/loss_scale.hpp
+
+namespace cairn {
+
+// Loss scaling, as torch.amp.GradScaler with its names and numbers: the gradient of the loss is multiplied by a scale, so that
+// small gradients are no zeros in float16, and the update divides by it. If the norm of all gradients is not finite, the update
+// is skipped on all ranks alike, and the scale is multiplied by backoff_factor; after growth_interval steps without a skip it is
+// multiplied by growth_factor.
+struct dynamic_scale {
+  double init_scale = 65536;
+  double growth_factor = 2;
+  double backoff_factor = 0.5;
+  std::uint64_t growth_interval = 2000;
+  std::size_t max_skips = 20; // one more in a row is an error, as then not the scale is too large; 0: any number
+};
+
+// The same with a scale that never changes.
+struct fixed_scale {
+  double scale = 65536;
+  std::size_t max_skips = 20;
+};
+
+} // namespace cairn
+
+namespace cairn::detail {
+
+// How a trainer scales its loss: the value of its option. A scale of 0: not at all.
+struct loss_scaling {
+  double init_scale = 0;
+  double growth_factor = 1;
+  double backoff_factor = 1;
+  std::uint64_t growth_interval = 1;
+  std::size_t max_skips = 0;
+
+  constexpr loss_scaling() = default;
+  constexpr loss_scaling(const dynamic_scale& s)
+      : init_scale(s.init_scale), growth_factor(s.growth_factor), backoff_factor(s.backoff_factor),
+        growth_interval(s.growth_interval), max_skips(s.max_skips), is_on_(true), is_dynamic_(true) {}
+  constexpr loss_scaling(const fixed_scale& s) : init_scale(s.scale), max_skips(s.max_skips), is_on_(true) {}
+
+  constexpr bool is_on() const { return is_on_; }
+  // The first scale: as in torch, a float.
+  constexpr double first() const { return static_cast<float>(init_scale); }
+  // The scale with which a run goes on that was saved with this one; 0: with none.
+  constexpr double resumed(double saved) const { return !is_on_ ? 0 : is_dynamic_ && saved > 0 ? saved : first(); }
+  // Throws input_error for invalid numbers.
+  void check() const {
+    if (!is_on_) return;
+    check_number("trainer: expected a loss_scale from 1e-30 to 1e30", init_scale, 1e-30, 1e30);
+    if (!is_dynamic_) return;
+    constexpr double above_1 = 1 + std::numeric_limits<double>::epsilon(), below_1 = 1 - std::numeric_limits<double>::epsilon();
+    check_number("dynamic_scale: expected a growth_factor above 1", growth_factor, above_1);
+    check_number("dynamic_scale: expected a backoff_factor above 0 and below 1", backoff_factor,
+                 std::numeric_limits<double>::min(), below_1);
+    if (growth_interval == 0) throw input_error("dynamic_scale: expected a growth_interval of 1 or more, found 0");
+  }
+  std::string text() const {
+    if (!is_on_) return "none";
+    if (!is_dynamic_) return "fixed_scale " + shortest_text(init_scale);
+    return "dynamic_scale " + shortest_text(init_scale) + ", grows by " + shortest_text(growth_factor) + " after " +
+           std::to_string(growth_interval) + " steps, backs off by " + shortest_text(backoff_factor);
+  }
+  void add_to(hash64& h) const {
+    if (!is_on_) return;
+    for (const double number : {init_scale, growth_factor, backoff_factor}) h.add(std::bit_cast<std::uint64_t>(number));
+    h.add(growth_interval).add(max_skips);
+  }
+
+private:
+  bool is_on_ = false, is_dynamic_ = false;
+};
+
+// The state of loss scaling, which a saved state contains and all ranks have in common.
+struct loss_scale_state {
+  double scale = 0;                 // of the next step; 0: the loss is not scaled
+  std::uint64_t growth_tracker = 0; // steps since the scale has changed or an update was skipped
+  std::uint64_t skipped = 0;        // updates so far
+  std::uint64_t in_a_row = 0;       // of these, since the last update
+
+  // As torch.amp.GradScaler.update(): the scale is rounded to float, and does not grow to infinity. It does not fall so far that
+  // its inverse is infinite.
+  void update(const loss_scaling& by, bool is_finite) {
+    const auto rounded = [this](double factor) { return static_cast<float>(scale * factor); };
+    if (!is_finite) {
+      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min()) scale = lower;
+      growth_tracker = 0;
+      ++skipped;
+      ++in_a_row;
+      return;
+    }
+    in_a_row = 0;
+    if (++growth_tracker < by.growth_interval) return;
+    growth_tracker = 0;
+    if (const float higher = rounded(by.growth_factor); std::isfinite(higher)) scale = higher;
+  }
+  void add_to(hash64& h) const { h.add(std::bit_cast<std::uint64_t>(scale)).add(growth_tracker).add(skipped).add(in_a_row); }
+  bool operator==(const loss_scale_state&) const = default;
+};
+
+// Why there is no loss scaling in a trainer.
+enum class no_scaling : unsigned char { fused, apart };
+template <class Given, no_scaling Why>
+constexpr void refuse_to_scale() {
+  static_assert(sizeof(Given) == 0 || Why != no_scaling::fused,
+                "fused_update: loss_scale needs the norm of all gradients before the first update, and with a fused update there "
+                "are never all of them; leave out .loss_scale, or train without fused_update");
+  static_assert(sizeof(Given) == 0 || Why != no_scaling::apart,
+                "trainer: loss_scale is for devices whose memory the host shares, such as cpu, as the host decides whether an "
+                "update is skipped; leave out .loss_scale on this device");
+}
+
+// Replaces loss_scaling where nothing can be scaled: any attempt to set it is a compile error that says why.
+template <no_scaling Why>
+struct no_loss_scaling {
+  constexpr no_loss_scaling() = default;
+  template <class Scale>
+    requires(std::same_as<Scale, dynamic_scale> || std::same_as<Scale, fixed_scale>)
+  constexpr no_loss_scaling(const Scale&) {
+    refuse_to_scale<Scale, Why>();
+  }
+  static constexpr bool is_on() { return false; }
+  static constexpr const char* text() { return "none"; }
+  static constexpr double resumed(double) { return 0; }
+};
+
+} // namespace cairn::detail
+
 // cairn/train/state/same_run.hpp
 
 namespace cairn::detail {
@@ -33919,7 +34079,7 @@ struct run_setting {
 
 // All settings that make two runs the same. The handshake compares ranks by this list (rank_texts, fingerprint), a state keeps
 // the words of those that a resume compares (training_state), and examples/resuming.md names each.
-inline constexpr std::array<run_setting, 19> run_settings{{
+inline constexpr std::array<run_setting, 20> run_settings{{
     {"network", true, on_resume::same},
     {"checkpoint policy", true, on_resume::may_change},
     {"element type", true, on_resume::same},
@@ -33933,6 +34093,7 @@ inline constexpr std::array<run_setting, 19> run_settings{{
     {"optimizer", true, on_resume::same_unless_meant},
     {"fused_update", true, on_resume::may_change}, // it has no clipping
     {"clipping", true, on_resume::same_unless_meant},
+    {"loss scaling", true, on_resume::same_unless_meant},
     {"schedule of rates", true, on_resume::same_unless_meant},
     {"seed", true, on_resume::taken},
     {"check_every", true, on_resume::may_change},
@@ -33996,6 +34157,7 @@ std::array<std::string, run_settings.size()> words_of_given(const Options& given
   out[setting("clipping")] = "clip.max_norm 0";
   if constexpr (requires { double{given.clip.max_norm}; })
     out[setting("clipping")] = "clip.max_norm " + shortest_text(given.clip.max_norm);
+  out[setting("loss scaling")] = given.loss_scale.text();
   out[setting("schedule of rates")] = given.learning_rate.text(by_bytes);
   if (given.learning_rate) out[setting("schedule of rates")] += ", which begins with " + shortest_text(given.learning_rate.at(0));
   out[setting("seed")] = std::to_string(given.seed);
@@ -34026,6 +34188,7 @@ struct training_state {
   bool micro_batches_are_told = false; // set by fit(); else they are the larger number of the last two steps
   double learning_rate = 0;            // of the next step
   bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer gives it
+  loss_scale_state loss_scale{};       // if the loss is scaled
 
   // The settings of the run that a resume compares by words (same_run.hpp), and these words.
   static constexpr std::array<run_setting, settings_in_words> compared = [] {
@@ -35258,7 +35421,8 @@ public:
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
-  // In on_log, the metrics of the step: train_loss_step of this rank, and learning_rate. From on_validate on, all metrics of the
+  // In on_log, the metrics of the step: train_loss_step of this rank, and learning_rate; with loss scaling also loss_scale, of
+  // the next step, and skipped_updates, all so far, as in the metrics of an epoch. From on_validate on, all metrics of the
   // epoch: train_loss (the mean over its samples and over all ranks), learning_rate, and those that callbacks have added. After
   // val_check_interval steps inside an epoch, they are of the samples since the last such time.
   std::span<const metric_value> metrics() const { return metrics_; }
@@ -35382,7 +35546,15 @@ private:
     recorded_rows_ = row_sum_;
     if (sums[1] > 0) add_metric("train_loss", sums[0] / sums[1]);
     add_metric("learning_rate", rate_);
+    add_loss_scale();
     return sums[1];
+  }
+
+  // The scale of the next step's loss, and the updates skipped so far, in a run that scales its loss.
+  void add_loss_scale() {
+    if (!train_.inside().scales_loss()) return;
+    add_metric("loss_scale", train_.loss_scale());
+    add_metric("skipped_updates", static_cast<double>(train_.skipped_updates()));
   }
 
   // Whether the loader's sampler divides the samples among the ranks of this job.
@@ -35504,6 +35676,7 @@ enum class step_op_kind : unsigned char {
   compare,     // the facts of all ranks are there: they make the same step, or all of them throw
   find,        // a rank without samples sees whether the others make a step
   norm,        // of all gradients
+  check,       // with loss scaling: the norm is finite, or this step's updates are skipped; then the scale of the next step
   clip,        // the factor by which the norm of the gradients is too large
   update,      // of the parameters whose gradients are in a bucket
 };
@@ -35540,9 +35713,9 @@ namespace cairn::plan {
 
 // The name of a kind: "recompute".
 constexpr const char* name_of(step_op_kind kind) {
-  constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
-                                                        "take inputs", "facts",     "statistics", "reduce",   "wait",
-                                                        "compare",     "find",      "norm",       "clip",     "update"};
+  constexpr const char* names[detail::step_op_kinds] = {"forward", "recompute",  "loss",   "backward", "discard", "take inputs",
+                                                        "facts",   "statistics", "reduce", "wait",     "compare", "find",
+                                                        "norm",    "check",      "clip",   "update"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -35660,7 +35833,12 @@ struct judged_at {
   const void* targets = nullptr;
   const void* constants = nullptr;
   double* loss = nullptr;
+  const double* gradient_scale = nullptr; // null: 1
 };
+
+// Whether a loss multiplies its derivative by a scale.
+template <class Loss>
+concept scales_gradient = requires { requires Loss::scales_gradient; };
 
 // Puts the loss of `rows` outputs on the queue, and its derivative by them unless `gradient` is null.
 template <class Loss, class T, class Queue, class Target>
@@ -35674,6 +35852,7 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
   call.output_gradient = gradient;
   call.loss = at.loss;
   call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 
@@ -35690,6 +35869,7 @@ void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_
   call.targets = targets;
   call.loss = at.loss;
   call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
   call.first_row = of.first;
   call.all_rows = of.all;
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
@@ -36553,7 +36733,8 @@ inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::ui
 // it: a schedule may not know the rates of later steps. Those are compared with each step (step_facts.hpp).
 template <class Loss, class Optimizer>
 std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
+                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0,
+                          std::string_view loss_scale = "none") {
   hash64 h;
   h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
   h.add(std::uint64_t{fused});
@@ -36564,7 +36745,7 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
     for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
   h.add(std::uint64_t{rates ? 1u : 0u});
   if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0))).add(rates.text(false));
-  return h.add(seed).add(check_every).value();
+  return h.add(seed).add(check_every).add(loss_scale).value();
 }
 
 // Replaces these bytes, in memory that the device can access, by those of rank `root`.
@@ -36640,7 +36821,7 @@ namespace cairn::detail {
 
 // Counters and other values of a trainer's steps, in the host's memory. A copy of them can be put back.
 struct step_counters {
-  std::uint64_t steps = 0;              // updates so far
+  std::uint64_t steps = 0;              // updates so far, with those that were skipped
   std::size_t micro_batches = 0;        // since the last step
   std::size_t last_micro_batches = 1;   // of the last step
   std::size_t micro_batches_before = 1; // of the step before that
@@ -36650,10 +36831,15 @@ struct step_counters {
   bool rate_was_set = false;            // by the program; overrides the schedule
   double gradient_norm = 0;             // of the last step, over all ranks and micro-batches, before clipping
   double scale = 1;                     // by which that step multiplied its gradients
+  loss_scale_state loss_scale{};        // of the next step
+  double input_gradient_scale = 1;      // by which the last micro-batch's input gradient is multiplied
   bool is_scaled = false;               // the gradients are those that it applied
   bool wants_to_stop = false;           // this rank asks to; sent with the next step
   bool tells_stop = false;              // the current step carries that request
   bool stops = false;                   // a rank asked to in the last step
+
+  // The number of updates that changed the parameters.
+  std::uint64_t updates() const { return steps - loss_scale.skipped; }
 
   // Training goes on at this step, as a saved state or another rank says. Micro-batches are dropped.
   void begin_at(std::uint64_t step) {
@@ -37091,13 +37277,13 @@ struct step_parts {
 
 // The most ops of any kind of step.
 constexpr std::size_t most_step_ops(const step_parts& of) {
-  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
+  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 7;
 }
 
 // Writes the list of one kind of step, op by op. This is the only place that decides the order of a step.
 //
 // Ops that have no work at run time are in the list all the same: on one rank nothing is sent and nothing is compared, and
-// without clipping there is no norm.
+// without clipping there is no norm, and without loss scaling no check.
 class step_writer {
 public:
   constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
@@ -37213,6 +37399,7 @@ private:
     for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::wait, b);
     put(step_op_kind::compare, 0);
     put(step_op_kind::norm, 0);
+    put(step_op_kind::check, 0);
     put(step_op_kind::clip, 0);
     for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::update, b);
   }
@@ -37568,9 +37755,13 @@ namespace cairn::types {
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
 //
 // Solved is a step that was solved at run time. A fused update cannot clip by the norm of all gradients: when the last one is
-// known, most parameters are already updated.
-template <class Loss, class Solved, bool Fused>
+// known, most parameters are already updated. On a device Apart, whose work is done later, the loss is not scaled.
+template <class Loss, class Solved, bool Fused, bool Apart = false>
 struct training_options {
+  using scaling =
+      std::conditional_t<Fused, detail::no_loss_scaling<detail::no_scaling::fused>,
+                         std::conditional_t<Apart, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
+
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds give equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, modulo the
@@ -37581,6 +37772,7 @@ struct training_options {
   std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for an asynchronous device
   rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
+  scaling loss_scale{};                                         // of the loss: dynamic_scale{} or fixed_scale{} [none]
   Loss loss{};                                                  // with settings other than its defaults
   Solved schedule{};                                            // solved at run time: memory_curve::within() [the model's policy]
 
@@ -37597,6 +37789,7 @@ struct training_options {
   }
   // Throws input_error for invalid numbers.
   void check() const {
+    if constexpr (!Fused && !Apart) loss_scale.check();
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
                            std::numeric_limits<double>::infinity());
@@ -37633,6 +37826,7 @@ struct training_types {
   using lists = step_lists<Model, batch, T>;
   using plan = typename lists::plan;
   static constexpr bool fused = plan::fused;
+  static constexpr bool can_scale_loss = !fused && !is_apart;
   static constexpr const auto& buckets = lists::buckets;
   static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
   static_assert(has_possible_size<plan::parameter_block>());
@@ -37642,7 +37836,7 @@ struct training_types {
   // Schedules that are solved at run time, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<network, batch, T, typename plan::update>;
   using solved = solved_step_of<network, batch, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused>;
+  using options = training_options<Loss, solved, fused, is_apart>;
 
   using communicator_type = typename distribution::communicator_type;
   using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
@@ -37730,6 +37924,7 @@ struct training {
                   replica.arena_memory().data()),
         sums(replica.device(), this->comm(), code), outcomes(replica.device(), gradients.facts_of(ranks.count())) {
     counters.learning_rate = chosen.learning_rate;
+    if constexpr (Types::can_scale_loss) begin_loss_scale();
     settings = current_settings();
     if constexpr (Types::input_gradient_bytes > 0) input_gradient = replica.device().allocate(Types::input_gradient_bytes);
     accumulation = replica.device().allocate(Types::accumulation_bytes);
@@ -37781,6 +37976,8 @@ struct training {
     if constexpr (Types::fused) return 0;
     else return options.clip.max_norm;
   }
+  // Whether the loss is multiplied by a scale.
+  bool scales_loss() const { return options.loss_scale.is_on(); }
   // The learning rate of the next step, and that of the step after `steps` updates if the program sets no other.
   double learning_rate_now() const {
     return options.learning_rate && !counters.rate_was_set ? options.learning_rate.at(counters.steps) : counters.learning_rate;
@@ -37826,6 +38023,7 @@ struct training {
             .micro_batches_are_told = is_told,
             .learning_rate = learning_rate_now(),
             .rate_was_set = c.rate_was_set,
+            .loss_scale = c.loss_scale,
             .words = words_of<typename Types::network, T>(options, updates.optimizer(), ranks.count() > 1 ? Types::summed : 0)};
   }
   void restore(const training_state& s) {
@@ -37835,6 +38033,8 @@ struct training {
     counters.last_micro_batches = counters.micro_batches_before = static_cast<std::size_t>(s.micro_batches);
     if (s.rate_was_set) counters.learning_rate = s.learning_rate;
     counters.rate_was_set = s.rate_was_set;
+    counters.loss_scale = s.loss_scale;
+    counters.loss_scale.scale = options.loss_scale.resumed(s.loss_scale.scale);
   }
   weights_on_host<T, device_type> states_on_host() {
     auto all = replica.on_host();
@@ -37852,6 +38052,8 @@ struct training {
   // The places where ops read targets and constants for the inputs just taken, and where they write the loss.
   judged_at judged() {
     judged_at at{.loss = &outcomes.latest().numbers()->loss};
+    if constexpr (Types::can_scale_loss)
+      if (scales_loss()) at.gradient_scale = &counters.loss_scale.scale;
     if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read in place
     if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
     return at;
@@ -37935,6 +38137,13 @@ struct training {
     if (counters.scale == 1) return;
     for (sum& g : all) g *= static_cast<sum>(counters.scale);
   }
+  // Divides the input gradient by the scale of its loss, where the program reads it in place.
+  void unscale_input_gradient() {
+    const auto factor = static_cast<T>(1 / std::exchange(counters.input_gradient_scale, 1.0));
+    if (factor == T{1}) return;
+    T* const all = reinterpret_cast<T*>(input_gradient.data());
+    for (std::size_t i = 0; i < input_gradient.size() / sizeof(T); ++i) all[i] *= factor;
+  }
   // The memory of the device that steps change, besides the arena. See kept_training.hpp.
   std::vector<std::span<std::byte>> memory_of_steps() {
     std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
@@ -37947,8 +38156,33 @@ struct training {
 
   std::uint64_t current_settings() const {
     return settings_of(options.loss, updates.optimizer(), max_norm(), Types::fused, options.learning_rate, options.seed,
-                       options.check_every);
+                       options.check_every, options.loss_scale.text());
   }
+  // The settings and the state of the loss scale in one number, which ranks compare in each step.
+  std::uint64_t settings_now() const {
+    if (!scales_loss()) return settings;
+    hash64 h;
+    h.add(settings);
+    counters.loss_scale.add_to(h);
+    return h.value();
+  }
+  // Thrown on all ranks alike.
+  [[noreturn]] void refuse_to_skip() const {
+    const loss_scale_state& s = counters.loss_scale;
+    throw error("trainer: expected finite gradients in one of " + std::to_string(s.in_a_row) + " steps, found none, up to step " +
+                std::to_string(counters.steps) + ", with a loss_scale down to " + shortest_text(s.scale) +
+                ": not the scale is too large, but the loss or an activation is not finite; lower the " +
+                "learning rate, look at the inputs, train with another element type, or raise max_skips");
+  }
+  void begin_loss_scale() {
+    if (!scales_loss()) return;
+    if (!scales_gradient<typename Types::loss>)
+      throw input_error("trainer: expected a loss that multiplies its derivative by *call.gradient_scale, for the option "
+                        "loss_scale, and says so by static constexpr bool scales_gradient = true; found " +
+                        without_namespace(std::string(type_name<typename Types::loss>())));
+    counters.loss_scale.scale = options.loss_scale.first();
+  }
+
   void send_constants() {
     const std::span<const sum> numbers = constants_of<sum>(options.loss);
     if (numbers.empty()) return;
@@ -38021,7 +38255,7 @@ public:
                         {.steps = c.steps,
                          .micro_batches = micro_batches,
                          .learning_rate = t_.learning_rate_now(),
-                         .settings = t_.settings,
+                         .settings = t_.settings_now(),
                          .asks_to_stop = c.tells_stop});
       upload(t_.compute(), here.size(), there.data(), static_cast<const sum*>(here.data()));
       if (compares_parameters())
@@ -38077,20 +38311,42 @@ public:
   }
 
   void norm() {
-    if (t_.max_norm() == 0) return;
+    if (t_.max_norm() == 0 && !t_.scales_loss()) return;
     squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
   }
+  // With loss scaling, divides by the scale, and decides from the norm of the sums over all ranks, so all alike, whether this
+  // step's updates are skipped. The next step's scale follows from that.
+  void check_gradients() {
+    if constexpr (types::can_scale_loss) {
+      if (!t_.scales_loss()) return;
+      auto& o = t_.outcomes.latest();
+      auto& now = t_.counters.loss_scale;
+      o.scale /= now.scale;
+      mean_.number /= now.scale;
+      skips_ = !std::isfinite(o.numbers()->squares);
+      now.update(t_.options.loss_scale, !skips_);
+      if (const std::size_t most = t_.options.loss_scale.max_skips; most > 0 && now.in_a_row > most) t_.refuse_to_skip();
+    }
+  }
+  // Gradients that are not applied are not clipped.
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
+    if constexpr (types::can_scale_loss)
+      if (skips_) {
+        o.numbers()->factor = mean_.factor == nullptr ? 1 : *mean_.factor;
+        o.has_norm = true;
+        return;
+      }
     clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.number, t_.max_norm(), mean_.factor);
     o.has_norm = true;
     mean_.factor = &o.numbers()->factor;
   }
   void update(std::size_t b) {
+    if (skips_) return;
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.steps}, t_.replica.parameters().data(), gradients.data(),
+    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates()}, t_.replica.parameters().data(), gradients.data(),
                      types::buckets[b].begin, types::buckets[b].end);
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
@@ -38105,6 +38361,7 @@ private:
 
   Training& t_;
   std::size_t micro_batches_ = 1;       // of each rank that has samples
+  bool skips_ = false;                  // this step's updates
   cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 
@@ -38182,6 +38439,7 @@ private:
         at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
         if constexpr (!types::fused) {
           at(step_op_kind::norm) = &row<&self::norm>;
+          at(step_op_kind::check) = &row<&self::check_gradients>;
           at(step_op_kind::clip) = &row<&self::clip_gradients>;
         }
         at(step_op_kind::update) = &row<&self::update>;
@@ -38201,6 +38459,7 @@ private:
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
     const std::size_t rows = t_.counters.rows;
+    if (t_.scales_loss()) t_.counters.input_gradient_scale = t_.counters.loss_scale.scale;
     T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
     if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
     else judge_(rows, output, gradient, at_);
@@ -38226,6 +38485,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
+  void check_gradients(const step_op&) { rest_.check_gradients(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
@@ -38888,6 +39148,7 @@ private:
       run_.metrics_.clear();
       run_.add_metric("train_loss_step", run_.loss());
       run_.add_metric("learning_rate", run_.rate_);
+      run_.add_loss_scale();
       each([this](auto& c) {
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });
@@ -39238,6 +39499,38 @@ private:
 
 } // namespace cairn::types
 
+// cairn/train/losses/element_loss.hpp
+
+namespace cairn::detail {
+
+// A mean over all elements, with the call's scale of the gradient where a trainer may give one.
+template <class Queue, class T, class Term, class Slope>
+void mean_of_scaled_terms(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
+  const std::size_t count = call.rows * call.output_shape->size();
+  if constexpr (queue_shares_memory<Queue>)
+    mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope, call.gradient_scale);
+  else mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, term, slope);
+}
+
+// A loss that is a mean over all elements of all rows: each has a target of its own.
+struct element_loss {
+  static constexpr bool accepts(const shape&) { return true; }
+  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
+
+  template <class T, class Target>
+  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  static constexpr bool scales_gradient = true;
+
+protected:
+  template <class Queue, floating_element T, class Term, class Slope>
+  static void mean(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
+    mean_of_scaled_terms(queue, call, term, slope);
+  }
+};
+
+} // namespace cairn::detail
+
 // cairn/train/losses/bce_with_logits_loss.hpp
 
 CAIRN_KERNELS_BEGIN
@@ -39279,6 +39572,8 @@ struct BCEWithLogitsLoss {
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
+  static constexpr bool scales_gradient = true;
+
   const std::vector<double>& settings() const { return pos_weight.values(); }
 
   template <class Target>
@@ -39296,14 +39591,16 @@ struct BCEWithLogitsLoss {
   template <class Queue, detail::floating_element T>
     requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
-    const std::size_t count = call.rows * call.output_shape->size();
     if (pos_weight.size() == 0)
-      return mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, detail::logit_error{},
-                           detail::logit_error_slope{});
+      return detail::mean_of_scaled_terms(queue, call, detail::logit_error{}, detail::logit_error_slope{});
+    const std::size_t count = call.rows * call.output_shape->size();
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // called without a trainer
-    bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
+    if constexpr (detail::queue_shares_memory<Queue>)
+      bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
+                      call.gradient_scale);
+    else bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
   }
 
 private:
@@ -39324,9 +39621,9 @@ static_assert(loss<BCEWithLogitsLoss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::logit_error&, const detail::logit_error_slope&);
+                                                const detail::logit_error&, const detail::logit_error_slope&, const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::logit_error&, const detail::logit_error_slope&);
+                                                const detail::logit_error&, const detail::logit_error_slope&, const double*);
 
 } // namespace cairn
 #endif
@@ -39356,6 +39653,8 @@ struct CrossEntropyLoss {
   template <class Queue, class T>
   static constexpr bool runs_in_strips = detail::softmax_cross_entropy_in_strips_runs_on<Queue, T, int>;
 
+  static constexpr bool scales_gradient = true;
+
   // All numbers, which the ranks of a job compare before they begin.
   std::vector<double> settings() const {
     std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
@@ -39383,14 +39682,15 @@ struct CrossEntropyLoss {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const ops::matrix<const T> logits{call.output, rows, classes};
-    if (!has_options() && call.all_rows == 0)
+    if (!has_options() && call.all_rows == 0 && call.gradient_scale == nullptr)
       return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
     const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
                                                 .label_smoothing = label_smoothing,
-                                                .class_weights = weight.size() == 0 ? nullptr : weights};
+                                                .class_weights = weight.size() == 0 ? nullptr : weights,
+                                                .gradient_scale = call.gradient_scale};
     if constexpr (runs_in_strips<Queue, T>)
       if (call.all_rows > 0)
         return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options,
@@ -39412,28 +39712,6 @@ private:
 static_assert(loss<CrossEntropyLoss>);
 
 } // namespace cairn
-
-// cairn/train/losses/element_loss.hpp
-
-namespace cairn::detail {
-
-// A loss that is a mean over all elements of all rows: each has a target of its own.
-struct element_loss {
-  static constexpr bool accepts(const shape&) { return true; }
-  static constexpr std::size_t targets_per_sample(const shape& output) { return output.size(); }
-
-  template <class T, class Target>
-  static constexpr bool takes = floating_element<T> && std::is_same_v<accumulated<T>, Target>;
-
-protected:
-  template <class Queue, floating_element T, class Term, class Slope>
-  static void mean(Queue& queue, const loss_call<T, accumulated<T>>& call, const Term& term, const Slope& slope) {
-    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets, term,
-                  slope);
-  }
-};
-
-} // namespace cairn::detail
 
 // cairn/train/losses/l1_loss.hpp
 
@@ -39481,9 +39759,11 @@ static_assert(loss<L1Loss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+                                                const detail::absolute_error&, const detail::absolute_error_slope&,
+                                                const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+                                                const detail::absolute_error&, const detail::absolute_error_slope&,
+                                                const double*);
 
 } // namespace cairn
 #endif
@@ -39533,9 +39813,9 @@ static_assert(loss<MSELoss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::squared_error&, const detail::squared_error_slope&);
+                                                const detail::squared_error&, const detail::squared_error_slope&, const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::squared_error&, const detail::squared_error_slope&);
+                                                const detail::squared_error&, const detail::squared_error_slope&, const double*);
 
 } // namespace cairn
 #endif
@@ -39583,6 +39863,8 @@ struct SmoothL1Loss {
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
+  static constexpr bool scales_gradient = true;
+
   std::array<double, 1> settings() const { return {beta}; }
 
   template <class Queue, detail::floating_element T>
@@ -39590,8 +39872,8 @@ struct SmoothL1Loss {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     if (beta <= 0) return L1Loss::run(queue, call);
     const auto at = static_cast<accumulated<T>>(beta);
-    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets,
-                  detail::smooth_error<accumulated<T>>{at}, detail::smooth_error_slope<accumulated<T>>{at});
+    detail::mean_of_scaled_terms(queue, call, detail::smooth_error<accumulated<T>>{at},
+                                 detail::smooth_error_slope<accumulated<T>>{at});
   }
 };
 
@@ -39604,9 +39886,11 @@ static_assert(loss<SmoothL1Loss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
+                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&,
+                                                const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
+                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&,
+                                                const double*);
 
 } // namespace cairn
 #endif
@@ -39629,6 +39913,8 @@ struct SoftCrossEntropyLoss {
 
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  static constexpr bool scales_gradient = true;
 
   std::vector<double> settings() const {
     std::vector<double> all{label_smoothing};
@@ -39656,8 +39942,11 @@ struct SoftCrossEntropyLoss {
     check(classes);
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
     const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
-    soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
-                       label_smoothing);
+    const sum* const of_classes = weight.size() == 0 ? nullptr : weights;
+    if constexpr (detail::queue_shares_memory<Queue>)
+      soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
+                         call.gradient_scale);
+    else soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing);
   }
 
 private:
@@ -40840,7 +41129,8 @@ inline bool is_no_weight(std::string_view name) {
 
 namespace cairn::detail {
 
-// Gives every rank the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
+// Gives every rank the parameters, buffers, optimizer's states, number of steps and loss scale of rank `root`. `t` is a
+// training<...>.
 template <class Training>
 void take_replica_of(Training& t, int root, const char* word) {
   auto& comm = t.comm();
@@ -40849,7 +41139,13 @@ void take_replica_of(Training& t, int root, const char* word) {
   broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
   broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
   for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
-  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&t.counters.steps, 1}), root);
+  struct {
+    std::uint64_t steps;
+    loss_scale_state loss_scale;
+  } counted{t.counters.steps, t.counters.loss_scale};
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&counted, 1}), root);
+  t.counters.steps = counted.steps;
+  t.counters.loss_scale = counted.loss_scale;
   t.counters.last_samples = {};
 }
 
@@ -40924,6 +41220,7 @@ private:
       at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
       if constexpr (!fused) {
         at(step_op_kind::norm) = &row<&self::norm>;
+        at(step_op_kind::check) = &row<&self::check_gradients>;
         at(step_op_kind::clip) = &row<&self::clip_gradients>;
       }
       at(step_op_kind::update) = &row<&self::update>;
@@ -40977,6 +41274,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
+  void check_gradients(const step_op&) { rest_.check_gradients(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 
@@ -41119,6 +41417,12 @@ struct whole_outputs_message {
 template <class Model>
 struct whole_outputs : whole_outputs_message {};
 
+template <class T>
+struct times {
+  T factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return factor * x; }
+};
+
 template <class Training>
 struct judge {
   using types = typename Training::types;
@@ -41135,8 +41439,19 @@ struct judge {
     if constexpr (is_narrow<T>) {
       sum* const there = t.replica.working().given_output(k);
       upload(queue(), count, there, given);
+      scale(count, there);
       convert(queue(), count, gradient, static_cast<const sum*>(there));
-    } else upload(queue(), count, gradient, given);
+    } else {
+      upload(queue(), count, gradient, given);
+      scale(count, gradient);
+    }
+  }
+  // Multiplies a gradient of the program by the scale of the loss.
+  void scale([[maybe_unused]] std::size_t count, [[maybe_unused]] sum* gradient) const {
+    if constexpr (types::can_scale_loss)
+      if (t.scales_loss())
+        elementwise(queue(), count, times<sum>{static_cast<sum>(t.counters.loss_scale.scale)}, gradient,
+                    static_cast<const sum*>(gradient));
   }
 };
 
@@ -41687,10 +42002,14 @@ public:
         else {
           const auto own = waits.replica.fetched(there, waits.waiting());
           cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
-          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
+          const auto unscaled = static_cast<sum>(1 / parts.counters.input_gradient_scale);
+          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = unscaled * static_cast<sum>(own[i]);
           return wide;
         }
-      } else return there;
+      } else {
+        const_cast<training_type&>(parts).unscale_input_gradient();
+        return there;
+      }
     } else return tensor_view<const T>{};
   }
 
@@ -41738,7 +42057,8 @@ public:
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
-  // accumulate() and step() they are sums of means, one for each micro-batch so far. Not available with a fused update.
+  // accumulate() and step() they are sums of means, one for each micro-batch so far, times the scale of the loss. Not
+  // available with a fused update.
   std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
@@ -41827,6 +42147,10 @@ public:
     wait();
     return inside().counters.gradient_norm;
   }
+  // The scale of the next step's loss, 1 without the option loss_scale, and the number of updates that were skipped so far:
+  // steps() and schedules count them, the optimizer does not.
+  double loss_scale() const { return inside().scales_loss() ? inside().counters.loss_scale.scale : 1; }
+  std::uint64_t skipped_updates() const { return inside().counters.loss_scale.skipped; }
   // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
   // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }
@@ -44679,7 +45003,10 @@ public:
       }
       bar_.emplace(total(run), std::move(settings), begun_);
     }
-    bar_->advance(run.last_step() > 0 ? 1 : run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    const std::size_t count = run.last_step() > 0 ? 1 : run.rows();
+    const double skipped = skipped_updates(run);
+    if (skipped == 0) bar_->advance(count, {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    else bar_->advance(count, {{"loss", run.known_loss()}, {"lr", run.last_rate()}, {"skipped_updates", skipped}});
     if (bar_->done() >= total(run)) bar_->finish(); // its time does not include the validation
   }
 
@@ -44703,6 +45030,12 @@ public:
   }
 
 private:
+  // With loss scaling: how many updates were skipped so far.
+  template <class Run>
+  static double skipped_updates([[maybe_unused]] const Run& run) {
+    if constexpr (requires { run.train().skipped_updates(); }) return static_cast<double>(run.train().skipped_updates());
+    else return 0;
+  }
   template <class Run>
   static std::string label(const Run& run) {
     const std::string epoch = "epoch " + std::to_string(run.epoch() + 1);
@@ -45202,7 +45535,13 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
                                                                 : std::span<const std::size_t>(plan::trained::memory.live);
     rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
     out.rank = comm.rank();
-    out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+    auto& facts = out.slices.front().facts;
+    facts = {{"step", static_cast<double>(train.steps())}};
+    if (parts.scales_loss()) {
+      facts.emplace_back("loss scale of the next step", train.loss_scale());
+      facts.emplace_back("skipped updates", static_cast<double>(train.skipped_updates()));
+    }
+    facts.emplace_back("loss", loss);
     return out;
   }
 }

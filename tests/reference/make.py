@@ -817,6 +817,36 @@ def masks():
     write("attention_added_of_heads/mask", of_heads)
     layer("attention_lengths", Masked(2, lengths=lengths), 3, 9, 12)
     write("attention_lengths/lengths", lengths)
+def loss_scaling():
+    """200 steps with GradScaler, in float. Huge inputs make the gradients of some steps overflow."""
+    torch.manual_seed(29)
+    module = nn.Linear(4, 3)
+    for parameter in module.parameters():
+        parameter.data = random(*parameter.shape).float()
+    write("loss_scale/weight", module.weight)
+    write("loss_scale/bias", module.bias)
+    overflows = (0, 1, 9, 40, 41, 42, 43, 90, 91, 113, 150, 199)
+    inputs, targets = random(200, 2, 4).float(), random(200, 2, 3).float()
+    inputs[list(overflows), 0, 1] = 1e38
+    write("loss_scale/inputs", inputs)
+    write("loss_scale/targets", targets)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=4096.0, growth_factor=3.0, backoff_factor=0.3, growth_interval=5)
+    scales, trackers, norms = [], [], []
+    for x, y in zip(inputs, targets):
+        optimizer.zero_grad()
+        scaler.scale(nn.MSELoss()(module(x), y)).backward()
+        scaler.unscale_(optimizer)
+        norms.append(torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0).nan_to_num(-1.0, -1.0, -1.0))
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        trackers.append(scaler.state_dict()["_growth_tracker"])
+    write("loss_scale/scales", scales)
+    write("loss_scale/trackers", trackers)
+    write("loss_scale/norms", torch.stack(norms))  # -1: not finite
+    write("loss_scale/last_weight", module.weight)
+    write("loss_scale/last_bias", module.bias)
 
 
 def main():
@@ -828,6 +858,8 @@ def main():
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
                  averages, attention, transformer, positions, activations, rows, recurrent, sums, cross_attention):
                  averages, attention, transformer, positions, activations, rows, recurrent, sums, masks):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums,
+                 loss_scaling):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

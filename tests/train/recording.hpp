@@ -284,22 +284,22 @@ void softmax_cross_entropy(queue& q, double* loss, T* gradient, cairn::ops::matr
 }
 template <class T>
 void soft_cross_entropy(queue& q, double* loss, T* gradient, cairn::ops::matrix<const T> logits, const T* targets,
-                        const T* class_weights, double label_smoothing) {
+                        const T* class_weights, double label_smoothing, const double* gradient_scale = nullptr) {
   const std::size_t count = logits.rows * logits.columns;
   q.put("soft_cross_entropy", {span_of(gradient, count), span_of(logits), span_of(targets, count)});
-  cairn::ops::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing);
+  cairn::ops::soft_cross_entropy(q.real(), loss, gradient, logits, targets, class_weights, label_smoothing, gradient_scale);
 }
 template <class T, class Term, class Derivative>
 void mean_of_terms(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const Term& term,
-                   const Derivative& derivative) {
+                   const Derivative& derivative, const double* gradient_scale = nullptr) {
   q.put("mean_of_terms", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::ops::mean_of_terms(q.real(), loss, gradient, count, output, targets, term, derivative);
+  cairn::ops::mean_of_terms(q.real(), loss, gradient, count, output, targets, term, derivative, gradient_scale);
 }
 template <class T>
 void bce_with_logits(queue& q, double* loss, T* gradient, std::size_t count, const T* output, const T* targets, const T* weights,
-                     std::size_t columns) {
+                     std::size_t columns, const double* gradient_scale = nullptr) {
   q.put("bce_with_logits", {span_of(gradient, count), span_of(output, count), span_of(targets, count)});
-  cairn::ops::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights, columns);
+  cairn::ops::bce_with_logits(q.real(), loss, gradient, count, output, targets, weights, columns, gradient_scale);
 }
 template <class T>
 void squared_norm(queue& q, double* sum, const T* x, std::size_t count) {

@@ -34,7 +34,7 @@
   EXTERN template void batch_norm_input_gradient<T>(cpu::queue&, std::size_t, std::size_t, double, T*, const T*, const T*,       \
                                                     const accumulated<T>*, const T*, const double*, activation);                 \
   EXTERN template void bce_with_logits<T>(cpu::queue&, double*, T*, std::size_t, const T*, const accumulated<T>*,                \
-                                          const accumulated<T>*, std::size_t);                                                   \
+                                          const accumulated<T>*, std::size_t, const double*);                                    \
   EXTERN template void channel_statistics<T>(cpu::queue&, matrix<const T>, accumulated<T>*);                                     \
   EXTERN template void channel_statistics_backward<T>(cpu::queue&, matrix<T>, matrix<const T>, matrix<const T>,                  \
                                                       const accumulated<T>*, const accumulated<T>*);                             \
@@ -81,7 +81,7 @@
   EXTERN template void rms_norm_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, accumulated<T>*, const T*, const T*,      \
                                             const accumulated<T>*, const T*);                                                    \
   EXTERN template void soft_cross_entropy<T>(cpu::queue&, double*, T*, matrix<const T>, const accumulated<T>*,                   \
-                                             const accumulated<T>*, double);                                                     \
+                                             const accumulated<T>*, double, const double*);                                      \
   EXTERN template void softmax_forward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*);                                  \
   EXTERN template void softmax_backward<T>(cpu::queue&, std::size_t, std::size_t, T*, const T*, const T*);                       \
   EXTERN template void softmax_cross_entropy<T, int>(cpu::queue&, double*, T*, matrix<const T>, const int*);                     \

@@ -48,7 +48,10 @@ public:
       }
       bar_.emplace(total(run), std::move(settings), begun_);
     }
-    bar_->advance(run.last_step() > 0 ? 1 : run.rows(), {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    const std::size_t count = run.last_step() > 0 ? 1 : run.rows();
+    const double skipped = skipped_updates(run);
+    if (skipped == 0) bar_->advance(count, {{"loss", run.known_loss()}, {"lr", run.last_rate()}});
+    else bar_->advance(count, {{"loss", run.known_loss()}, {"lr", run.last_rate()}, {"skipped_updates", skipped}});
     if (bar_->done() >= total(run)) bar_->finish(); // its time does not include the validation
   }
 
@@ -72,6 +75,12 @@ public:
   }
 
 private:
+  // With loss scaling: how many updates were skipped so far.
+  template <class Run>
+  static double skipped_updates([[maybe_unused]] const Run& run) {
+    if constexpr (requires { run.train().skipped_updates(); }) return static_cast<double>(run.train().skipped_updates());
+    else return 0;
+  }
   template <class Run>
   static std::string label(const Run& run) {
     const std::string epoch = "epoch " + std::to_string(run.epoch() + 1);

@@ -162,7 +162,13 @@ rank_trace trace_step(Trainer& train, const Inputs& inputs, const Targets& targe
                                                                 : std::span<const std::size_t>(plan::trained::memory.live);
     rank_trace out = detail::trace_of(watch, live, stage_names<plan>(), whole, origin, comm.size() == 1, predicted);
     out.rank = comm.rank();
-    out.slices.front().facts = {{"step", static_cast<double>(train.steps())}, {"loss", loss}};
+    auto& facts = out.slices.front().facts;
+    facts = {{"step", static_cast<double>(train.steps())}};
+    if (parts.scales_loss()) {
+      facts.emplace_back("loss scale of the next step", train.loss_scale());
+      facts.emplace_back("skipped updates", static_cast<double>(train.skipped_updates()));
+    }
+    facts.emplace_back("loss", loss);
     return out;
   }
 }

@@ -180,10 +180,14 @@ public:
         else {
           const auto own = waits.replica.fetched(there, waits.waiting());
           cairn::types::owned_tensor<sum> wide(own.rows(), own.sample_shape());
-          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = static_cast<sum>(own[i]);
+          const auto unscaled = static_cast<sum>(1 / parts.counters.input_gradient_scale);
+          for (std::size_t i = 0; i < own.size(); ++i) wide.data()[i] = unscaled * static_cast<sum>(own[i]);
           return wide;
         }
-      } else return there;
+      } else {
+        const_cast<training_type&>(parts).unscale_input_gradient();
+        return there;
+      }
     } else return tensor_view<const T>{};
   }
 
@@ -231,7 +235,8 @@ public:
   }
 
   // The gradients that the last step applied: means over its samples, all ranks and micro-batches, clipped. Between
-  // accumulate() and step() they are sums of means, one for each micro-batch so far. Not available with a fused update.
+  // accumulate() and step() they are sums of means, one for each micro-batch so far, times the scale of the loss. Not
+  // available with a fused update.
   std::span<sum> gradients() {
     static_assert(!fused, "fused_update: gradients() shows all gradients after a step, and with a fused update there are "
                           "never all of them; train without fused_update to look at them");
@@ -320,6 +325,10 @@ public:
     wait();
     return inside().counters.gradient_norm;
   }
+  // The scale of the next step's loss, 1 without the option loss_scale, and the number of updates that were skipped so far:
+  // steps() and schedules count them, the optimizer does not.
+  double loss_scale() const { return inside().scales_loss() ? inside().counters.loss_scale.scale : 1; }
+  std::uint64_t skipped_updates() const { return inside().counters.loss_scale.skipped; }
   // Waits until all steps are done, and throws the errors of failed ones. Call it before you read the clock, or before the
   // ranks end. On a cpu, steps are done when step() returns.
   void wait() { inside().wait_for_all(); }

@@ -13,6 +13,7 @@
 #include <cairn/device/device.hpp>
 #include <cairn/device/wait_on_host.hpp>
 #include <cairn/train/optimizers/clip.hpp>
+#include <cairn/train/optimizers/loss_scale.hpp>
 #include <cairn/train/optimizers/rate_schedule.hpp>
 #include <cairn/train/settings.hpp>
 
@@ -23,9 +24,13 @@ namespace cairn::types {
 //   trainer<Net, CrossEntropyLoss, SGD, batch<64>> train{SGD{}, {.seed = 7, .threads = 2}};
 //
 // Solved is a step that was solved at run time. A fused update cannot clip by the norm of all gradients: when the last one is
-// known, most parameters are already updated.
-template <class Loss, class Solved, bool Fused>
+// known, most parameters are already updated. On a device Apart, whose work is done later, the loss is not scaled.
+template <class Loss, class Solved, bool Fused, bool Apart = false>
 struct training_options {
+  using scaling =
+      std::conditional_t<Fused, detail::no_loss_scaling<detail::no_scaling::fused>,
+                         std::conditional_t<Apart, detail::no_loss_scaling<detail::no_scaling::apart>, detail::loss_scaling>>;
+
   std::uint64_t seed = 0;        // of the initial parameters and of all random numbers: equal seeds give equal bits
   std::size_t threads = 0;       // inside one operation, on a device that has a choice [this rank's share of the cores]
   int ordinal = -1;              // which device, where a machine has several [this rank's place on its machine, modulo the
@@ -36,6 +41,7 @@ struct training_options {
   std::chrono::milliseconds deadline = detail::longest_wait;    // of a wait for an asynchronous device
   rate_schedule learning_rate{};                                // of every step [the optimizer's learning_rate]
   std::conditional_t<Fused, detail::no_clip, clip_norm> clip{}; // of the gradients, over all ranks and micro-batches
+  scaling loss_scale{};                                         // of the loss: dynamic_scale{} or fixed_scale{} [none]
   Loss loss{};                                                  // with settings other than its defaults
   Solved schedule{};                                            // solved at run time: memory_curve::within() [the model's policy]
 
@@ -52,6 +58,7 @@ struct training_options {
   }
   // Throws input_error for invalid numbers.
   void check() const {
+    if constexpr (!Fused && !Apart) loss_scale.check();
     if constexpr (!Fused)
       detail::check_number("trainer: expected a clip.max_norm of 0, which clips nothing, or more", clip.max_norm, 0,
                            std::numeric_limits<double>::infinity());

@@ -48,13 +48,13 @@ std::string words(const step_parts& of, step_kind kind) {
 TEST_CASE("step_list: buckets leave inside of the backward that completes them, and are used when all are back") {
   CHECK(words(plain, step_kind::step) ==
         "take inputs, forward 0, forward 1, forward 2, loss 3, facts, backward 4 > reduce 0, recompute 5, backward 6 > reduce 1, "
-        "discard 7, backward 8 > reduce 2, wait 0, wait 1, wait 2, compare, norm, clip, update 0, update 1, update 2");
+        "discard 7, backward 8 > reduce 2, wait 0, wait 1, wait 2, compare, norm, check, clip, update 0, update 1, update 2");
   step_parts later = plain;
   later.overlaps = false;
   CHECK(
       words(later, step_kind::step) ==
       "take inputs, forward 0, forward 1, forward 2, loss 3, facts, backward 4, recompute 5, backward 6, discard 7, backward 8, "
-      "reduce 0, reduce 1, reduce 2, wait 0, wait 1, wait 2, compare, norm, clip, update 0, update 1, update 2");
+      "reduce 0, reduce 1, reduce 2, wait 0, wait 1, wait 2, compare, norm, check, clip, update 0, update 1, update 2");
 }
 TEST_CASE("step_list: a fused update uses a bucket when as many have left after it as there is room for") {
   step_parts fused = plain;
@@ -78,11 +78,10 @@ TEST_CASE("step_list: statistics stand where their layer has finished what is ab
   CHECK(words(summing, step_kind::step) ==
         "take inputs, forward 0 > statistics 0, forward 1 > statistics 1 > statistics 2, forward 2, loss 3, facts, "
         "backward 4 > reduce 0, recompute 5, backward 6 > statistics 2 > reduce 1 > statistics 1, discard 7, "
-        "backward 8 > reduce 2, wait 0, wait 1, wait 2, compare, norm, clip, update 0, update 1, update 2");
-  CHECK(
-      words(summing, step_kind::joined) ==
-      "facts > reduce 0 > find > statistics 2 > reduce 1 > statistics 1 > reduce 2, wait 0, wait 1, wait 2, compare, norm, clip, "
-      "update 0, update 1, update 2");
+        "backward 8 > reduce 2, wait 0, wait 1, wait 2, compare, norm, check, clip, update 0, update 1, update 2");
+  CHECK(words(summing, step_kind::joined) == "facts > reduce 0 > find > statistics 2 > reduce 1 > statistics 1 > reduce 2, wait "
+                                             "0, wait 1, wait 2, compare, norm, check, clip, "
+                                             "update 0, update 1, update 2");
 }
 TEST_CASE("step_list: what is no whole step ends before the gradients leave") {
   CHECK(words(plain, step_kind::micro_batch) ==

@@ -56,6 +56,8 @@ TEST_CASE("same_run: everything that a trainer is given has words, which change 
   CHECK(differing(words_of_given(options{.seed = 1}, sgd, false, true)) == "seed");
   CHECK(differing(words_of_given(options{.check_every = 1}, sgd, false, true)) == "check_every");
   CHECK(differing(words_of_given(options{.clip = {1}}, sgd, false, true)) == "clipping");
+  CHECK(differing(words_of_given(options{.loss_scale = dynamic_scale{}}, sgd, false, true)) == "loss scaling");
+  CHECK(differing(words_of_given(options{.loss_scale = fixed_scale{}}, sgd, false, true)) == "loss scaling");
   CHECK(differing(words_of_given(options{.learning_rate = constant_rate{}}, sgd, false, true)) == "schedule of rates");
   CHECK(differing(words_of_given(options{}, sgd, true, true)) == "fused_update");
   CHECK(differing(words_of_given(options{}, SGD{.learning_rate = 0.25, .momentum = 0.9}, false, true)) ==

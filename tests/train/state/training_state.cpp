@@ -31,7 +31,8 @@ TEST_CASE("training_state: words of what decides the bits, and of nothing else")
     while (detail::training_state::compared[i].name != name) ++i;
     return i;
   };
-  CHECK(words.size() == 8);
+  CHECK(words.size() == 9);
+  CHECK(words[place("loss scaling")] == "none");
   CHECK(words[place("element type")] == "float");
   CHECK(words[place("batch statistics")] == "of each rank's own rows");
   CHECK(words[place("learning rate")] == "0.5");

@@ -188,6 +188,7 @@ std::vector<std::string> told(std::span<const step_op> list, std::span<const op>
       break;
     case step_op_kind::find: // only on a rank without samples
     case step_op_kind::take_inputs:
+    case step_op_kind::check:
     case step_op_kind::clip: break; // the host's work here
     }
   }

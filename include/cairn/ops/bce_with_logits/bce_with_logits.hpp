@@ -13,12 +13,14 @@ namespace cairn::ops {
 // weight for the targets of 1 in each of `columns`, the innermost extent. Element i has w = positive_weights[i % columns].
 // Computed in a form that neither overflows nor cancels:
 //   *loss = sum (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + e^-|x|)) / count      added up in double
-//   output_gradient = (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                      not computed when it is null; may lie
+//   output_gradient = scale (1 - t - (1 + (w - 1) t) / (1 + e^x)) / count                not computed when it is null; may lie
 //                                                                                        on the output
-// Output, gradient and targets have `count` elements; with none the loss is 0.
+// Output, gradient and targets have `count` elements; with none the loss is 0. The scale is a number in the
+// device's memory, on devices whose memory the host shares; null: 1.
 template <class T>
 void bce_with_logits(detail::queue_without_this_op, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) = delete;
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
+                     const double* gradient_scale = nullptr) = delete;
 
 } // namespace cairn::ops
 

@@ -29,7 +29,7 @@ struct weighted_logit_error {
 
 template <class T>
 struct weighted_logit_error_derivative {
-  T share; // 1 / count
+  T share; // scale / count
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x, T target, T weight) const {
     const T yes = T{1} + (weight - T{1}) * target;
     x = share * (T{1} - target - yes * logistic(-x));
@@ -60,7 +60,8 @@ namespace cairn::ops {
 
 template <class T>
 void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns) {
+                     const accumulated<T>* targets, const accumulated<T>* positive_weights, std::size_t columns,
+                     const double* gradient_scale = nullptr) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = detail::weighted_piece;
   const double sum = detail::sum_of_parts(queue, count, 4096, [&](std::size_t begin, std::size_t end, auto) {
@@ -77,7 +78,8 @@ void bce_with_logits(cpu::queue& queue, double* loss, T* output_gradient, std::s
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr) return;
-  const detail::weighted_logit_error_derivative<wide> derivative{static_cast<wide>(1 / static_cast<double>(count))};
+  const detail::weighted_logit_error_derivative<wide> derivative{
+      static_cast<wide>((gradient_scale == nullptr ? 1 : *gradient_scale) / static_cast<double>(count))};
   queue.parallel_for((count + piece - 1) / piece, [&](std::size_t index, auto) {
     alignas(64) wide made[piece];
     const std::size_t begin = index * piece, length = std::min(piece, count - begin);

@@ -19,7 +19,7 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// A derivative divided by the number of elements.
+// A derivative divided by the number of elements, times a scale.
 template <class T, class Derivative>
 struct share_of_derivative {
   T share; // 1 / count
@@ -27,8 +27,8 @@ struct share_of_derivative {
   [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& y, T target) const { y = share * derivative(y, target); }
 };
 template <class T, class Derivative>
-share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std::size_t count) {
-  return {static_cast<T>(1 / static_cast<double>(count)), derivative};
+share_of_derivative<T, Derivative> over_count(const Derivative& derivative, std::size_t count, double scale = 1) {
+  return {static_cast<T>(scale / static_cast<double>(count)), derivative};
 }
 
 template <class Term>
@@ -54,7 +54,8 @@ namespace cairn::ops {
 // Terms are computed in accumulated<T>, in pieces that stay in the innermost cache.
 template <class T, class Term, class Derivative>
 void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::size_t count, const T* output,
-                   const accumulated<T>* targets, const Term& term, const Derivative& derivative) {
+                   const accumulated<T>* targets, const Term& term, const Derivative& derivative,
+                   const double* gradient_scale = nullptr) {
   using wide = accumulated<T>;
   constexpr std::size_t piece = 1024;
   const detail::instruction_set set = detail::widest_for_elements();
@@ -82,7 +83,7 @@ void mean_of_terms(cpu::queue& queue, double* loss, T* output_gradient, std::siz
   });
   *loss = count == 0 ? 0 : sum / static_cast<double>(count);
   if (output_gradient == nullptr || count == 0) return;
-  const auto share = detail::over_count<wide>(derivative, count);
+  const auto share = detail::over_count<wide>(derivative, count, gradient_scale == nullptr ? 1 : *gradient_scale);
   if constexpr (!detail::is_narrow<T>) {
     detail::elementwise(queue, count, share, std::array{output_gradient}, std::array{output, targets});
   } else {

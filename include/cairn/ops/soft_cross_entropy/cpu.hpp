@@ -35,7 +35,7 @@ struct soft_targets_call {
   const wide* class_weights; // null: all are 1
   std::size_t classes;
   double label_smoothing;
-  double share; // 1 / rows
+  double share; // of the gradient: scale / rows
   instruction_set set;
 
   // Exponentials of distances from the largest logit, and v_c of each class.
@@ -92,11 +92,13 @@ namespace cairn::ops {
 
 template <class T>
 void soft_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
-                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing) {
+                        const accumulated<T>* targets, const accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) {
   const std::size_t rows = logits.rows, classes = logits.columns;
   const double share = rows == 0 ? 0 : 1.0 / static_cast<double>(rows);
-  const detail::soft_targets_call<T> own{logits.data, output_gradient, targets, class_weights,
-                                         classes,     label_smoothing, share,   detail::widest_for_elements()};
+  const double scale = gradient_scale == nullptr ? 1 : *gradient_scale;
+  const detail::soft_targets_call<T> own{logits.data, output_gradient, targets,       class_weights,
+                                         classes,     label_smoothing, scale * share, detail::widest_for_elements()};
   const double sum =
       detail::sum_of_parts(queue, rows, detail::rows_at_once(classes), [&](std::size_t begin, std::size_t end, auto) {
         typename detail::soft_targets_call<T>::pieces room;

@@ -14,14 +14,16 @@ namespace cairn::ops {
 // softmax_cross_entropy() with probabilities of all classes as targets. With L_c = log softmax(x)_c of a row, a =
 // label_smoothing, w the class weights (null: all are 1), C classes and v_c = w_c ((1 - a) t_c + a / C),
 //   *loss = 1/rows sum over rows of  -sum_c v_c L_c
-//   output_gradient = (softmax(x) sum_k v_k - v_c) / rows      not computed when it is null; may lie on the logits
+//   output_gradient = scale (softmax(x) sum_k v_k - v_c) / rows    not computed when it is null; may lie on the logits
 //
 // Logits, their gradient and the targets are (rows, classes) without gaps. Targets need not add up to 1, and are not
-// checked. Rows are added up in double; with no rows the loss is 0.
+// checked. Rows are added up in double; with no rows the loss is 0. The scale is a number in the device's memory,
+// on devices whose memory the host shares; null: 1.
 template <class T>
 void soft_cross_entropy(detail::queue_without_this_op, double* loss, T* output_gradient,
                         std::type_identity_t<matrix<const T>> logits, const accumulated<T>* targets,
-                        const accumulated<T>* class_weights, double label_smoothing) = delete;
+                        const accumulated<T>* class_weights, double label_smoothing,
+                        const double* gradient_scale = nullptr) = delete;
 
 } // namespace cairn::ops
 

@@ -57,6 +57,11 @@ void add_terms(double& sum, std::size_t count, const Term& term) {
     for (std::size_t c = 0; c < count; ++c) sum += term(c);
 }
 
+template <class T>
+double gradient_scale_of(const cross_entropy_options<T>& options) {
+  return options.gradient_scale == nullptr ? 1 : *options.gradient_scale;
+}
+
 // The arguments of one call; the gradient is null if it is not wanted. Exponentials are computed in accumulated<T>.
 template <class T, class Target>
 struct cross_entropy {
@@ -68,7 +73,8 @@ struct cross_entropy {
   const Target* targets;
   std::size_t classes;
   const cross_entropy_options<T>* options; // null: none
-  cross_entropy_shares by{};
+  double scale = 1;                        // of the gradient
+  cross_entropy_shares by{}, of_gradient{};
   instruction_set set = widest_for_elements();
 
   std::size_t target(std::size_t row) const { return static_cast<std::size_t>(targets[row]); }
@@ -80,11 +86,15 @@ struct cross_entropy {
   }
 
   void prepare(std::size_t rows) {
-    if (options == nullptr) return static_cast<void>(by = cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
+    if (options == nullptr) return take(cross_entropy_shares::of(static_cast<double>(rows), 0, 0, classes));
     double total = 0, every = 0;
     for (std::size_t row = 0; row < rows; ++row) total += ignored(row) ? 0 : weight(target(row));
     for (std::size_t c = 0; c < classes; ++c) every += weight(c);
-    by = cross_entropy_shares::of(total, every, options->label_smoothing, classes);
+    take(cross_entropy_shares::of(total, every, options->label_smoothing, classes));
+  }
+  void take(const cross_entropy_shares& shares) {
+    by = of_gradient = shares;
+    of_gradient.share *= scale;
   }
 
   // Where exponentials of a piece are until the gradient is made of them: in its place, or in the piece's own memory if there is
@@ -126,7 +136,7 @@ struct cross_entropy {
       fill(to, x + begin, count, most);
       add_terms<T>(sum, count, [to](std::size_t c) __attribute__((always_inline)) { return static_cast<double>(to[c]); });
     }
-    if (result != nullptr) finish(row, result, own, most, by.gradient<wide>(of_target, sum));
+    if (result != nullptr) finish(row, result, own, most, of_gradient.gradient<wide>(of_target, sum));
     return by.loss(of_target, sum, chosen, distances);
   }
   void finish(std::size_t row, T* result, wide* own, wide most, const cross_entropy_shares::of_row<wide>& f) const {
@@ -172,7 +182,7 @@ struct cross_entropy {
         loss += by.loss(1, sum, chosen[row], 0);
         if (gradient == nullptr) continue;
         T* const result = gradient + (begin + row) * classes;
-        const auto f = by.gradient<wide>(1, sum);
+        const auto f = of_gradient.gradient<wide>(1, sum);
         wide* const to = place(result, e);
         for (std::size_t c = 0; c < classes; ++c) to[c] = e[c] * f.factor;
         to[target(begin + row)] -= f.of_target;
@@ -214,16 +224,22 @@ void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options) {
+  // With a scale alone, the bits are those without options, times the scale.
+  const bool scales_only = options.gradient_scale != nullptr && options.ignore_index == options.ignores_nothing &&
+                           options.label_smoothing == 0 && options.class_weights == nullptr;
   detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options}, {0, logits.rows});
+                                       {logits.data, output_gradient, targets, logits.columns, scales_only ? nullptr : &options,
+                                        detail::gradient_scale_of(options)},
+                                       {0, logits.rows});
 }
 
 template <class T, std::integral Target>
 void softmax_cross_entropy(cpu::queue& queue, double* loss, T* output_gradient, std::type_identity_t<matrix<const T>> logits,
                            const Target* targets, const std::type_identity_t<cross_entropy_options<T>>& options,
                            const strip_of_rows& of_batch) {
-  detail::run_cross_entropy<T, Target>(queue, loss, logits.rows,
-                                       {logits.data, output_gradient, targets, logits.columns, &options}, of_batch);
+  detail::run_cross_entropy<T, Target>(
+      queue, loss, logits.rows,
+      {logits.data, output_gradient, targets, logits.columns, &options, detail::gradient_scale_of(options)}, of_batch);
 }
 
 } // namespace cairn::ops

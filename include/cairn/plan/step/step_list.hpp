@@ -33,13 +33,13 @@ struct step_parts {
 
 // The most ops of any kind of step.
 constexpr std::size_t most_step_ops(const step_parts& of) {
-  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 6;
+  return of.ops.size() + 2 * of.sums.size() + 3 * of.buckets.size() + 7;
 }
 
 // Writes the list of one kind of step, op by op. This is the only place that decides the order of a step.
 //
 // Ops that have no work at run time are in the list all the same: on one rank nothing is sent and nothing is compared, and
-// without clipping there is no norm.
+// without clipping there is no norm, and without loss scaling no check.
 class step_writer {
 public:
   constexpr step_writer(const step_parts& given, step_kind kind, step_op* to) : of_(given), kind_(kind), to_(to) {}
@@ -155,6 +155,7 @@ private:
     for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::wait, b);
     put(step_op_kind::compare, 0);
     put(step_op_kind::norm, 0);
+    put(step_op_kind::check, 0);
     put(step_op_kind::clip, 0);
     for (std::size_t b = 0; b < of_.buckets.size(); ++b) put(step_op_kind::update, b);
   }

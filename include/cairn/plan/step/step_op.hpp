@@ -26,6 +26,7 @@ enum class step_op_kind : unsigned char {
   compare,     // the facts of all ranks are there: they make the same step, or all of them throw
   find,        // a rank without samples sees whether the others make a step
   norm,        // of all gradients
+  check,       // with loss scaling: the norm is finite, or this step's updates are skipped; then the scale of the next step
   clip,        // the factor by which the norm of the gradients is too large
   update,      // of the parameters whose gradients are in a bucket
 };
@@ -62,9 +63,9 @@ namespace cairn::plan {
 
 // The name of a kind: "recompute".
 constexpr const char* name_of(step_op_kind kind) {
-  constexpr const char* names[detail::step_op_kinds] = {"forward",     "recompute", "loss",       "backward", "discard",
-                                                        "take inputs", "facts",     "statistics", "reduce",   "wait",
-                                                        "compare",     "find",      "norm",       "clip",     "update"};
+  constexpr const char* names[detail::step_op_kinds] = {"forward", "recompute",  "loss",   "backward", "discard", "take inputs",
+                                                        "facts",   "statistics", "reduce", "wait",     "compare", "find",
+                                                        "norm",    "check",      "clip",   "update"};
   return names[static_cast<std::size_t>(kind)];
 }
 

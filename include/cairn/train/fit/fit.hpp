@@ -206,6 +206,7 @@ private:
       run_.metrics_.clear();
       run_.add_metric("train_loss_step", run_.loss());
       run_.add_metric("learning_rate", run_.rate_);
+      run_.add_loss_scale();
       each([this](auto& c) {
         if constexpr (requires { c.on_log(run_); }) c.on_log(run_);
       });

@@ -94,7 +94,8 @@ public:
   double learning_rate() const { return train_.learning_rate(); } // of the next step
   double last_rate() const { return rate_; }                      // of the last step
 
-  // In on_log, the metrics of the step: train_loss_step of this rank, and learning_rate. From on_validate on, all metrics of the
+  // In on_log, the metrics of the step: train_loss_step of this rank, and learning_rate; with loss scaling also loss_scale, of
+  // the next step, and skipped_updates, all so far, as in the metrics of an epoch. From on_validate on, all metrics of the
   // epoch: train_loss (the mean over its samples and over all ranks), learning_rate, and those that callbacks have added. After
   // val_check_interval steps inside an epoch, they are of the samples since the last such time.
   std::span<const metric_value> metrics() const { return metrics_; }
@@ -218,7 +219,15 @@ private:
     recorded_rows_ = row_sum_;
     if (sums[1] > 0) add_metric("train_loss", sums[0] / sums[1]);
     add_metric("learning_rate", rate_);
+    add_loss_scale();
     return sums[1];
+  }
+
+  // The scale of the next step's loss, and the updates skipped so far, in a run that scales its loss.
+  void add_loss_scale() {
+    if (!train_.inside().scales_loss()) return;
+    add_metric("loss_scale", train_.loss_scale());
+    add_metric("skipped_updates", static_cast<double>(train_.skipped_updates()));
   }
 
   // Whether the loader's sampler divides the samples among the ranks of this job.

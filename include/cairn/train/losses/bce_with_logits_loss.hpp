@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <cairn/comm/communicator.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
@@ -15,6 +16,7 @@
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
 #include <cairn/train/losses/class_weights.hpp>
+#include <cairn/train/losses/element_loss.hpp>
 #include <cairn/train/losses/loss.hpp>
 
 CAIRN_KERNELS_BEGIN
@@ -56,6 +58,8 @@ struct BCEWithLogitsLoss {
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
+  static constexpr bool scales_gradient = true;
+
   const std::vector<double>& settings() const { return pos_weight.values(); }
 
   template <class Target>
@@ -73,14 +77,16 @@ struct BCEWithLogitsLoss {
   template <class Queue, detail::floating_element T>
     requires detail::bce_with_logits_runs_on<Queue, T>
   void run(Queue& queue, const loss_call<T, accumulated<T>>& call) const {
-    const std::size_t count = call.rows * call.output_shape->size();
     if (pos_weight.size() == 0)
-      return mean_of_terms(queue, call.loss, call.output_gradient, count, call.output, call.targets, detail::logit_error{},
-                           detail::logit_error_slope{});
+      return detail::mean_of_scaled_terms(queue, call, detail::logit_error{}, detail::logit_error_slope{});
+    const std::size_t count = call.rows * call.output_shape->size();
     check(*call.output_shape);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : pos_weight.template data<accumulated<T>>(); // called without a trainer
-    bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
+    if constexpr (detail::queue_shares_memory<Queue>)
+      bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size(),
+                      call.gradient_scale);
+    else bce_with_logits(queue, call.loss, call.output_gradient, count, call.output, call.targets, weights, pos_weight.size());
   }
 
 private:
@@ -102,9 +108,9 @@ static_assert(loss<BCEWithLogitsLoss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::logit_error&, const detail::logit_error_slope&);
+                                                const detail::logit_error&, const detail::logit_error_slope&, const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::logit_error&, const detail::logit_error_slope&);
+                                                const detail::logit_error&, const detail::logit_error_slope&, const double*);
 
 } // namespace cairn
 #endif

@@ -40,6 +40,8 @@ struct CrossEntropyLoss {
   template <class Queue, class T>
   static constexpr bool runs_in_strips = detail::softmax_cross_entropy_in_strips_runs_on<Queue, T, int>;
 
+  static constexpr bool scales_gradient = true;
+
   // All numbers, which the ranks of a job compare before they begin.
   std::vector<double> settings() const {
     std::vector<double> all{static_cast<double>(ignore_index), label_smoothing};
@@ -67,14 +69,15 @@ struct CrossEntropyLoss {
     const std::size_t classes = call.output_shape->last();
     const std::size_t rows = call.rows * targets_per_sample(*call.output_shape);
     const ops::matrix<const T> logits{call.output, rows, classes};
-    if (!has_options() && call.all_rows == 0)
+    if (!has_options() && call.all_rows == 0 && call.gradient_scale == nullptr)
       return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets);
     check(classes);
     const accumulated<T>* const weights =
         call.constants != nullptr ? call.constants : weight.template data<accumulated<T>>(); // called without a trainer
     const ops::cross_entropy_options<T> options{.ignore_index = ignore_index,
                                                 .label_smoothing = label_smoothing,
-                                                .class_weights = weight.size() == 0 ? nullptr : weights};
+                                                .class_weights = weight.size() == 0 ? nullptr : weights,
+                                                .gradient_scale = call.gradient_scale};
     if constexpr (runs_in_strips<Queue, T>)
       if (call.all_rows > 0)
         return softmax_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, options,

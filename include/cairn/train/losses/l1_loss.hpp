@@ -53,9 +53,11 @@ static_assert(loss<L1Loss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+                                                const detail::absolute_error&, const detail::absolute_error_slope&,
+                                                const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::absolute_error&, const detail::absolute_error_slope&);
+                                                const detail::absolute_error&, const detail::absolute_error_slope&,
+                                                const double*);
 
 } // namespace cairn
 #endif

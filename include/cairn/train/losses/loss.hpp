@@ -19,6 +19,7 @@ struct loss_call {
   T* output_gradient = nullptr;              // (rows, output_shape); may be the memory of output; null: not wanted
   double* loss = nullptr;                    // one number in the device's memory
   const accumulated<T>* constants = nullptr; // the loss's own, in memory that ops can read: see constants() below
+  const double* gradient_scale = nullptr;    // what to multiply the derivative by: see scales_gradient below; null: 1
   // For a loss in strips, if all_rows > 0: output and gradient are a strip of an output of all_rows rows, those from first_row
   // on, and the targets are those of all of them.
   std::size_t first_row = 0, all_rows = 0;
@@ -41,6 +42,10 @@ struct loss_call {
 // the host, before a step begins, so that a wrong target changes no layer. It may have constants<T>(), a std::span<const T> of
 // numbers for its ops, with static constexpr most_constants(const shape& output), the largest number of them: run() then finds
 // them at call.constants, on every device.
+//
+// It may have scales_gradient, a constant: whether run() multiplies the derivative, before it is rounded to T, by
+// *call.gradient_scale where that is not null. The host can read it. A trainer with the option loss_scale expects it; the loss
+// itself is not multiplied.
 //
 // It may have runs_in_strips<Queue, T>, a constant: whether run() can compute it strip by strip, for a head_in_strips. The first
 // strip overwrites *call.loss, the others add their part to it, of a mean over all rows.

@@ -50,9 +50,9 @@ static_assert(loss<MSELoss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::squared_error&, const detail::squared_error_slope&);
+                                                const detail::squared_error&, const detail::squared_error_slope&, const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::squared_error&, const detail::squared_error_slope&);
+                                                const detail::squared_error&, const detail::squared_error_slope&, const double*);
 
 } // namespace cairn
 #endif

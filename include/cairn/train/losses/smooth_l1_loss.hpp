@@ -10,6 +10,7 @@
 #include <cairn/ops/elementwise/blend.hpp>
 #include <cairn/ops/elementwise/elementary.hpp>
 #include <cairn/ops/mean_of_terms/mean_of_terms.hpp>
+#include <cairn/train/losses/element_loss.hpp>
 #include <cairn/train/losses/l1_loss.hpp>
 #include <cairn/train/losses/loss.hpp>
 #include <cairn/train/settings.hpp>
@@ -55,6 +56,8 @@ struct SmoothL1Loss {
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
 
+  static constexpr bool scales_gradient = true;
+
   std::array<double, 1> settings() const { return {beta}; }
 
   template <class Queue, detail::floating_element T>
@@ -62,8 +65,8 @@ struct SmoothL1Loss {
     detail::check_number("SmoothL1Loss: expected a beta of 0 or more", beta);
     if (beta <= 0) return L1Loss::run(queue, call);
     const auto at = static_cast<accumulated<T>>(beta);
-    mean_of_terms(queue, call.loss, call.output_gradient, call.rows * call.output_shape->size(), call.output, call.targets,
-                  detail::smooth_error<accumulated<T>>{at}, detail::smooth_error_slope<accumulated<T>>{at});
+    detail::mean_of_scaled_terms(queue, call, detail::smooth_error<accumulated<T>>{at},
+                                 detail::smooth_error_slope<accumulated<T>>{at});
   }
 };
 
@@ -77,9 +80,11 @@ static_assert(loss<SmoothL1Loss>);
 namespace cairn {
 
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, float*, std::size_t, const float*, const float*,
-                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&);
+                                                const detail::smooth_error<float>&, const detail::smooth_error_slope<float>&,
+                                                const double*);
 CAIRN_COMPILED template void ops::mean_of_terms(cpu::queue&, double*, double*, std::size_t, const double*, const double*,
-                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&);
+                                                const detail::smooth_error<double>&, const detail::smooth_error_slope<double>&,
+                                                const double*);
 
 } // namespace cairn
 #endif

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <cairn/comm/communicator.hpp>
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/view.hpp>
@@ -30,6 +31,8 @@ struct SoftCrossEntropyLoss {
 
   template <class T, class Target>
   static constexpr bool takes = detail::floating_element<T> && std::is_same_v<accumulated<T>, Target>;
+
+  static constexpr bool scales_gradient = true;
 
   std::vector<double> settings() const {
     std::vector<double> all{label_smoothing};
@@ -57,8 +60,11 @@ struct SoftCrossEntropyLoss {
     check(classes);
     const sum* const weights = call.constants != nullptr ? call.constants : weight.template data<sum>(); // without a trainer
     const ops::matrix<const T> logits{call.output, call.rows * call.output_shape->size() / classes, classes};
-    soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, weight.size() == 0 ? nullptr : weights,
-                       label_smoothing);
+    const sum* const of_classes = weight.size() == 0 ? nullptr : weights;
+    if constexpr (detail::queue_shares_memory<Queue>)
+      soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing,
+                         call.gradient_scale);
+    else soft_cross_entropy(queue, call.loss, call.output_gradient, logits, call.targets, of_classes, label_smoothing);
   }
 
 private:

@@ -45,7 +45,12 @@ struct judged_at {
   const void* targets = nullptr;
   const void* constants = nullptr;
   double* loss = nullptr;
+  const double* gradient_scale = nullptr; // null: 1
 };
+
+// Whether a loss multiplies its derivative by a scale.
+template <class Loss>
+concept scales_gradient = requires { requires Loss::scales_gradient; };
 
 // Puts the loss of `rows` outputs on the queue, and its derivative by them unless `gradient` is null.
 template <class Loss, class T, class Queue, class Target>
@@ -59,6 +64,7 @@ void take_loss(const Loss& function, Queue& queue, std::size_t rows, const shape
   call.output_gradient = gradient;
   call.loss = at.loss;
   call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error
 }
 
@@ -75,6 +81,7 @@ void take_loss_of_strip(const Loss& function, Queue& queue, const typename loss_
   call.targets = targets;
   call.loss = at.loss;
   call.constants = static_cast<const accumulated<T>*>(at.constants);
+  call.gradient_scale = at.gradient_scale;
   call.first_row = of.first;
   call.all_rows = of.all;
   if constexpr (Loss::template takes<T, Target>) function.run(queue, call); // else there is an error

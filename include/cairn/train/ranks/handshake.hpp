@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cairn/comm/exchange.hpp>
@@ -60,7 +61,8 @@ inline fingerprint with_schedule(fingerprint f, std::span<const op> ops, std::ui
 // it: a schedule may not know the rates of later steps. Those are compared with each step (step_facts.hpp).
 template <class Loss, class Optimizer>
 std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double max_norm, bool fused,
-                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0) {
+                          const rate_schedule& rates = {}, std::uint64_t seed = 0, std::uint64_t check_every = 0,
+                          std::string_view loss_scale = "none") {
   hash64 h;
   h.add(type_name<Loss>()).add(type_name<Optimizer>()).add(std::bit_cast<std::uint64_t>(max_norm));
   h.add(std::uint64_t{fused});
@@ -71,7 +73,7 @@ std::uint64_t settings_of(const Loss& loss, const Optimizer& optimizer, double m
     for (const double number : optimizer.settings()) h.add(std::bit_cast<std::uint64_t>(number));
   h.add(std::uint64_t{rates ? 1u : 0u});
   if (rates) h.add(std::bit_cast<std::uint64_t>(rates.at(0))).add(rates.text(false));
-  return h.add(seed).add(check_every).value();
+  return h.add(seed).add(check_every).add(loss_scale).value();
 }
 
 // Replaces these bytes, in memory that the device can access, by those of rank `root`.

@@ -3,18 +3,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <cairn/comm/call_purpose.hpp>
 #include <cairn/comm/exchange.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/step/step_op.hpp>
+#include <cairn/train/optimizers/loss_scale.hpp>
 #include <cairn/train/ranks/handshake.hpp>
 #include <cairn/train/ranks/rank_texts.hpp>
 
 namespace cairn::detail {
 
-// Gives every rank the parameters, buffers, optimizer's states and number of steps of rank `root`. `t` is a training<...>.
+// Gives every rank the parameters, buffers, optimizer's states, number of steps and loss scale of rank `root`. `t` is a
+// training<...>.
 template <class Training>
 void take_replica_of(Training& t, int root, const char* word) {
   auto& comm = t.comm();
@@ -23,7 +26,13 @@ void take_replica_of(Training& t, int root, const char* word) {
   broadcast(comm, queue, std::as_writable_bytes(t.replica.parameters()), root);
   broadcast(comm, queue, std::as_writable_bytes(t.replica.buffers()), root);
   for (std::size_t i = 0; i < t.updates.states(); ++i) broadcast(comm, queue, std::as_writable_bytes(t.updates.state(i)), root);
-  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&t.counters.steps, 1}), root);
+  struct {
+    std::uint64_t steps;
+    loss_scale_state loss_scale;
+  } counted{t.counters.steps, t.counters.loss_scale};
+  broadcast_on_host(comm, queue, std::as_writable_bytes(std::span{&counted, 1}), root);
+  t.counters.steps = counted.steps;
+  t.counters.loss_scale = counted.loss_scale;
   t.counters.last_samples = {};
 }
 

@@ -35,7 +35,7 @@ struct run_setting {
 
 // All settings that make two runs the same. The handshake compares ranks by this list (rank_texts, fingerprint), a state keeps
 // the words of those that a resume compares (training_state), and examples/resuming.md names each.
-inline constexpr std::array<run_setting, 19> run_settings{{
+inline constexpr std::array<run_setting, 20> run_settings{{
     {"network", true, on_resume::same},
     {"checkpoint policy", true, on_resume::may_change},
     {"element type", true, on_resume::same},
@@ -49,6 +49,7 @@ inline constexpr std::array<run_setting, 19> run_settings{{
     {"optimizer", true, on_resume::same_unless_meant},
     {"fused_update", true, on_resume::may_change}, // it has no clipping
     {"clipping", true, on_resume::same_unless_meant},
+    {"loss scaling", true, on_resume::same_unless_meant},
     {"schedule of rates", true, on_resume::same_unless_meant},
     {"seed", true, on_resume::taken},
     {"check_every", true, on_resume::may_change},
@@ -112,6 +113,7 @@ std::array<std::string, run_settings.size()> words_of_given(const Options& given
   out[setting("clipping")] = "clip.max_norm 0";
   if constexpr (requires { double{given.clip.max_norm}; })
     out[setting("clipping")] = "clip.max_norm " + shortest_text(given.clip.max_norm);
+  out[setting("loss scaling")] = given.loss_scale.text();
   out[setting("schedule of rates")] = given.learning_rate.text(by_bytes);
   if (given.learning_rate) out[setting("schedule of rates")] += ", which begins with " + shortest_text(given.learning_rate.at(0));
   out[setting("seed")] = std::to_string(given.seed);

@@ -44,7 +44,7 @@ namespace cairn::types {
 
 // Differences that load_state() accepts.
 struct state_options {
-  bool other_settings = false;   // other settings of loss, optimizer, clipping or schedule, on purpose
+  bool other_settings = false;   // other settings of loss, optimizer, clipping, loss scaling or schedule, on purpose
   bool other_dataset = false;    // another one with as many samples, on purpose
   std::size_t micro_batches = 1; // in each step of this job, if fit() does not set them: ranks x micro-batches have to be those
                                  // of the saved run
@@ -129,8 +129,26 @@ private:
 inline constexpr const char *state_mark = "cairn state", *checksum_mark = "checksum", *checksum_of = "checksum of ",
                             *note_mark = "note ", *version_mark = "version";
 
-// The format of a state, which is written with it. Format 2 has every setting of the run and the buffers of every rank.
-inline constexpr std::uint64_t state_format = 2;
+// The format of a state, which is written with it. Format 2 has every setting of the run and the buffers of every rank. Format 3
+// has the state of loss scaling too; a run without it is still written as format 2, which earlier versions read.
+inline constexpr std::uint64_t state_format = 3, state_format_unscaled = 2;
+
+// Whether the run scales its loss, or did so in an earlier part.
+inline bool is_scaled(const training_state& s) { return s.loss_scale != loss_scale_state{}; }
+inline void write_loss_scale(state_words& words, const loss_scale_state& s) {
+  words.set_bits("loss scale", s.scale);
+  words.set("steps since the loss scale changed", s.growth_tracker);
+  words.set("skipped updates", s.skipped);
+  words.set("skipped updates in a row", s.in_a_row);
+}
+inline loss_scale_state loss_scale_in(const state_words& words) {
+  if (!words.has("loss scale")) return {};
+  loss_scale_state s{words.bits("loss scale"), words.number("steps since the loss scale changed"),
+                     words.number("skipped updates"), words.number("skipped updates in a row")};
+  if (!(s.scale >= 0 && s.scale <= std::numeric_limits<float>::max()))
+    words.fail("expected a loss scale of 0 or more, found " + shortest_text(s.scale));
+  return s;
+}
 
 inline constexpr std::array<std::uint64_t, 3> own_version{CAIRN_VERSION_MAJOR, CAIRN_VERSION_MINOR, CAIRN_VERSION_PATCH};
 inline std::string text_of_version(const std::array<std::uint64_t, 3>& v) {
@@ -193,7 +211,6 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   if (train.micro_batches() != 0)
     throw input_error("save_state: expected no micro-batches on their way to a step, found " +
                       std::to_string(train.micro_batches()) + "; save after step(), or call drop_micro_batches()");
-  words.set(state_mark, state_format);
   words.set(version_mark, text_of_version(own_version));
   words.set("steps", s.steps);
   words.set("seed", s.seed);
@@ -201,6 +218,8 @@ void write_state(Trainer& train, const std::string& path, const loader_place& ne
   words.set("micro-batches", s.micro_batches);
   words.set_bits("rate behind the last step", s.learning_rate);
   words.set("rate was set", std::uint64_t{s.rate_was_set});
+  words.set(state_mark, is_scaled(s) ? state_format : state_format_unscaled);
+  if (is_scaled(s)) write_loss_scale(words, s.loss_scale);
   words.set("epoch", next.epoch);
   words.set("batch", next.batch);
   for (std::size_t i = 0; i < s.words.size(); ++i) words.set(training_state::compared[i].name, s.words[i]);
@@ -228,8 +247,13 @@ inline saved_place place_of(const state_words& words) {
   if (!(s.learning_rate >= 0 && s.learning_rate <= std::numeric_limits<double>::max()))
     words.fail("expected a learning rate of 0 or more, found " + shortest_text(s.learning_rate));
   if (s.micro_batches == 0 || s.ranks == 0) words.fail("expected at least one rank and one micro-batch in a step, found none");
+  s.loss_scale = loss_scale_in(words);
+  if (s.loss_scale.skipped > s.steps) words.fail("expected at most as many skipped updates as steps, found more");
   out.next = {words.number("epoch"), words.number("batch")};
-  for (std::size_t i = 0; i < s.words.size(); ++i) s.words[i] = words.text(training_state::compared[i].name);
+  for (std::size_t i = 0; i < s.words.size(); ++i)
+    if (const char* const name = training_state::compared[i].name; words.has(name) || std::string_view(name) != "loss scaling")
+      s.words[i] = words.text(name);
+    else s.words[i] = "none"; // an earlier version wrote it
   constexpr std::string_view note = note_mark;
   for (const auto& [name, text] : words.all())
     if (name.starts_with(note)) out.notes[name.substr(note.size())] = words.bits(name);
@@ -294,7 +318,7 @@ private:
         "this is Cairn " + text_of_version(own_version) + ", which reads format " + std::to_string(state_format);
     if (!version) fail(found + ", which is no version");
     if (format > state_format || *version > own_version) fail(found + "; " + own + ": take that version, or a later one");
-    if (format < state_format)
+    if (format < state_format_unscaled)
       fail(found + "; " + own + ": an earlier state does not say all that a run is made of, so that it could be taken up as " +
            "another without a word; end that run with its own version, or take its parameters by load_weights()");
   }

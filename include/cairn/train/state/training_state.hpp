@@ -12,6 +12,7 @@
 #include <cairn/core/explain.hpp>
 #include <cairn/core/rooms.hpp>
 #include <cairn/net/function_of.hpp>
+#include <cairn/train/optimizers/loss_scale.hpp>
 #include <cairn/train/state/same_run.hpp>
 
 namespace cairn::detail {
@@ -26,6 +27,7 @@ struct training_state {
   bool micro_batches_are_told = false; // set by fit(); else they are the larger number of the last two steps
   double learning_rate = 0;            // of the next step
   bool rate_was_set = false;           // by trainer::learning_rate(); else the schedule or the optimizer gives it
+  loss_scale_state loss_scale{};       // if the loss is scaled
 
   // The settings of the run that a resume compares by words (same_run.hpp), and these words.
   static constexpr std::array<run_setting, settings_in_words> compared = [] {

@@ -74,6 +74,7 @@ private:
       at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
       if constexpr (!fused) {
         at(step_op_kind::norm) = &row<&self::norm>;
+        at(step_op_kind::check) = &row<&self::check_gradients>;
         at(step_op_kind::clip) = &row<&self::clip_gradients>;
       }
       at(step_op_kind::update) = &row<&self::update>;
@@ -127,6 +128,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
+  void check_gradients(const step_op&) { rest_.check_gradients(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 

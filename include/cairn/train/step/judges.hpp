@@ -9,11 +9,13 @@
 #include <string>
 #include <type_traits>
 
+#include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/memory.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/ops/convert/convert.hpp>
+#include <cairn/ops/elementwise/elementwise.hpp>
 #include <cairn/ops/transfer/transfer.hpp>
 #include <cairn/train/input_arrays.hpp>
 #include <cairn/train/losses/taken_loss.hpp>
@@ -81,6 +83,12 @@ struct whole_outputs_message {
 template <class Model>
 struct whole_outputs : whole_outputs_message {};
 
+template <class T>
+struct times {
+  T factor;
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline T operator()(T x) const { return factor * x; }
+};
+
 template <class Training>
 struct judge {
   using types = typename Training::types;
@@ -97,8 +105,19 @@ struct judge {
     if constexpr (is_narrow<T>) {
       sum* const there = t.replica.working().given_output(k);
       upload(queue(), count, there, given);
+      scale(count, there);
       convert(queue(), count, gradient, static_cast<const sum*>(there));
-    } else upload(queue(), count, gradient, given);
+    } else {
+      upload(queue(), count, gradient, given);
+      scale(count, gradient);
+    }
+  }
+  // Multiplies a gradient of the program by the scale of the loss.
+  void scale([[maybe_unused]] std::size_t count, [[maybe_unused]] sum* gradient) const {
+    if constexpr (types::can_scale_loss)
+      if (t.scales_loss())
+        elementwise(queue(), count, times<sum>{static_cast<sum>(t.counters.loss_scale.scale)}, gradient,
+                    static_cast<const sum*>(gradient));
   }
 };
 

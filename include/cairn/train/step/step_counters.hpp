@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/train/optimizers/loss_scale.hpp>
 #include <cairn/train/ranks/step_facts.hpp>
 
 namespace cairn::detail {
 
 // Counters and other values of a trainer's steps, in the host's memory. A copy of them can be put back.
 struct step_counters {
-  std::uint64_t steps = 0;              // updates so far
+  std::uint64_t steps = 0;              // updates so far, with those that were skipped
   std::size_t micro_batches = 0;        // since the last step
   std::size_t last_micro_batches = 1;   // of the last step
   std::size_t micro_batches_before = 1; // of the step before that
@@ -20,10 +21,15 @@ struct step_counters {
   bool rate_was_set = false;            // by the program; overrides the schedule
   double gradient_norm = 0;             // of the last step, over all ranks and micro-batches, before clipping
   double scale = 1;                     // by which that step multiplied its gradients
+  loss_scale_state loss_scale{};        // of the next step
+  double input_gradient_scale = 1;      // by which the last micro-batch's input gradient is multiplied
   bool is_scaled = false;               // the gradients are those that it applied
   bool wants_to_stop = false;           // this rank asks to; sent with the next step
   bool tells_stop = false;              // the current step carries that request
   bool stops = false;                   // a rank asked to in the last step
+
+  // The number of updates that changed the parameters.
+  std::uint64_t updates() const { return steps - loss_scale.skipped; }
 
   // Training goes on at this step, as a saved state or another rank says. Micro-batches are dropped.
   void begin_at(std::uint64_t step) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,7 +47,7 @@ public:
                         {.steps = c.steps,
                          .micro_batches = micro_batches,
                          .learning_rate = t_.learning_rate_now(),
-                         .settings = t_.settings,
+                         .settings = t_.settings_now(),
                          .asks_to_stop = c.tells_stop});
       upload(t_.compute(), here.size(), there.data(), static_cast<const sum*>(here.data()));
       if (compares_parameters())
@@ -102,20 +103,42 @@ public:
   }
 
   void norm() {
-    if (t_.max_norm() == 0) return;
+    if (t_.max_norm() == 0 && !t_.scales_loss()) return;
     squared_norm(t_.compute(), &t_.outcomes.latest().numbers()->squares, t_.gradients.all().data(), types::plan::parameter_block);
   }
+  // With loss scaling, divides by the scale, and decides from the norm of the sums over all ranks, so all alike, whether this
+  // step's updates are skipped. The next step's scale follows from that.
+  void check_gradients() {
+    if constexpr (types::can_scale_loss) {
+      if (!t_.scales_loss()) return;
+      auto& o = t_.outcomes.latest();
+      auto& now = t_.counters.loss_scale;
+      o.scale /= now.scale;
+      mean_.number /= now.scale;
+      skips_ = !std::isfinite(o.numbers()->squares);
+      now.update(t_.options.loss_scale, !skips_);
+      if (const std::size_t most = t_.options.loss_scale.max_skips; most > 0 && now.in_a_row > most) t_.refuse_to_skip();
+    }
+  }
+  // Gradients that are not applied are not clipped.
   void clip_gradients() {
     if (t_.max_norm() == 0) return;
     auto& o = t_.outcomes.latest();
+    if constexpr (types::can_scale_loss)
+      if (skips_) {
+        o.numbers()->factor = mean_.factor == nullptr ? 1 : *mean_.factor;
+        o.has_norm = true;
+        return;
+      }
     clip(t_.compute(), &o.numbers()->factor, &o.numbers()->squares, mean_.number, t_.max_norm(), mean_.factor);
     o.has_norm = true;
     mean_.factor = &o.numbers()->factor;
   }
   void update(std::size_t b) {
+    if (skips_) return;
     const std::span<sum> gradients = t_.gradients.on_the_way().span_of(b);
     const auto& c = t_.counters;
-    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.steps}, t_.replica.parameters().data(), gradients.data(),
+    t_.updates.apply(t_.compute(), {mean_, c.learning_rate, c.updates()}, t_.replica.parameters().data(), gradients.data(),
                      types::buckets[b].begin, types::buckets[b].end);
     if constexpr (fused) t_.discarded(reinterpret_cast<std::byte*>(gradients.data()), gradients.size_bytes());
   }
@@ -130,6 +153,7 @@ private:
 
   Training& t_;
   std::size_t micro_batches_ = 1;       // of each rank that has samples
+  bool skips_ = false;                  // this step's updates
   cairn::types::gradient_scale mean_{}; // of this step, with clipping
 };
 

@@ -64,6 +64,7 @@ struct training {
                   replica.arena_memory().data()),
         sums(replica.device(), this->comm(), code), outcomes(replica.device(), gradients.facts_of(ranks.count())) {
     counters.learning_rate = chosen.learning_rate;
+    if constexpr (Types::can_scale_loss) begin_loss_scale();
     settings = current_settings();
     if constexpr (Types::input_gradient_bytes > 0) input_gradient = replica.device().allocate(Types::input_gradient_bytes);
     accumulation = replica.device().allocate(Types::accumulation_bytes);
@@ -115,6 +116,8 @@ struct training {
     if constexpr (Types::fused) return 0;
     else return options.clip.max_norm;
   }
+  // Whether the loss is multiplied by a scale.
+  bool scales_loss() const { return options.loss_scale.is_on(); }
   // The learning rate of the next step, and that of the step after `steps` updates if the program sets no other.
   double learning_rate_now() const {
     return options.learning_rate && !counters.rate_was_set ? options.learning_rate.at(counters.steps) : counters.learning_rate;
@@ -160,6 +163,7 @@ struct training {
             .micro_batches_are_told = is_told,
             .learning_rate = learning_rate_now(),
             .rate_was_set = c.rate_was_set,
+            .loss_scale = c.loss_scale,
             .words = words_of<typename Types::network, T>(options, updates.optimizer(), ranks.count() > 1 ? Types::summed : 0)};
   }
   void restore(const training_state& s) {
@@ -169,6 +173,8 @@ struct training {
     counters.last_micro_batches = counters.micro_batches_before = static_cast<std::size_t>(s.micro_batches);
     if (s.rate_was_set) counters.learning_rate = s.learning_rate;
     counters.rate_was_set = s.rate_was_set;
+    counters.loss_scale = s.loss_scale;
+    counters.loss_scale.scale = options.loss_scale.resumed(s.loss_scale.scale);
   }
   weights_on_host<T, device_type> states_on_host() {
     auto all = replica.on_host();
@@ -186,6 +192,8 @@ struct training {
   // The places where ops read targets and constants for the inputs just taken, and where they write the loss.
   judged_at judged() {
     judged_at at{.loss = &outcomes.latest().numbers()->loss};
+    if constexpr (Types::can_scale_loss)
+      if (scales_loss()) at.gradient_scale = &counters.loss_scale.scale;
     if constexpr (is_apart) at.targets = replica.behind_inputs(); // else they are read in place
     if (!constants_of<sum>(options.loss).empty()) at.constants = loss_constants.data();
     return at;
@@ -269,6 +277,13 @@ struct training {
     if (counters.scale == 1) return;
     for (sum& g : all) g *= static_cast<sum>(counters.scale);
   }
+  // Divides the input gradient by the scale of its loss, where the program reads it in place.
+  void unscale_input_gradient() {
+    const auto factor = static_cast<T>(1 / std::exchange(counters.input_gradient_scale, 1.0));
+    if (factor == T{1}) return;
+    T* const all = reinterpret_cast<T*>(input_gradient.data());
+    for (std::size_t i = 0; i < input_gradient.size() / sizeof(T); ++i) all[i] *= factor;
+  }
   // The memory of the device that steps change, besides the arena. See kept_training.hpp.
   std::vector<std::span<std::byte>> memory_of_steps() {
     std::vector<std::span<std::byte>> out{std::as_writable_bytes(replica.parameters()),
@@ -281,8 +296,33 @@ struct training {
 
   std::uint64_t current_settings() const {
     return settings_of(options.loss, updates.optimizer(), max_norm(), Types::fused, options.learning_rate, options.seed,
-                       options.check_every);
+                       options.check_every, options.loss_scale.text());
   }
+  // The settings and the state of the loss scale in one number, which ranks compare in each step.
+  std::uint64_t settings_now() const {
+    if (!scales_loss()) return settings;
+    hash64 h;
+    h.add(settings);
+    counters.loss_scale.add_to(h);
+    return h.value();
+  }
+  // Thrown on all ranks alike.
+  [[noreturn]] void refuse_to_skip() const {
+    const loss_scale_state& s = counters.loss_scale;
+    throw error("trainer: expected finite gradients in one of " + std::to_string(s.in_a_row) + " steps, found none, up to step " +
+                std::to_string(counters.steps) + ", with a loss_scale down to " + shortest_text(s.scale) +
+                ": not the scale is too large, but the loss or an activation is not finite; lower the " +
+                "learning rate, look at the inputs, train with another element type, or raise max_skips");
+  }
+  void begin_loss_scale() {
+    if (!scales_loss()) return;
+    if (!scales_gradient<typename Types::loss>)
+      throw input_error("trainer: expected a loss that multiplies its derivative by *call.gradient_scale, for the option "
+                        "loss_scale, and says so by static constexpr bool scales_gradient = true; found " +
+                        without_namespace(std::string(type_name<typename Types::loss>())));
+    counters.loss_scale.scale = options.loss_scale.first();
+  }
+
   void send_constants() {
     const std::span<const sum> numbers = constants_of<sum>(options.loss);
     if (numbers.empty()) return;

@@ -92,6 +92,7 @@ private:
         at(step_op_kind::compare) = &row<&self::compare, &self::count_step>;
         if constexpr (!types::fused) {
           at(step_op_kind::norm) = &row<&self::norm>;
+          at(step_op_kind::check) = &row<&self::check_gradients>;
           at(step_op_kind::clip) = &row<&self::clip_gradients>;
         }
         at(step_op_kind::update) = &row<&self::update>;
@@ -111,6 +112,7 @@ private:
   void loss(const step_op&) {
     const operands& at = t_.at_loss();
     const std::size_t rows = t_.counters.rows;
+    if (t_.scales_loss()) t_.counters.input_gradient_scale = t_.counters.loss_scale.scale;
     T *const output = t_.replica.elements_at(at.input), *const gradient = t_.replica.elements_at(at.output_gradient);
     if constexpr (in_strips) return copy(t_.compute(), rows * elements_before_head, gradient, static_cast<const T*>(output));
     else judge_(rows, output, gradient, at_);
@@ -136,6 +138,7 @@ private:
   void compare(const step_op&) { rest_.compare(); }
   void count_step() { rest_.count(); }
   void norm(const step_op&) { rest_.norm(); }
+  void check_gradients(const step_op&) { rest_.check_gradients(); }
   void clip_gradients(const step_op&) { rest_.clip_gradients(); }
   void update(const step_op& o) { rest_.update(o.index); }
 

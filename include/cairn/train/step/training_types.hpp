@@ -50,6 +50,7 @@ struct training_types {
   using lists = step_lists<Model, batch, T>;
   using plan = typename lists::plan;
   static constexpr bool fused = plan::fused;
+  static constexpr bool can_scale_loss = !fused && !is_apart;
   static constexpr const auto& buckets = lists::buckets;
   static constexpr std::size_t summed = lists::summed; // layers whose statistics are those of all ranks
   static_assert(has_possible_size<plan::parameter_block>());
@@ -59,7 +60,7 @@ struct training_types {
   // Schedules that are solved at run time, from a budget of bytes: curve{}.within(3_MiB).
   using curve = memory_curve<network, batch, T, typename plan::update>;
   using solved = solved_step_of<network, batch, T, typename plan::update>;
-  using options = training_options<Loss, solved, fused>;
+  using options = training_options<Loss, solved, fused, is_apart>;
 
   using communicator_type = typename distribution::communicator_type;
   using ranks = trained_ranks<communicator_type, Device, distribution::distributed>;
