@@ -11,6 +11,8 @@ import argparse
 import torch
 from torch import nn
 
+import transformer_models
+
 VALUES = {}
 
 
@@ -758,6 +760,14 @@ def sums():
         write(f"sum/gradient{i}", table.weight.grad)
 
 
+def language_models():
+    """The logits of the models whose weights are in gpt2_model.safetensors and bert_model.safetensors."""
+    for name, model, inputs in transformer_models.models():
+        for part, tensor in zip(("tokens", "segments"), inputs):
+            write(f"{name}_model/{part}", tensor)
+        write(f"{name}_model/logits", model(*inputs))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file to write")
@@ -765,7 +775,7 @@ def main():
     torch.manual_seed(20)
     for part in (layers, losses, optimizers, schedules, clipping, several, batch_norm, embedding, more_losses, tied, generator,
                  weights, images, image_network, dense_block, residual_network, densenet, flattened, weighted_losses,
-                 averages, attention, transformer, positions, activations, rows, recurrent, sums):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums, language_models):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")
