@@ -27,6 +27,7 @@
 #include <cairn/net/multihead_attention.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
+#include <cairn/net/transformer_encoder_layer.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
@@ -121,6 +122,9 @@ TEST_CASE("initialized: the last layer with parameters of each residual sum has 
   static_assert(std::is_same_v<chain<Residual<Product, started<Product>>>, Sequential<Other, started<Product>>>);
   static_assert(std::is_same_v<chain<Residual<Words, Tied<Linear<4, 9>, Words>>>,
                                Sequential<started<Words, Start>, Tied<started<Linear<4, 9>, Smaller>, started<Words, Start>>>>);
+
+  static_assert(
+      std::is_same_v<small<detail::named_part<detail::linear1, Product>>, detail::named_part<detail::linear1, started<Product>>>);
 
   // In a part whose parts follow from its arguments, too.
   using Attention = detail::made_of<initialized<MultiheadAttention<4, 2>, Start>>::parts;

@@ -11,6 +11,7 @@
 #include <cairn/layer/started.hpp>
 #include <cairn/layer/tied.hpp>
 #include <cairn/net/made_of.hpp>
+#include <cairn/net/named_part.hpp>
 
 // Networks whose parameters have other initial values than their layers give them.
 namespace cairn::detail {
@@ -107,6 +108,9 @@ struct with_start {
 // The innermost start is that of a layer.
 template <class Part, class Inner, class Start>
 struct with_start<started<Part, Inner>, Start> : type_of<started<Part, Inner>> {};
+// The part of a composite keeps its name.
+template <class Name, class Layer, class Start>
+struct with_start<named_part<Name, Layer>, Start> : type_of<named_part<Name, typename with_start<Layer, Start>::type>> {};
 // A tied layer finds its owner by its type.
 template <class Layer, class Owner, class Start>
 struct with_start<Tied<Layer, Owner>, Start>
