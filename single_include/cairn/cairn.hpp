@@ -27830,7 +27830,7 @@ constexpr bool has_parameters();
 template <class... Parts>
 constexpr std::size_t last_with_parameters(pack<Parts...>) {
   std::size_t last = sizeof...(Parts), next = 0;
-  for (const bool has : {has_parameters<Parts>()...}) {
+  for (const bool has : {has_parameters<Parts>()..., false}) {
     if (has) last = next;
     ++next;
   }

@@ -114,6 +114,7 @@ TEST_CASE("initialized: the last layer with parameters of each residual sum has 
   static_assert(std::is_same_v<chain<Residual<Product, ReLU, Product, Dropout<>>>, Sequential<Other, ReLU, Last, Dropout<>>>);
   static_assert(std::is_same_v<chain<Residual<shortcut<Product>, Product, ReLU>, 0>, Sequential<Other>>);
   static_assert(std::is_same_v<chain<Residual<shortcut<Product>, Product, ReLU>, 1>, Sequential<Last, ReLU>>);
+  static_assert(std::is_same_v<chain<Residual<>>, Sequential<>>); // which is refused as without a start
   // It is found in Sequentials and in what adds a schedule only. Of Repeat and Gated, no layer ends the sum.
   static_assert(std::is_same_v<chain<Residual<Product, checkpoint<sqrt_n, Sequential<Product, Product>>>>,
                                Sequential<Other, checkpoint<sqrt_n, Sequential<Other, Last>>>>);
