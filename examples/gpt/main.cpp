@@ -37,7 +37,12 @@ constexpr std::size_t vocabulary = 65; // the characters of tiny Shakespeare; a 
 constexpr std::size_t tokens = 64, width = 128, heads = 4, layers = 4;
 constexpr std::size_t capacity = 12; // samples of one rank in a step, at most
 
-using Net = transformers::gpt2<vocabulary, tokens, width, heads, layers>;
+// The head is tied to the table of characters, so both start small, as in GPT-2: the first loss is the logarithm of the vocabulary.
+using Small = normal_weights<percent<2>>;
+using Characters = initialized<Embedding<vocabulary, width>, Small>;
+using Layer = TransformerEncoderLayer<width, heads, 4 * width, GELU, attention::norm_first, attention::causal>;
+using Net = Sequential<Inputs<integers<tokens>>, Characters, initialized<LearnedPositions<tokens, width>, Small>,
+                       Repeat<layers, Layer>, LayerNorm<width>, Tied<Linear<width, vocabulary, false>, Characters>>;
 static_assert(peak_activation_bytes<Net, capacity> < 27_MiB);
 static_assert(peak_activation_bytes<checkpoint<budget<8_MiB>, Net>, capacity> <= 8_MiB);
 
