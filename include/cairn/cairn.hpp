@@ -270,6 +270,7 @@
 #include <cairn/net/ties.hpp>                      // stages that take a parameter from another stage
 #include <cairn/net/transformer_decoder_layer.hpp> // TransformerDecoderLayer<C, Heads, Feedforward>
 #include <cairn/net/transformer_encoder_layer.hpp> // TransformerEncoderLayer<C, Heads, Feedforward>
+#include <cairn/net/transformers.hpp>              // GPT-2 and BERT
 #include <cairn/net/unroll.hpp>                    // steps of a cell: Unroll<T, Cell>
 #include <cairn/net/unroll_step.hpp>               // the stages of an Unroll
 #include <cairn/net/walk.hpp>                      // the values along a chain

@@ -24491,11 +24491,10 @@ private:
 namespace cairn {
 
 // A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
-// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
-// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
+// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of BERT, and transformers::gpt2_weights<Layers> that of GPT-2.
 //
 // A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
-// one.
+// one. If it has a type `last_of_sum`, that is the start of the last layer with parameters in each Residual.
 template <auto Deviation, std::size_t Sums = 1>
 struct normal_weights {
   static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "
@@ -24947,6 +24946,7 @@ struct chain_facts {
 //   is_transparent             does it compute the same as its one chain?
 //   is_elementwise             does each element of its result depend only on those at its place in the results of its chains,
 //                              and in its input if it has one chain?
+//   is_residual                is its result a sum, whose last term is that of its last chain?
 //   with<Parts...>             the same block with other parts
 
 template <class Block>
@@ -25042,6 +25042,13 @@ constexpr stage stage_of_chain(const chain_facts& f) {
 template <class T>
 inline constexpr bool is_transparent = [] {
   if constexpr (requires { made_of<T>::is_transparent; }) return made_of<T>::is_transparent;
+  else return false;
+}();
+
+// Does it add the result of its last chain to something else?
+template <class T>
+inline constexpr bool is_residual = [] {
+  if constexpr (requires { made_of<T>::is_residual; }) return made_of<T>::is_residual;
   else return false;
 }();
 
@@ -26472,6 +26479,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Residual";
   static constexpr bool is_elementwise = true;
+  static constexpr bool is_residual = true;
   static constexpr bool is_right = !(is_shortcut<Layers> || ...);
   using wrong = misplaced_shortcut<Residual<Layers...>>;
   using empty = empty_residual<Residual<Layers...>>;
@@ -26546,6 +26554,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   static constexpr part_kind as = part_kind::block;
   static constexpr std::string_view name = "Residual";
   static constexpr bool is_elementwise = true;
+  static constexpr bool is_residual = true;
   static constexpr bool is_right = !(is_shortcut<Shortcut> || ...) && !(is_shortcut<Layers> || ...);
   using parts = pack<Sequential<Shortcut...>, Sequential<Layers...>>;
   using policy = store_all;
@@ -29000,10 +29009,80 @@ inline constexpr bool freezes<frozen<Block>> = true;
 // Networks whose parameters have other initial values than their layers give them.
 namespace cairn::detail {
 
+// A start inside a residual sum: the last layer with parameters has Start::last_of_sum, all others have Start.
+template <class Start>
+struct ending_sum {};
+
+// The start of a layer in this place, and that of the parts of a network in it.
+template <class Start>
+struct read_start {
+  using of_layer = Start;
+  using of_parts = Start;
+  static constexpr bool ends_sum = false;
+};
+template <class Start>
+struct read_start<ending_sum<Start>> {
+  using of_layer = typename Start::last_of_sum;
+  using of_parts = Start;
+  static constexpr bool ends_sum = true;
+};
+
+template <class Part>
+constexpr bool has_parameters();
+template <class... Parts>
+constexpr std::size_t last_with_parameters(pack<Parts...>) {
+  std::size_t last = sizeof...(Parts), next = 0;
+  for (const bool has : {has_parameters<Parts>()..., false}) {
+    if (has) last = next;
+    ++next;
+  }
+  return last;
+}
+template <class Part>
+constexpr bool has_parameters() {
+  if constexpr (made_of<Part>::as == part_kind::layer) return requires(const arguments& in) { Part::parameters(in); };
+  else return last_with_parameters(typename made_of<Part>::parts{}) < made_of<Part>::parts::size;
+}
+
+// Is what its last part computes its own result?
+template <class Part>
+constexpr bool ends_with_last_part() {
+  if constexpr (made_of<Part>::as == part_kind::sequence) return made_of<Part>::times == 1;
+  else return is_transparent<Part>;
+}
+
+// A part of a network with its layers replaced by started ones.
+template <class Part, class Start>
+struct with_start;
+
 template <class Parts, class Start>
 struct started_parts;
+template <class... Parts, class Start>
+struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};
 
-// A part of a network with its layers replaced by started ones. A layer without parameters stays as it is.
+// The same for parts of which the last one with parameters ends a residual sum.
+template <class Parts, class Start, class Indices = std::make_index_sequence<Parts::size>>
+struct parts_of_sum;
+template <class... Parts, class Start, std::size_t... I>
+struct parts_of_sum<pack<Parts...>, Start, std::index_sequence<I...>> {
+  static constexpr std::size_t last = last_with_parameters(pack<Parts...>{});
+  using type = pack<typename with_start<Parts, std::conditional_t<I == last, ending_sum<Start>, Start>>::type...>;
+};
+
+template <class Part, class Start>
+struct parts_with_start {
+  using parts = typename made_of<Part>::parts;
+  using start = typename read_start<Start>::of_parts;
+  static auto find() {
+    if constexpr (!requires { typename start::last_of_sum; }) return started_parts<parts, start>{};
+    else if constexpr (is_residual<Part> || (read_start<Start>::ends_sum && ends_with_last_part<Part>()))
+      return parts_of_sum<parts, start>{};
+    else return started_parts<parts, start>{};
+  }
+  using type = typename decltype(find())::type;
+};
+
+// A layer without parameters stays as it is.
 template <class Part, class Start>
 struct with_start {
   template <class... Parts>
@@ -29013,9 +29092,8 @@ struct with_start {
     else return type_of<started<Part, Start>>{}; // its parts follow from its arguments
   }
   static auto find() {
-    if constexpr (made_of<Part>::as != part_kind::layer)
-      return rebuilt(typename started_parts<typename made_of<Part>::parts, Start>::type{});
-    else if constexpr (requires(const arguments& in) { Part::parameters(in); }) return type_of<started<Part, Start>>{};
+    if constexpr (made_of<Part>::as != part_kind::layer) return rebuilt(typename parts_with_start<Part, Start>::type{});
+    else if constexpr (has_parameters<Part>()) return type_of<started<Part, typename read_start<Start>::of_layer>>{};
     else return type_of<Part>{};
   }
   using type = typename decltype(find())::type;
@@ -29023,17 +29101,19 @@ struct with_start {
 // The innermost start is that of a layer.
 template <class Part, class Inner, class Start>
 struct with_start<started<Part, Inner>, Start> : type_of<started<Part, Inner>> {};
+// The part of a composite keeps its name.
+template <class Name, class Layer, class Start>
+struct with_start<named_part<Name, Layer>, Start> : type_of<named_part<Name, typename with_start<Layer, Start>::type>> {};
 // A tied layer finds its owner by its type.
 template <class Layer, class Owner, class Start>
 struct with_start<Tied<Layer, Owner>, Start>
-    : type_of<Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, Start>::type>> {};
+    : type_of<
+          Tied<typename with_start<Layer, Start>::type, typename with_start<Owner, typename read_start<Start>::of_parts>::type>> {
+};
 
 // A head computes what its layer does.
 template <class Layer, std::size_t Rows, class Start>
 struct with_start<head_in_strips<Layer, Rows>, Start> : type_of<head_in_strips<typename with_start<Layer, Start>::type, Rows>> {};
-
-template <class... Parts, class Start>
-struct started_parts<pack<Parts...>, Start> : type_of<pack<typename with_start<Parts, Start>::type...>> {};
 
 // A block whose parts follow from its arguments, with started ones.
 template <class Block, class Start>
@@ -29042,7 +29122,7 @@ struct started<Block, Start> {};
 template <class Block, class Start>
   requires(made_of<Block>::as != part_kind::layer)
 struct made_of<started<Block, Start>> : made_of<Block> {
-  using parts = typename started_parts<typename made_of<Block>::parts, Start>::type;
+  using parts = typename parts_with_start<Block, Start>::type;
   template <class...>
   using with = started<Block, Start>;
 };
@@ -29062,11 +29142,11 @@ namespace cairn {
 
 // Part with other initial values: a layer, a block or a whole network, whose function and names of parameters stay. Start says
 // how weights and biases begin in every layer inside, but for those that begin as constants (the ones and zeros of a norm), and
-// for layers with an initialized<> of their own. GPT-2 begins so:
+// for layers with an initialized<> of their own. It may have another start for the last layer of each residual sum. BERT and
+// GPT-2 begin so:
 //
-//   template <std::size_t In, std::size_t Out>
-//   using Last = initialized<Linear<In, Out>, normal_weights<percent<2>, 24>>; // of each of 12 times two residual sums
-//   using Net = initialized<Sequential<Inputs<integers<64>>, Embedding<96, 128>, ...>, normal_weights<percent<2>>>;
+//   initialized<Sequential<Inputs<integers<64>>, Embedding<96, 128>, ...>, normal_weights<percent<2>>>
+//   initialized<Sequential<Inputs<integers<64>>, Embedding<96, 128>, ...>, transformers::gpt2_weights<12>> // of 12 layers
 //
 // It stands inside checkpoint<> and ddp<>. Ranks with different starts refuse each other; states and copies of parameters do not
 // depend on the start.
@@ -31740,6 +31820,97 @@ public:
 };
 
 } // namespace cairn::detail
+
+// cairn/net/transformers.hpp
+
+namespace cairn::detail {
+
+// An option that a network has unless its user gives one of the same kind.
+template <class Default, class... Options>
+using unless_given = std::conditional_t<
+    ((read_encoder_option<Options>::kind == read_encoder_option<Default>::kind && key_heads_of<Options> == 0) || ...), pack<>,
+    pack<Default>>;
+
+template <std::size_t C, std::size_t Heads, class Options>
+struct layer_with;
+template <std::size_t C, std::size_t Heads, class... Options>
+struct layer_with<C, Heads, pack<Options...>> : type_of<TransformerEncoderLayer<C, Heads, 4 * C, Options...>> {};
+
+template <std::size_t C, std::size_t Heads, class... Options>
+using gpt2_layer = typename layer_with<C, Heads,
+                                       typename joined<pack<attention::norm_first>, unless_given<attention::causal, Options...>,
+                                                       unless_given<TanhGELU, Options...>, pack<Options...>>::type>::type;
+
+template <std::size_t C>
+using bert_norm = LayerNorm<C, fraction{1, 1'000'000'000'000}>;
+template <std::size_t C, std::size_t Heads, class... Options>
+using bert_layer = typename layer_with<C, Heads,
+                                       typename joined<unless_given<attention::norm<bert_norm<C>>, Options...>,
+                                                       unless_given<GELU, Options...>, pack<Options...>>::type>::type;
+
+// The networks, with the Dropout among their options after the embeddings too.
+template <class Drops>
+struct transformers_with;
+template <class... Drops>
+struct transformers_with<pack<Drops...>> {
+  template <std::size_t Vocabulary, std::size_t T, std::size_t C, std::size_t Layers, class Layer,
+            class Words = Embedding<Vocabulary, C>>
+  using gpt2 = Sequential<Inputs<integers<T>>, Words, LearnedPositions<T, C>, Drops..., Repeat<Layers, Layer>, LayerNorm<C>,
+                          Tied<Linear<C, Vocabulary, false>, Words>>;
+
+  template <std::size_t Vocabulary, std::size_t T, std::size_t C, std::size_t Layers, class Layer,
+            class Words = Sum<Embedding<Vocabulary, C>, Embedding<2, C>>>
+  using bert = Sequential<Inputs<integers<T>, integers<T>>, Words, LearnedPositions<T, C>, bert_norm<C>, Drops...,
+                          Repeat<Layers, Layer>, Linear<C, C>, GELU, bert_norm<C>, Tied<Linear<C, Vocabulary>, Words>>;
+};
+template <class... Options>
+using transformers_of = transformers_with<typename encoder_options_of<encoder_option::dropout, pack<>, Options...>::type>;
+
+} // namespace cairn::detail
+
+// Known transformers, and the initial values of their weights. load_weights() reads their files by gpt2_names and bert_names
+// (train/state/transformer_names.hpp).
+namespace cairn::transformers {
+
+// The initial values of GPT-2, for initialized<>: weights are normal with deviation 0.02, and with 0.02 / sqrt(2 Layers) in the
+// last Linear of each of the two residual sums of a layer, so that their total does not grow with Layers; biases are 0 (Radford,
+// Wu, Child, Luan, Amodei, Sutskever: Language models are unsupervised multitask learners, 2019).
+template <std::size_t Layers>
+struct gpt2_weights : normal_weights<percent<2>> {
+  using last_of_sum = normal_weights<percent<2>, 2 * Layers>;
+};
+
+// GPT-2 (the same paper): T tokens become (T, Vocabulary) logits of the tokens after them. Embeddings of tokens and positions,
+// layers that norm first and see earlier tokens only, a norm, and a head with the weight of the tokens and without a bias. It
+// starts as gpt2_weights. gpt2<> has 124,439,808 parameters; the larger ones are
+
+//   gpt2<50257, 1024, 1024, 16, 24>   355 million
+//   gpt2<50257, 1024, 1280, 20, 36>   774 million
+//   gpt2<50257, 1024, 1600, 25, 48>   1558 million
+
+// Options are those of TransformerEncoderLayer. An activation takes the place of TanhGELU, and a mask that of attention::causal;
+// a Dropout is after the embeddings too.
+template <std::size_t Vocabulary = 50257, std::size_t T = 1024, std::size_t C = 768, std::size_t Heads = 12,
+          std::size_t Layers = 12, class... Options>
+using gpt2 = initialized<typename detail::transformers_of<Options...>::template gpt2<Vocabulary, T, C, Layers,
+                                                                                     detail::gpt2_layer<C, Heads, Options...>>,
+                         gpt2_weights<Layers>>;
+
+// BERT with its head for masked tokens (Devlin, Chang, Lee, Toutanova: BERT: pre-training of deep bidirectional transformers.
+// arXiv:1810.04805): T tokens and the segment of each, 0 or 1, become (T, Vocabulary) logits. Embeddings of tokens, segments and
+// positions, layers that norm last and see all tokens, and a head of a Linear, GELU, a norm and a Linear that has the weight of
+// the tokens and a bias of its own. Weights start normal with deviation 0.02. bert<> is BERT-Base with 109,514,298 parameters,
+// bert<30522, 512, 1024, 16, 24> is BERT-Large with 335 million.
+
+// Options are those of TransformerEncoderLayer. An activation takes the place of GELU in its layers, and an attention::norm that
+// of their norms; a Dropout is after the embeddings too.
+template <std::size_t Vocabulary = 30522, std::size_t T = 512, std::size_t C = 768, std::size_t Heads = 12,
+          std::size_t Layers = 12, class... Options>
+using bert = initialized<typename detail::transformers_of<Options...>::template bert<Vocabulary, T, C, Layers,
+                                                                                     detail::bert_layer<C, Heads, Options...>>,
+                         normal_weights<percent<2>>>;
+
+} // namespace cairn::transformers
 
 // cairn/net/unroll_step.hpp
 
@@ -42816,15 +42987,23 @@ inline void shorten_starts(std::string& name) {
   }
 }
 
-// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>".
+// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>". Some compilers show its
+// namespace, and some do not.
 inline void show_parts(std::string& name) {
-  constexpr std::string_view part = "detail::named_part<detail::";
+  constexpr std::string_view inside = "detail::", part = "named_part<";
   for (std::size_t at = 0; (at = name.find(part, at)) != std::string::npos;) {
-    name.erase(at, part.size());
-    const std::size_t comma = std::min(name.find(", ", at), name.size());
-    if (comma == name.size()) return;
-    name.replace(comma, 1, ":");
+    const bool has_inside = at >= inside.size() && name.compare(at - inside.size(), inside.size(), inside) == 0;
+    const std::size_t begin = at - (has_inside ? inside.size() : 0);
+    const std::size_t comma = name.find(", ", at);
+    if ((begin > 0 && name[begin - 1] != ' ' && name[begin - 1] != '<') || comma == std::string::npos) {
+      at += part.size();
+      continue;
+    }
     name.erase(end_of_arguments(name, comma) - 1, 1);
+    name.replace(comma, 1, ":");
+    name.erase(begin, at + part.size() - begin);
+    if (name.compare(begin, inside.size(), inside) == 0) name.erase(begin, inside.size());
+    at = begin;
   }
 }
 

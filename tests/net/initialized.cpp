@@ -24,8 +24,10 @@
 #include <cairn/net/frozen.hpp>
 #include <cairn/net/function_of.hpp>
 #include <cairn/net/gated.hpp>
+#include <cairn/net/multihead_attention.hpp>
 #include <cairn/net/repeat.hpp>
 #include <cairn/net/residual.hpp>
+#include <cairn/net/transformer_encoder_layer.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/train/losses/cross_entropy_loss.hpp>
 #include <cairn/train/optimizers/sgd.hpp>
@@ -53,6 +55,15 @@ using Whole = Sequential<Inputs<integers<3>>, Words, checkpoint<sqrt_n, Residual
                          Sequential<Repeat<2, frozen<Sequential<Product, Dropout<>>>>>, Gated<Product, Product>,
                          Concat<Sequential<Product, ReLU>, Linear<4, 2>>, Residual<shortcut<Linear<6, 4>>, Linear<6, 4>>,
                          Tied<Linear<4, 9>, Words>>;
+
+// The parts of a part, and those with a start that has another one for the last layers of residual sums.
+struct Start : Small {
+  using last_of_sum = Smaller;
+};
+template <class Part, std::size_t I>
+using part_of = detail::pack_element<I, typename detail::made_of<Part>::parts>;
+template <class Block, std::size_t I = 0>
+using chain = part_of<initialized<Block, Start>, I>;
 
 template <class One, class Other>
 constexpr bool same_function = std::is_same_v<detail::function_of<One>, detail::function_of<Other>>;
@@ -94,6 +105,36 @@ TEST_CASE("initialized: a block whose parts follow from its arguments keeps them
   using Block = DenseBlock<2, 4>;
   static_assert(detail::made_of<small<Block>>::parts::size == detail::made_of<Block>::parts::size);
   static_assert(!std::is_same_v<small<Block>, Block> && same_function<Sequential<Block>, Sequential<small<Block>>>);
+}
+
+TEST_CASE("initialized: the last layer with parameters of each residual sum has a start of its own") {
+  using Last = started<Product, Smaller>;
+  using Other = started<Product, Start>;
+  static_assert(std::is_same_v<initialized<Sequential<Product, Product>, Start>, Sequential<Other, Other>>); // no sum
+  static_assert(std::is_same_v<chain<Residual<Product, ReLU, Product, Dropout<>>>, Sequential<Other, ReLU, Last, Dropout<>>>);
+  static_assert(std::is_same_v<chain<Residual<shortcut<Product>, Product, ReLU>, 0>, Sequential<Other>>);
+  static_assert(std::is_same_v<chain<Residual<shortcut<Product>, Product, ReLU>, 1>, Sequential<Last, ReLU>>);
+  static_assert(std::is_same_v<chain<Residual<>>, Sequential<>>); // which is refused as without a start
+  // It is found in Sequentials and in what adds a schedule only. Of Repeat and Gated, no layer ends the sum.
+  static_assert(std::is_same_v<chain<Residual<Product, checkpoint<sqrt_n, Sequential<Product, Product>>>>,
+                               Sequential<Other, checkpoint<sqrt_n, Sequential<Other, Last>>>>);
+  static_assert(std::is_same_v<chain<Residual<Repeat<2, Product>>>, Sequential<Repeat<2, Other>>>);
+  static_assert(std::is_same_v<chain<Residual<Gated<Product, Product>>>, Sequential<Gated<Other, Other>>>);
+  static_assert(std::is_same_v<chain<Residual<Product, started<Product>>>, Sequential<Other, started<Product>>>);
+  static_assert(std::is_same_v<chain<Residual<Words, Tied<Linear<4, 9>, Words>>>,
+                               Sequential<started<Words, Start>, Tied<started<Linear<4, 9>, Smaller>, started<Words, Start>>>>);
+
+  static_assert(
+      std::is_same_v<small<detail::named_part<detail::linear1, Product>>, detail::named_part<detail::linear1, started<Product>>>);
+
+  // In a part whose parts follow from its arguments, too.
+  using Attention = detail::made_of<initialized<MultiheadAttention<4, 2>, Start>>::parts;
+  using InSum = detail::made_of<part_of<chain<Residual<MultiheadAttention<4, 2>>>, 0>>::parts;
+  static_assert(std::is_same_v<detail::pack_element<2, Attention>, started<attention::out_proj<4>, Start>>);
+  static_assert(std::is_same_v<detail::pack_element<0, InSum>, started<attention::in_proj<4, 12>, Start>>);
+  static_assert(std::is_same_v<detail::pack_element<2, InSum>, started<attention::out_proj<4>, Smaller>>);
+  static_assert(same_function<Sequential<Residual<MultiheadAttention<4, 2>>>,
+                              initialized<Sequential<Residual<MultiheadAttention<4, 2>>>, Start>>);
 }
 
 TEST_CASE("initialized: a trainer's weights start so, under the names that they have anyway") {

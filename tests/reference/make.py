@@ -11,6 +11,8 @@ import argparse
 import torch
 from torch import nn
 
+import transformer_models
+
 VALUES = {}
 
 
@@ -847,6 +849,12 @@ def loss_scaling():
     write("loss_scale/norms", torch.stack(norms))  # -1: not finite
     write("loss_scale/last_weight", module.weight)
     write("loss_scale/last_bias", module.bias)
+def language_models():
+    """The logits of the models whose weights are in gpt2_model.safetensors and bert_model.safetensors."""
+    for name, model, inputs in transformer_models.models():
+        for part, tensor in zip(("tokens", "segments"), inputs):
+            write(f"{name}_model/{part}", tensor)
+        write(f"{name}_model/logits", model(*inputs))
 
 
 def main():
@@ -860,6 +868,7 @@ def main():
                  averages, attention, transformer, positions, activations, rows, recurrent, sums, masks):
                  averages, attention, transformer, positions, activations, rows, recurrent, sums,
                  loss_scaling):
+                 averages, attention, transformer, positions, activations, rows, recurrent, sums, language_models):
         part()
     with open(arguments.output, "w", encoding="ascii") as file:
         file.write(f"# Written by make.py with PyTorch {torch.__version__.split('+')[0]}; not to be edited.\n")

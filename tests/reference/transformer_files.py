@@ -32,18 +32,24 @@ def stored(numbers, kind):
     return numbers.astype({"F32": "<f4", "F16": "<f2", "I64": "<i8"}[kind]).tobytes()
 
 
-def write(path, kind, shapes):
-    """The format: the length of a header in JSON, the header, the bytes of all tensors."""
+def write_file(path, tensors):
+    """The format: the length of a header in JSON, the header, the bytes of all tensors: (type, shape, bytes) by name."""
     header, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, shape in sorted(shapes.items()):
-        own = "I64" if name.endswith("position_ids") else kind
-        numbers = value(name, int(numpy.prod(shape, dtype=int)))
-        own_bytes = stored(numpy.arange(len(numbers)) if own == "I64" else numbers, own)
-        header[name] = {"dtype": own, "shape": list(shape), "data_offsets": [len(data), len(data) + len(own_bytes)]}
+    for name, (kind, shape, own_bytes) in sorted(tensors.items()):
+        header[name] = {"dtype": kind, "shape": list(shape), "data_offsets": [len(data), len(data) + len(own_bytes)]}
         data += own_bytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def write(path, kind, shapes):
+    tensors = {}
+    for name, shape in shapes.items():
+        own = "I64" if name.endswith("position_ids") else kind
+        numbers = value(name, int(numpy.prod(shape, dtype=int)))
+        tensors[name] = (own, shape, stored(numpy.arange(len(numbers)) if own == "I64" else numbers, own))
+    write_file(path, tensors)
 
 
 def layer(name, out, inputs, is_conv1d=False):

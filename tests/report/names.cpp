@@ -15,6 +15,8 @@
 #include <cairn/layer/tanh_gelu.hpp>
 #include <cairn/net/blueprint.hpp>
 #include <cairn/net/initialized.hpp>
+#include <cairn/net/named_part.hpp>
+#include <cairn/net/transformer_encoder_layer.hpp>
 #include <cairn/plan/policies.hpp>
 #include <cairn/plan/revolve.hpp>
 #include <cairn/report/names.hpp>
@@ -73,6 +75,16 @@ TEST_CASE("names: a layer with a start, as it was typed") {
   CHECK(detail::typed_name("cairn::Sequential<cairn::detail::started<A, B>, my_started<C>, started<A, B> >") ==
         "Sequential<initialized<A, B>, my_started<C>, initialized<A, B>>");
   CHECK(detail::typed_name("cairn::Own<cairn::normal_weights<{2, 100}, 1ul>, 1>") == "Own<normal_weights<percent<2>>, 1>");
+}
+
+TEST_CASE("names: the part of a composite has its name in front") {
+  using Part = detail::named_part<detail::norm1, LayerNorm<8>>;
+  CHECK(report::name_of<Part>() == "norm1: LayerNorm<8>");
+  CHECK(report::name_of<initialized<Part, normal_weights<percent<2>>>>() ==
+        "norm1: initialized<LayerNorm<8>, normal_weights<percent<2>>>");
+  CHECK(detail::typed_name("cairn::Pair<cairn::detail::named_part<cairn::detail::norm1, A<B> >, named_part<norm2, C<D> > >") ==
+        "Pair<norm1: A<B>, norm2: C<D>>");
+  CHECK(detail::typed_name("Pair<my_named_part<A, B>, named_part<C>>") == "Pair<my_named_part<A, B>, named_part<C>>");
 }
 
 TEST_CASE("names: those of this compiler's own types") {

@@ -11,11 +11,10 @@
 namespace cairn {
 
 // A start of weights, as the second argument of initialized<>: weights are normal with mean 0 and a deviation of Deviation /
-// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of GPT-2 and BERT; GPT-2 gives the layer that ends in a residual
-// sum normal_weights<percent<2>, 2 * Blocks>, since each of its blocks adds twice.
+// sqrt(Sums), biases are 0. normal_weights<percent<2>> is that of BERT, and transformers::gpt2_weights<Layers> that of GPT-2.
 //
 // A start of your own is a type with two such constants: `weight` is of parameters of two extents or more, `bias` of those of
-// one.
+// one. If it has a type `last_of_sum`, that is the start of the last layer with parameters in each Residual.
 template <auto Deviation, std::size_t Sums = 1>
 struct normal_weights {
   static_assert(Deviation > 0 && Sums > 0, "normal_weights: a deviation is above 0, and so is the number of sums; for 0.02 write "

@@ -84,6 +84,7 @@ struct chain_facts {
 //   is_transparent             does it compute the same as its one chain?
 //   is_elementwise             does each element of its result depend only on those at its place in the results of its chains,
 //                              and in its input if it has one chain?
+//   is_residual                is its result a sum, whose last term is that of its last chain?
 //   with<Parts...>             the same block with other parts
 
 template <class Block>
@@ -179,6 +180,13 @@ constexpr stage stage_of_chain(const chain_facts& f) {
 template <class T>
 inline constexpr bool is_transparent = [] {
   if constexpr (requires { made_of<T>::is_transparent; }) return made_of<T>::is_transparent;
+  else return false;
+}();
+
+// Does it add the result of its last chain to something else?
+template <class T>
+inline constexpr bool is_residual = [] {
+  if constexpr (requires { made_of<T>::is_residual; }) return made_of<T>::is_residual;
   else return false;
 }();
 

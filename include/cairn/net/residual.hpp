@@ -43,6 +43,7 @@ struct made_of<Residual<Layers...>> : one_chain<Sequential<Layers...>> {
   using policy = store_all;
   static constexpr std::string_view name = "Residual";
   static constexpr bool is_elementwise = true;
+  static constexpr bool is_residual = true;
   static constexpr bool is_right = !(is_shortcut<Layers> || ...);
   using wrong = misplaced_shortcut<Residual<Layers...>>;
   using empty = empty_residual<Residual<Layers...>>;
@@ -117,6 +118,7 @@ struct made_of<Residual<shortcut<Shortcut...>, Layers...>> {
   static constexpr part_kind as = part_kind::block;
   static constexpr std::string_view name = "Residual";
   static constexpr bool is_elementwise = true;
+  static constexpr bool is_residual = true;
   static constexpr bool is_right = !(is_shortcut<Shortcut> || ...) && !(is_shortcut<Layers> || ...);
   using parts = pack<Sequential<Shortcut...>, Sequential<Layers...>>;
   using policy = store_all;

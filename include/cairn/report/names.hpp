@@ -59,15 +59,23 @@ inline void shorten_starts(std::string& name) {
   }
 }
 
-// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>".
+// The part of a composite with a name of its own (net/named_part.hpp) is shown as "norm1: LayerNorm<8>". Some compilers show its
+// namespace, and some do not.
 inline void show_parts(std::string& name) {
-  constexpr std::string_view part = "detail::named_part<detail::";
+  constexpr std::string_view inside = "detail::", part = "named_part<";
   for (std::size_t at = 0; (at = name.find(part, at)) != std::string::npos;) {
-    name.erase(at, part.size());
-    const std::size_t comma = std::min(name.find(", ", at), name.size());
-    if (comma == name.size()) return;
-    name.replace(comma, 1, ":");
+    const bool has_inside = at >= inside.size() && name.compare(at - inside.size(), inside.size(), inside) == 0;
+    const std::size_t begin = at - (has_inside ? inside.size() : 0);
+    const std::size_t comma = name.find(", ", at);
+    if ((begin > 0 && name[begin - 1] != ' ' && name[begin - 1] != '<') || comma == std::string::npos) {
+      at += part.size();
+      continue;
+    }
     name.erase(end_of_arguments(name, comma) - 1, 1);
+    name.replace(comma, 1, ":");
+    name.erase(begin, at + part.size() - begin);
+    if (name.compare(begin, inside.size(), inside) == 0) name.erase(begin, inside.size());
+    at = begin;
   }
 }
 
