@@ -7900,6 +7900,15 @@ template <class... C>
 }
 CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
+// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
+// processor a hundred times as long.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T exponential_or_zero(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const T found = exponential(blend(x < least, T{0}, x));
+  return blend(x < least, T{0}, found);
+}
+
 // e^x - 1 for x <= 88, within 2e-7 relative; -1 below -25, as rounding gives. It is made like e^x, with the 1 kept apart, so that
 // nothing cancels: 2^k (r + r^2 P(r)) + (2^k - 1).
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential_minus_one(float x) {
@@ -8259,21 +8268,50 @@ inline constexpr std::size_t sum_chain = 16;
 // nothing is allocated.
 inline constexpr std::size_t sum_parts = 128;
 
+// The loop of sum_in_lanes(). Its sums are named vectors of four, which g++ and clang++ offer on every machine: of an array g++
+// makes single numbers with -O3, and memory with -O2.
+template <class Term>
+[[gnu::always_inline]] inline double sum_in_lanes_of(std::size_t count, const Term& term) {
+  typedef double four __attribute__((vector_size(32)));
+  constexpr std::size_t width = 32;
+  four a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
+  four v[8];
+  double terms[width];
+  std::size_t i = 0;
+  for (; i + width <= count; i += width) {
+    for (std::size_t lane = 0; lane < width; ++lane) terms[lane] = term(i + lane);
+    __builtin_memcpy(v, terms, sizeof v);
+    a += v[0], b += v[1], c += v[2], d += v[3], e += v[4], f += v[5], g += v[6], h += v[7];
+  }
+  if (i < count) {
+    const four sums[8] = {a, b, c, d, e, f, g, h};
+    __builtin_memcpy(terms, sums, sizeof terms);
+    for (std::size_t lane = 0; i + lane < count; ++lane) terms[lane] += term(i + lane);
+    __builtin_memcpy(v, terms, sizeof v);
+    a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
+  }
+  // In pairs: 5 additions one after another. 32 would take most of the time of a short row.
+  const four sum = ((a + e) + (c + g)) + ((b + f) + (d + h));
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+// Without fused operations, which would change the bits: a term that is a product is rounded before it is added.
+#if CAIRN_X86
+template <class Term>
+[[gnu::noinline]] __attribute__((target("avx2"))) double sum_in_lanes_avx2(std::size_t count, const Term& term) {
+  return sum_in_lanes_of(count, term);
+}
+#endif
+
 // The sum of term(i) over [0, count): 32 sums side by side, which are added in the end. That is faster than one sum, as an
 // addition need not wait for the one before it, and more accurate. A term that is a lambda must be always_inline: in a template,
 // g++ does not optimise a lambda if the program is not optimised; see config.hpp.
 template <class Term>
 double sum_in_lanes(std::size_t count, const Term& term) {
-  constexpr std::size_t width = 32;
-  double lanes[width] = {};
-  std::size_t i = 0;
-  for (; i + width <= count; i += width)
-    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += term(i + lane);
-  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
-  // In pairs: 5 additions one after another. 32 would take most of the time of a short row.
-  for (std::size_t half = width / 2; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0];
+#if CAIRN_X86
+  if (widest_instruction_set() != instruction_set::plain) return sum_in_lanes_avx2(count, term);
+#endif
+  return sum_in_lanes_of(count, term);
 }
 
 // The sum of part(begin, end, scratch), which returns a double, over all parts of [0, items). Parts have a multiple of `grain`
@@ -9102,7 +9140,7 @@ void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scor
   }
 }
 
-// The first of some lanes becomes their sum, or the greatest of them, in four steps.
+// The first of some lanes becomes their sum, in four steps.
 template <std::size_t Lanes = element_block, class T>
 [[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
   if constexpr (Lanes == 1) return lane[0];
@@ -9111,23 +9149,59 @@ template <std::size_t Lanes = element_block, class T>
     return sum_of_lanes<Lanes / 2>(lane);
   }
 }
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
-    return greatest_of_lanes<Lanes / 2>(lane);
-  }
-}
 
-// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
-// processor a hundred times as long.
+// The sum of blocks of numbers, and the greatest of them, in 16 lanes, of which those that are half of them apart are joined in
+// the end. They are named vectors: of an array g++ makes single numbers with -O3. Vectors of 16 bytes can be compared on every
+// machine; those of 32 bytes are split where it has no such registers.
+class sum_of_blocks {
+public:
+  template <class T>
+  [[gnu::always_inline]] inline void add(const T* block) {
+    double wide[element_block];
+    four v[4];
+    for (std::size_t k = 0; k < element_block; ++k) wide[k] = static_cast<double>(block[k]);
+    __builtin_memcpy(v, wide, sizeof v);
+    a_ += v[0], b_ += v[1], c_ += v[2], d_ += v[3];
+  }
+  [[gnu::always_inline]] inline double sum() const {
+    const four s = (a_ + c_) + (b_ + d_);
+    return (s[0] + s[2]) + (s[1] + s[3]);
+  }
+
+private:
+  typedef double four __attribute__((vector_size(32)));
+  four a_{}, b_{}, c_{}, d_{};
+};
 template <class T>
-[[gnu::always_inline]] inline T exponential_or_zero(T x) {
-  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
-  const T found = exponential(blend(x < least, T{0}, x));
-  return blend(x < least, T{0}, found);
-}
+class greatest_of_blocks {
+public:
+  [[gnu::always_inline]] inline explicit greatest_of_blocks(T least) : a_(some{} + least), b_(a_), c_(a_), d_(a_) {}
+
+  // A NaN is ignored.
+  [[gnu::always_inline]] inline void add(const T* block) {
+    some v[element_block / width];
+    __builtin_memcpy(v, block, sizeof v);
+    for (std::size_t k = 0; k < element_block / width; k += 4) {
+      a_ = v[k] > a_ ? v[k] : a_;
+      b_ = v[k + 1] > b_ ? v[k + 1] : b_;
+      c_ = v[k + 2] > c_ ? v[k + 2] : c_;
+      d_ = v[k + 3] > d_ ? v[k + 3] : d_;
+    }
+  }
+  [[gnu::always_inline]] inline T greatest() const {
+    some s = c_ > a_ ? c_ : a_;
+    const some t = d_ > b_ ? d_ : b_;
+    s = t > s ? t : s;
+    T most = s[0];
+    for (std::size_t k = 1; k < width; ++k) most = s[k] > most ? s[k] : most;
+    return most;
+  }
+
+private:
+  typedef T some __attribute__((vector_size(16)));
+  static constexpr std::size_t width = 16 / sizeof(T);
+  some a_, b_, c_, d_;
+};
 
 // Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
 // sum and shift. A row that is masked as a whole has a sum of 0.
@@ -9141,19 +9215,17 @@ struct exponentials_of_scores {
     constexpr T none = -std::numeric_limits<T>::infinity();
     for (std::size_t i = 0; i < scores.rows; ++i) {
       T* const row = scores.data + i * scores.stride;
-      T most[element_block];
-      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
-      for (std::size_t j = 0; j < scores.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
-      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
-      double sum[element_block] = {};
+      greatest_of_blocks<T> most(none);
+      for (std::size_t j = 0; j < scores.columns; j += element_block) most.add(row + j);
+      const T greatest = most.greatest(), shift = greatest > none ? greatest * scale : T{0};
+      sum_of_blocks sum;
       for (std::size_t j = 0; j < scores.columns; j += element_block) {
         T v[element_block];
         for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
         for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+        sum.add(v);
       }
-      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
+      (*sums)[i] = static_cast<T>(sum.sum());
       (*shifts)[i] = shift;
     }
   }
@@ -16381,7 +16453,7 @@ namespace cairn::detail {
 template <class T>
 struct shifted_exponential {
   T shift;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x = exponential(x - shift); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x = exponential_or_zero(x - shift); }
 };
 template <class T>
 struct scaled {
