@@ -55,6 +55,18 @@ TEST_CASE("matmul: packed rows and columns give the bits that they give in place
         }
 }
 
+// Columns of a that are packed are added up while they are. The sizes leave a partial chain and a partial panel; with an addend
+// and two blocks columns of c come in several groups, and sums are taken with the first.
+TEST_CASE_TEMPLATE("matmul: sums of rows that are packed have the bits of the reference", T, float, double) {
+  cpu device({.threads = 2});
+  for (const instruction_set isa : sets())
+    for (const auto& [m, n, k] : {detail::product_size{259, 403, 330}, {525, 131, 1300}})
+      for (const unsigned which : {unsigned{with_sums}, unsigned{with_sums | with_addend}}) {
+        const one_product<T> o(m, n, k, ops::transpose::first);
+        CHECK_MESSAGE(agrees(o, device.compute(), isa, which), name(o, isa, which));
+      }
+}
+
 TEST_CASE("matmul: the pieces fit into the scratch") {
   const std::size_t room = cpu::queue::scratch_bytes / sizeof(double);
   std::size_t packed = 0;
