@@ -9945,7 +9945,8 @@ struct blocking {
   bool pack = false;       // whether b is packed
   bool pack_rows = false;  // whether a is packed too: the second way
   std::size_t group = 0;   // the second way: columns of b packed at a time
-  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a cache line, for the sums of rows
+  std::size_t panel =
+      0; // the second way: elements from one packed panel to the next: its size and a cache line for sums
   // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
   // scratch, for the rows [first, first + carried) and `columns` columns at a time.
   bool carry_in_c = false;
@@ -10026,8 +10027,8 @@ void* sums_of_panel(T* panel, std::size_t length) {
   return panel + (length - 64 / sizeof(T));
 }
 
-// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i]. If `sums`, which no transposed
-// rows have, the elements are added to their row's sum while they are in the first-level cache: a chain at a time, see sums.hpp.
+// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i]. With `sums`, for neighbouring
+// rows only, elements are added to their row's sum while they are in the first-level cache: a chain at a time, see sums.hpp.
 template <class Kernels, class T>
 void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
                  std::size_t panel, bool sums) {
