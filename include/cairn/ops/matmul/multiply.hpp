@@ -50,8 +50,7 @@ struct blocking {
   bool pack = false;       // whether b is packed
   bool pack_rows = false;  // whether a is packed too: the second way
   std::size_t group = 0;   // the second way: columns of b packed at a time
-  std::size_t panel =
-      0; // the second way: elements from one packed panel to the next: its size and a cache line for sums
+  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a line for sums
   // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
   // scratch, for the rows [first, first + carried) and `columns` columns at a time.
   bool carry_in_c = false;
