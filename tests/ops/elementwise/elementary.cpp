@@ -74,6 +74,14 @@ TEST_CASE("elementary: bits do not depend on where an element lies") {
   CHECK(bits_stay(density{}, -14, 14));
 }
 
+TEST_CASE("elementary: exponentials that end in zero before they are too small to be normal") {
+  for (const float x : {0.0F, -1.0F, -86.9F}) CHECK(detail::exponential_or_zero(x) == detail::exponential(x));
+  CHECK(detail::exponential_or_zero(-86.9F) > 0x1p-126F);
+  for (const float x : {-87.1F, -1e30F, -infinity}) CHECK(detail::exponential_or_zero(x) == 0);
+  for (const double x : {-708.1, -1e300}) CHECK(detail::exponential_or_zero(x) == 0);
+  CHECK(std::isnan(detail::exponential_or_zero(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST_CASE("elementary: the ends of the range, and no number") {
   CHECK(detail::exponential(0.0F) == 1.0F);
   CHECK(detail::exponential(infinity) == infinity);

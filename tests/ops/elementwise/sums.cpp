@@ -13,6 +13,24 @@ TEST_CASE("sum_in_lanes: every term once") {
           static_cast<double>(count * (count + 1) / 2));
 }
 
+// The terms are products that no double holds exactly: a fused addition would give other bits.
+TEST_CASE("sum_in_lanes: the bits of 32 sums that are joined in pairs, whatever the instruction set") {
+  const auto term = [](std::size_t i) __attribute__((always_inline)) {
+    const double x = 1.0 / static_cast<double>(3 * i + 1) - 0.1, y = i % 3 == 0 ? -x : x;
+    return x * y;
+  };
+  for (std::size_t count = 0; count < 200; ++count) {
+    double lanes[32] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      const volatile double rounded = term(i);
+      lanes[i % 32] += rounded;
+    }
+    for (std::size_t half = 16; half > 0; half /= 2)
+      for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+    CHECK(detail::sum_in_lanes(count, term) == lanes[0]);
+  }
+}
+
 TEST_CASE("sum_of_parts: every item once, in parts that only the number of items decides") {
   for (const std::size_t items : {0U, 1U, 7U, 4096U, 100000U, 1234567U}) {
     double sums[2] = {};

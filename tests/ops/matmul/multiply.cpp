@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <vector>
 
 #include <cairn/ops/matmul/multiply.hpp>
 #include <cairn/ops/matmul/plain.hpp>
@@ -53,6 +54,24 @@ TEST_CASE("matmul: packed rows and columns give the bits that they give in place
           }
           CHECK_MESSAGE(same_bits(parts.c.numbers, whole.c.numbers), name(whole, isa, which));
         }
+}
+
+// Columns of a that are packed are added up while they are. The sizes leave a partial chain and a partial panel; with an addend
+// and two blocks columns of c come in several groups, and sums are taken with the first.
+TEST_CASE_TEMPLATE("matmul: sums of rows that are packed have the bits of sums of columns", T, float, double) {
+  cpu device;
+  for (const instruction_set isa : sets())
+    for (const auto& [m, n, k] : {detail::product_size{259, 403, 330}, {525, 131, 1300}})
+      for (const unsigned which : {unsigned{with_sums}, unsigned{with_sums | with_addend}}) {
+        one_product<T> o(m, n, k, ops::transpose::first);
+        const detail::product<T> whole(o.c.view(), o.a.view(), o.b.view(), o.form, o.then(which));
+        const std::size_t room = cpu::queue::scratch_bytes / sizeof(T);
+        CHECK(detail::choose_blocking<detail::plain_kernels<T>>(whole, {0, m, 0, n}, room).pack_rows);
+        o.multiply(device.compute(), isa, which);
+        std::vector<T> expected(m);
+        detail::plain_kernels<T>::sum_columns(expected.data(), o.a.numbers.data(), o.a.stride, m, k);
+        CHECK_MESSAGE(same_bits(o.sums, expected), name(o, isa, which));
+      }
 }
 
 TEST_CASE("matmul: the pieces fit into the scratch") {

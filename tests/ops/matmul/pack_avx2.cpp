@@ -45,6 +45,18 @@ TEST_CASE_TEMPLATE("matmul: sums of columns as the plain kernels make them", T, 
     }
 }
 
+TEST_CASE_TEMPLATE("matmul: a chain is added to the sums of a panel as the plain kernels add it", T, float, double) {
+  if (widest_instruction_set() < instruction_set::avx2) return;
+  for (const std::size_t depth : {1U, 2U, 7U, 16U}) {
+    const grid<T> panel(depth, 8, 0, 4);
+    std::vector<double> sums{0, 1, -2, 1e-9, 1e9, 0.1, 7, -1e-3, 77}, expected = sums;
+    detail::add_chain_avx2(sums.data(), panel.numbers.data(), depth);
+    detail::plain_kernels<T>::add_chain(expected.data(), panel.numbers.data(), depth);
+    CHECK(same_bits(sums, expected));
+    CHECK((sums[0] != 0 && sums[8] == 77));
+  }
+}
+
 #endif
 
 } // namespace matmul_pack_avx2_tests

@@ -79,7 +79,7 @@ void mask_scores(const attention_extents& of, const strip_of_queries& s, T* scor
   }
 }
 
-// The first of some lanes becomes their sum, or the greatest of them, in four steps.
+// The first of some lanes becomes their sum, in four steps.
 template <std::size_t Lanes = element_block, class T>
 [[gnu::always_inline]] inline T sum_of_lanes(T* lane) {
   if constexpr (Lanes == 1) return lane[0];
@@ -88,23 +88,59 @@ template <std::size_t Lanes = element_block, class T>
     return sum_of_lanes<Lanes / 2>(lane);
   }
 }
-template <std::size_t Lanes = element_block, class T>
-[[gnu::always_inline]] inline T greatest_of_lanes(T* lane) {
-  if constexpr (Lanes == 1) return lane[0];
-  else {
-    for (std::size_t k = 0; k < Lanes / 2; ++k) lane[k] = blend(lane[k + Lanes / 2] > lane[k], lane[k + Lanes / 2], lane[k]);
-    return greatest_of_lanes<Lanes / 2>(lane);
-  }
-}
 
-// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
-// processor a hundred times as long.
+// The sum of blocks of numbers, and the greatest of them, in 16 lanes, of which those that are half of them apart are joined in
+// the end. They are named vectors: of an array g++ makes single numbers with -O3. Vectors of 16 bytes can be compared on every
+// machine; those of 32 bytes are split where it has no such registers.
+class sum_of_blocks {
+public:
+  template <class T>
+  [[gnu::always_inline]] inline void add(const T* block) {
+    double wide[element_block];
+    four v[4];
+    for (std::size_t k = 0; k < element_block; ++k) wide[k] = static_cast<double>(block[k]);
+    __builtin_memcpy(v, wide, sizeof v);
+    a_ += v[0], b_ += v[1], c_ += v[2], d_ += v[3];
+  }
+  [[gnu::always_inline]] inline double sum() const {
+    const four s = (a_ + c_) + (b_ + d_);
+    return (s[0] + s[2]) + (s[1] + s[3]);
+  }
+
+private:
+  typedef double four __attribute__((vector_size(32)));
+  four a_{}, b_{}, c_{}, d_{};
+};
 template <class T>
-[[gnu::always_inline]] inline T exponential_or_zero(T x) {
-  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
-  const T found = exponential(blend(x < least, T{0}, x));
-  return blend(x < least, T{0}, found);
-}
+class greatest_of_blocks {
+public:
+  [[gnu::always_inline]] inline explicit greatest_of_blocks(T least) : a_(some{} + least), b_(a_), c_(a_), d_(a_) {}
+
+  // A NaN is ignored.
+  [[gnu::always_inline]] inline void add(const T* block) {
+    some v[element_block / width];
+    __builtin_memcpy(v, block, sizeof v);
+    for (std::size_t k = 0; k < element_block / width; k += 4) {
+      a_ = v[k] > a_ ? v[k] : a_;
+      b_ = v[k + 1] > b_ ? v[k + 1] : b_;
+      c_ = v[k + 2] > c_ ? v[k + 2] : c_;
+      d_ = v[k + 3] > d_ ? v[k + 3] : d_;
+    }
+  }
+  [[gnu::always_inline]] inline T greatest() const {
+    some s = c_ > a_ ? c_ : a_;
+    const some t = d_ > b_ ? d_ : b_;
+    s = t > s ? t : s;
+    T most = s[0];
+    for (std::size_t k = 1; k < width; ++k) most = s[k] > most ? s[k] : most;
+    return most;
+  }
+
+private:
+  typedef T some __attribute__((vector_size(16)));
+  static constexpr std::size_t width = 16 / sizeof(T);
+  some a_, b_, c_, d_;
+};
 
 // Replaces each score s of a row by e^(scale s - shift), where shift is the greatest of the scaled scores, and leaves the row's
 // sum and shift. A row that is masked as a whole has a sum of 0.
@@ -118,19 +154,17 @@ struct exponentials_of_scores {
     constexpr T none = -std::numeric_limits<T>::infinity();
     for (std::size_t i = 0; i < scores.rows; ++i) {
       T* const row = scores.data + i * scores.stride;
-      T most[element_block];
-      for (std::size_t k = 0; k < element_block; ++k) most[k] = none;
-      for (std::size_t j = 0; j < scores.columns; j += element_block)
-        for (std::size_t k = 0; k < element_block; ++k) most[k] = blend(row[j + k] > most[k], row[j + k], most[k]);
-      const T greatest = greatest_of_lanes(most), shift = greatest > none ? greatest * scale : T{0};
-      double sum[element_block] = {};
+      greatest_of_blocks<T> most(none);
+      for (std::size_t j = 0; j < scores.columns; j += element_block) most.add(row + j);
+      const T greatest = most.greatest(), shift = greatest > none ? greatest * scale : T{0};
+      sum_of_blocks sum;
       for (std::size_t j = 0; j < scores.columns; j += element_block) {
         T v[element_block];
         for (std::size_t k = 0; k < element_block; ++k) v[k] = exponential_or_zero(row[j + k] * scale - shift);
         for (std::size_t k = 0; k < element_block; ++k) row[j + k] = v[k];
-        for (std::size_t k = 0; k < element_block; ++k) sum[k] += static_cast<double>(v[k]);
+        sum.add(v);
       }
-      (*sums)[i] = static_cast<T>(sum_of_lanes(sum));
+      (*sums)[i] = static_cast<T>(sum.sum());
       (*shifts)[i] = shift;
     }
   }

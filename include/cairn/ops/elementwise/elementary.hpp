@@ -49,6 +49,15 @@ template <class... C>
 }
 CAIRN_HOST_DEVICE inline double exponential(double x) { return std::exp(x); }
 
+// e^x for x <= 0, and 0 where that is below the least normal number, or x is minus infinity: numbers that are not normal take a
+// processor a hundred times as long.
+template <class T>
+[[gnu::always_inline]] CAIRN_HOST_DEVICE inline T exponential_or_zero(T x) {
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const T found = exponential(blend(x < least, T{0}, x));
+  return blend(x < least, T{0}, found);
+}
+
 // e^x - 1 for x <= 88, within 2e-7 relative; -1 below -25, as rounding gives. It is made like e^x, with the 1 kept apart, so that
 // nothing cancels: 2^k (r + r^2 P(r)) + (2^k - 1).
 [[gnu::always_inline]] CAIRN_HOST_DEVICE inline float exponential_minus_one(float x) {

@@ -50,6 +50,7 @@ struct avx512_kernels {
   static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
     sum_columns_avx2(to, from, stride, columns, depth);
   }
+  static void add_chain(void* totals, const T* panel, std::size_t depth) { add_chain_avx2(totals, panel, depth); }
 };
 
 } // namespace cairn::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 #include <cairn/core/config.hpp>
@@ -49,7 +50,7 @@ struct blocking {
   bool pack = false;       // whether b is packed
   bool pack_rows = false;  // whether a is packed too: the second way
   std::size_t group = 0;   // the second way: columns of b packed at a time
-  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a cache line
+  std::size_t panel = 0;   // the second way: elements from one packed panel to the next: its size and a line for sums
   // With several blocks, the sums of the earlier ones are kept in c itself. With an addend, which may be c, they are kept in the
   // scratch, for the rows [first, first + carried) and `columns` columns at a time.
   bool carry_in_c = false;
@@ -123,12 +124,23 @@ void pack_columns(const product<T>& whole, std::size_t begin, std::size_t end, s
     }
 }
 
-// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i].
+// The sums of a panel's rows so far, in the cache line after its elements.
+template <class T>
+void* sums_of_panel(T* panel, std::size_t length) {
+  static_assert(panel_rows * sizeof(double) == 64);
+  return panel + (length - 64 / sizeof(T));
+}
+
+// Packs rows [begin, end) of op(a) in panels: element (i, q) of a panel is at [q * panel_rows + i]. With `sums`, for neighbouring
+// rows only, elements are added to their row's sum while they are in the first-level cache: a chain at a time, see sums.hpp.
 template <class Kernels, class T>
 void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, std::size_t p, std::size_t depth, T* to,
-                 std::size_t panel) {
+                 std::size_t panel, bool sums) {
   const bool turned = whole.a_row != 1;
-  const std::size_t piece = turned ? depth : 8;
+  const std::size_t piece = turned ? depth : sums ? sum_chain : 8;
+  if (sums && p == 0)
+    for (std::size_t i = begin; i < end; i += panel_rows)
+      std::memset(sums_of_panel(to + (i - begin) / panel_rows * panel, panel), 0, 64);
   for (std::size_t q = 0; q < depth; q += piece)
     for (std::size_t i = begin; i < end; i += panel_rows) {
       T* const at = to + (i - begin) / panel_rows * panel + q * panel_rows;
@@ -136,7 +148,16 @@ void pack_panels(const product<T>& whole, std::size_t begin, std::size_t end, st
       const std::size_t rows = std::min(panel_rows, end - i);
       if (turned) Kernels::pack_transposed(at, panel_rows, from, whole.a_row, rows, depth);
       else Kernels::pack(at, panel_rows, from, whole.a_step, rows, std::min(piece, depth - q));
+      if (sums) Kernels::add_chain(sums_of_panel(at - q * panel_rows, panel), at, std::min(piece, depth - q));
     }
+}
+template <class T>
+void write_sums_of_panels(T* sums, std::size_t rows, T* panels, std::size_t panel) {
+  for (std::size_t i = 0; i < rows; i += panel_rows) {
+    double totals[panel_rows];
+    std::memcpy(totals, sums_of_panel(panels + i / panel_rows * panel, panel), sizeof totals);
+    for (std::size_t k = 0; k < std::min(panel_rows, rows - i); ++k) sums[i + k] = static_cast<T>(totals[k]);
+  }
 }
 
 // The sums of rows of op(a), in chains: see sums.hpp.
@@ -159,6 +180,12 @@ void sum_rows(const product<T>& whole, std::size_t row_begin, std::size_t row_en
   }
 }
 
+// Whether rows of a are added up while they are packed.
+template <class T>
+bool sums_while_packed(const product<T>& whole, const blocking& by) {
+  return whole.then.row_sums != nullptr && by.pack_rows && whole.a_row == 1;
+}
+
 // Computes one rectangle of c from packed operands.
 //
 // The loops from outside in: rows of a that fit packed, columns of c (all, unless sums of blocks are kept in the scratch), blocks
@@ -177,6 +204,7 @@ void multiply_packed(const product<T>& whole, const rectangle& part, const block
   s.a_row = 1;
   s.a_step = panel_rows;
   s.carry_row = by.carry_in_c ? whole.c.stride : by.columns;
+  const bool sums = sums_while_packed(whole, by);
   for (std::size_t i0 = part.row_begin; i0 < part.row_end; i0 += by.rows) {
     const std::size_t i1 = std::min(part.row_end, i0 + by.rows);
     for (std::size_t c0 = part.column_begin; c0 < part.column_end; c0 += by.columns) {
@@ -185,7 +213,7 @@ void multiply_packed(const product<T>& whole, const rectangle& part, const block
         s.depth = std::min(by.block, k - p);
         s.reads_carry = p != 0;
         s.writes_carry = p + s.depth < k;
-        pack_panels<Kernels>(whole, i0, i1, p, s.depth, packed_a, by.panel);
+        pack_panels<Kernels>(whole, i0, i1, p, s.depth, packed_a, by.panel, sums && c0 == 0);
         for (std::size_t j0 = c0; j0 < c1; j0 += by.group) {
           const std::size_t j1 = std::min(c1, j0 + by.group);
           pack_columns<Kernels>(whole, j0, j1, p, s.depth, packed_b);
@@ -210,6 +238,7 @@ void multiply_packed(const product<T>& whole, const rectangle& part, const block
         }
       }
     }
+    if (sums && part.column_begin == 0) write_sums_of_panels(whole.then.row_sums + i0, i1 - i0, packed_a, by.panel);
   }
 }
 
@@ -279,7 +308,8 @@ void multiply(const product<T>& whole, const rectangle& part, std::span<std::byt
   T* const room = reinterpret_cast<T*>(scratch.data());
   if (by.pack_rows) multiply_packed<Kernels>(whole, part, by, room);
   else multiply_in_place<Kernels>(whole, part, by, room);
-  if (whole.then.row_sums != nullptr && part.column_begin == 0) sum_rows<Kernels>(whole, part.row_begin, part.row_end);
+  if (whole.then.row_sums != nullptr && part.column_begin == 0 && !sums_while_packed(whole, by))
+    sum_rows<Kernels>(whole, part.row_begin, part.row_end);
 }
 
 } // namespace cairn::detail

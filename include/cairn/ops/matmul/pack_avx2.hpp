@@ -193,6 +193,26 @@ struct column_sums {
   }
 };
 
+// Adds to 8 doubles the sums of `depth` times 8 numbers, which are one chain.
+template <class T>
+CAIRN_TARGET_AVX2 void add_chain_avx2(void* totals, const T* panel, std::size_t depth) {
+  using registers = avx2_register<T>;
+  using four = typename simd<T, 4 * sizeof(T)>::loose;
+  using doubles = typename simd<double, 32>::loose;
+  constexpr std::size_t half = 8 / registers::width - 1; // double: the second of two registers
+  typename registers::vector low = registers::fill(0), high = low;
+  for (std::size_t p = 0; p < depth; ++p, panel += 8) {
+    low = registers::add(low, registers::load(panel));
+    if constexpr (half == 1) high = registers::add(high, registers::load(panel + registers::width));
+  }
+  alignas(32) T chain[8];
+  registers::store(chain, low);
+  if constexpr (half == 1) registers::store(chain + registers::width, high);
+  for (std::size_t j = 0; j < 8; j += 4)
+    *reinterpret_cast<doubles*>(static_cast<double*>(totals) + j) +=
+        __builtin_convertvector(*reinterpret_cast<const four*>(chain + j), typename simd<double, 32>::vector);
+}
+
 // to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
 template <class T>
 CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {

@@ -52,6 +52,17 @@ struct plain_kernels {
     if (j < columns) sum_columns_of(to + j, from + j, stride, columns - j, depth);
   }
 
+  // Adds to 8 doubles the sums of `depth` times 8 numbers, which are one chain.
+  static void add_chain(void* totals, const T* panel, std::size_t depth) {
+    T chain[8] = {};
+    for (std::size_t p = 0; p < depth; ++p)
+      for (std::size_t i = 0; i < 8; ++i) chain[i] += panel[8 * p + i];
+    double total[8];
+    std::memcpy(total, totals, sizeof total);
+    for (std::size_t i = 0; i < 8; ++i) total[i] += static_cast<double>(chain[i]);
+    std::memcpy(totals, total, sizeof total);
+  }
+
 private:
   // The number of columns that are summed at a time; their chains and totals are on the stack.
   static constexpr std::size_t sum_strip = 64;

@@ -16,7 +16,7 @@ namespace cairn::detail {
 template <class T>
 struct shifted_exponential {
   T shift;
-  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x = exponential(x - shift); }
+  [[gnu::always_inline]] CAIRN_HOST_DEVICE inline void operator()(T& x) const { x = exponential_or_zero(x - shift); }
 };
 template <class T>
 struct scaled {
