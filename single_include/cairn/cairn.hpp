@@ -8306,12 +8306,12 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
-// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory that 16-bit elements have.
 template <class T, std::size_t Bytes>
 struct simd {
   using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
   typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(2), may_alias));
   typedef integer integers __attribute__((vector_size(Bytes)));
   static constexpr std::size_t width = Bytes / sizeof(T);
 };
@@ -8401,16 +8401,16 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
-// attribute.)
-template <class T, bool Ragged>
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type of which
+// an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;
   using vector = typename registers::vector;
 
   T* to;
   std::size_t width;
-  const T* from;
+  const Source* from;
   std::size_t stride;
   std::size_t columns;
   std::size_t depth;
@@ -8422,8 +8422,9 @@ struct turn {
 
 private:
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
-    if constexpr (!Ragged) return registers::load(from + j * stride);
-    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
+    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
+    else if (j >= columns) return registers::fill(0);
+    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
     if (!Ragged || depth > p) registers::store(to + p * width, x);
@@ -8479,10 +8480,11 @@ private:
 };
 
 // Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
-// [columns, width). width is a multiple of a register's.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
+template <class T, class Source>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
                                             std::size_t depth) {
+  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
   constexpr std::size_t side = avx2_register<T>::width;
   constexpr std::size_t piece = 256 / sizeof(T);
   // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
@@ -8490,12 +8492,14 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
   for (std::size_t begin = 0; begin < depth; begin += piece) {
     const std::size_t end = std::min(depth, begin + piece);
     for (std::size_t j = 0; j < width; j += side) {
-      const T* const rows = from + j * stride;
+      const Source* const rows = from + j * stride;
       const std::size_t count = columns > j ? columns - j : 0;
       std::size_t p = begin;
       if (count >= side)
-        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+        for (; p + side <= end; p += side)
+          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
+      for (; p < end; p += side)
+        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
     }
   }
 }
@@ -8615,8 +8619,11 @@ template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
-// type of the operands, of the addend and of the mask.
+// 16-bit elements are computed in float, with the whole epilogue, and rounded once. Of bfloat16 a step of a chain takes two
+// elements of the reduction, from an even one on: it is fma(x0, y0, fma(x1, y1, chain)).
+//
+// For 16-bit elements c may also be a sum, which is kept in another type: the gradient of a weight. T is then the type of the
+// operands, of the addend and of the mask.
 template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
@@ -10165,13 +10172,13 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
-// else by rows.
-template <class T>
-void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
-  const std::size_t m = whole.size.m;
-  const std::size_t n = whole.size.n;
-  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+// Calls f(rectangle, scratch) for the parts of a product. They are cut by columns of c if there are enough of them, so that no
+// part of b is packed twice, else by rows.
+template <class F>
+void for_each_rectangle(cpu::queue& queue, const product_size& size, F&& f) {
+  const std::size_t m = size.m;
+  const std::size_t n = size.n;
+  const std::size_t threads = 2 * m * n * size.k < operations_worth_threads ? 1 : queue.threads();
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
@@ -10180,8 +10187,14 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * step;
     const std::size_t end = std::min(extent, begin + step);
-    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
+    f(by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
   });
+}
+
+template <class T>
+void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
+  for_each_rectangle(queue, whole.size,
+                     [&](const rectangle& part, std::span<std::byte> scratch) { multiply_for(isa, whole, part, scratch); });
 }
 
 } // namespace cairn::detail
@@ -14053,57 +14066,863 @@ void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/narrow.hpp
+// cairn/ops/matmul/narrow_product.hpp
+
+namespace cairn::detail {
+
+// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
+template <class T>
+inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
+
+// A product of 16-bit elements whose transposes have become strides, as in product.hpp. C is T, or the type of its sums.
+template <class T, class C>
+struct narrow_product {
+  product_size size{};
+  transpose form = transpose::none;
+  const T* a = nullptr;
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::size_t b_step = 0, b_column = 0;
+  matrix<C> c{};
+  epilogue<T> then{};
+
+  narrow_product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
+    if (form == transpose::first) a_row = 1, a_step = a_.stride;
+    if (form == transpose::second) b_step = 1, b_column = b_.stride;
+    if (size.k == 0) a_row = a_step = b_step = b_column = 0; // nothing is read
+  }
+};
+
+// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
+template <class T, class C>
+accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
+  using wide = accumulated<T>;
+  const epilogue<T>& then = whole.then;
+  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
+  v = activated(then.then, v);
+  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
+  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
+  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/narrow_finish.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/narrow_registers.hpp
+
+#if CAIRN_X86
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The product of 16-bit elements, as matmul.hpp documents it: one element after another, computed in the type that sums are kept
-// in, with the chains that this type's own product has, and rounded once, when it is written. Its purpose is to be right; a
-// device with arithmetic for such elements has a fast one.
-template <class C, narrow_element T>
-void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form,
-                    const epilogue<T>& then) {
+// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
+// They are arithmetic on integers also for float16: F16C, which converts it in one instruction, is a set that a compiler and a
+// machine with AVX2 need not have, and packing is a small part of a product.
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
+  using floats = typename simd<float, 32>::vector;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
+    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
+    return (which & x) | (~which & y);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
+};
+
+template <class T>
+struct eight_of;
+
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
+  }
+};
+
+template <>
+struct eight_of<float16> : eight_words {
+  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
+  // units of 2^-24.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    constexpr std::uint32_t moved = 112U << 23;
+    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
+    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
+    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
+    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
+    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
+  }
+  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
+    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
+    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
+    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
+    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
+    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
+    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
+template <class T, class C>
+void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
+                         const accumulated<T>* sums) {
+  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
+}
+
+// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
+template <class T, class C>
+void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
   using wide = accumulated<T>;
-  const product_size size = checked_product(c, a, b, form, then);
-  const std::size_t block = reduction_block(size.k);
-  const auto left = [&](std::size_t i, std::size_t p) { return static_cast<wide>(form == transpose::first ? a(p, i) : a(i, p)); };
-  const auto right = [&](std::size_t p, std::size_t j) {
-    return static_cast<wide>(form == transpose::second ? b(j, p) : b(p, j));
-  };
-  const auto element = [&](std::size_t i, std::size_t j) {
-    wide sum = 0;
-    for (std::size_t begin = 0; begin < size.k; begin += block) {
-      const std::size_t end = std::min(size.k, begin + block);
-      wide of_block = 0;
-      for (std::size_t first = begin; first < end; first += reduction_chain) {
-        wide chain = 0;
-        for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
-          chain = std::fma(left(i, p), right(p, j), chain);
-        of_block = first == begin ? chain : of_block + chain;
-      }
-      sum = begin == 0 ? of_block : sum + of_block;
-    }
-    if (then.bias != nullptr) sum += static_cast<wide>(then.bias[j]);
-    sum = activated(then.then, sum);
-    if (then.addend.data != nullptr) sum += static_cast<wide>(then.addend(i, j));
-    if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) sum = wide{0};
-    return sum;
-  };
-  for_each_row(queue, size.m, size.n * std::max<std::size_t>(1, size.k), [&](std::size_t i) {
-    for (std::size_t j = 0; j < size.n; ++j) {
-      const wide v = element(i, j);
-      c(i, j) = static_cast<C>(then.adds ? static_cast<wide>(c(i, j)) + v : v);
-    }
-    if (then.row_sums == nullptr) return;
+  for (std::size_t i = begin; i < end; ++i) {
     double sum = 0;
-    for (std::size_t first = 0; first < size.k; first += sum_chain) {
+    for (std::size_t p = 0; p < whole.size.k;) {
       wide chain = 0;
-      for (std::size_t p = first; p < std::min(size.k, first + sum_chain); ++p) chain += left(i, p);
+      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
+        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
       sum += static_cast<double>(chain);
     }
-    then.row_sums[i] = static_cast<wide>(sum);
+    whole.then.row_sums[i] = static_cast<wide>(sum);
+  }
+}
+
+#if CAIRN_X86
+
+template <class T, class C>
+CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
+                                          const float* sums) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  const epilogue<T>& then = whole.then;
+  C* const c = &whole.c(row, 0);
+  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
+  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
+  std::size_t j = begin;
+  for (; j + 8 <= end; j += 8) {
+    typename registers::vector v = registers::load(sums + (j - begin));
+    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
+    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
+    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
+    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
+    if constexpr (std::is_same_v<C, T>) {
+      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
+      eight::store(c + j, eight::rounded(v));
+    } else {
+      if (then.adds) v = registers::load(c + j) + v;
+      registers::store(c + j, v);
+    }
+  }
+  finish_narrow_plain(whole, row, begin, j, end, sums);
+}
+
+// Rows of op(a) that are neighbours in memory, 32 at a time.
+template <class T, class C>
+CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  constexpr std::size_t together = 32;
+  std::size_t i = begin;
+  if (whole.a_row == 1)
+    for (; i + together <= end; i += together) {
+      double totals[together] = {};
+      alignas(32) float chains[together];
+      for (std::size_t p = 0; p < whole.size.k;) {
+        typename registers::vector chain[4];
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
+        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
+          const T* const row = whole.a + i + p * whole.a_step;
+          CAIRN_UNROLL_4
+          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
+        }
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
+        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
+      }
+      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
+    }
+  sum_narrow_rows_plain(whole, i, end);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_pack.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/narrow_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
+// They are arithmetic on integers also for float16: F16C, which converts it in one instruction, is a set that a compiler and a
+// machine with AVX2 need not have, and packing is a small part of a product.
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
+  using floats = typename simd<float, 32>::vector;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
+    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
+    return (which & x) | (~which & y);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
+};
+
+template <class T>
+struct eight_of;
+
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
+  }
+};
+
+template <>
+struct eight_of<float16> : eight_words {
+  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
+  // units of 2^-24.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    constexpr std::uint32_t moved = 112U << 23;
+    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
+    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
+    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
+    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
+    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
+  }
+  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
+    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
+    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
+    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
+    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
+    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
+    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+// cairn/ops/matmul/pack_avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
+// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
+// waste less at the ends than squares of 16.
+
+// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
+// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
+// pass it on.
+template <int A, int B, int C, int D>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D);
+#else
+  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
+#endif
+}
+template <int A, int B, int C, int D, int E, int F, int G, int H>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
+#else
+  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
+#endif
+}
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
+                                                                                     simd<float, 16>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
+#endif
+}
+
+// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type of which
+// an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+template <class T, bool Ragged, class Source = T>
+struct turn {
+  using registers = avx2_register<T>;
+  using vector = typename registers::vector;
+
+  T* to;
+  std::size_t width;
+  const Source* from;
+  std::size_t stride;
+  std::size_t columns;
+  std::size_t depth;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
+    if constexpr (sizeof(T) == 4) run_of_8();
+    else run_of_4();
+  }
+
+private:
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
+    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
+    else if (j >= columns) return registers::fill(0);
+    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
+    if (!Ragged || depth > p) registers::store(to + p * width, x);
+  }
+
+  // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
+  // are cheap.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
+    vector near[4];
+    vector far[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) {
+      if constexpr (Ragged) {
+        const vector upper = row(j);
+        const vector lower = row(j + 4);
+        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
+        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
+      } else {
+        using half = typename simd<float, 16>::loose;
+        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
+        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
+        near[j] = side_by_side(upper[0], lower[0]);
+        far[j] = side_by_side(upper[1], lower[1]);
+      }
+    }
+    store_lanes(near, 0);
+    if (!Ragged || depth > 4) store_lanes(far, 4);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
+    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
+    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
+    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
+    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
+    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
+    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
+    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
+    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
+  }
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
+    vector r[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
+    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
+    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
+    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
+    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
+    store(0, shuffled<0, 1, 4, 5>(a, c));
+    store(1, shuffled<0, 1, 4, 5>(b, d));
+    store(2, shuffled<2, 3, 6, 7>(a, c));
+    store(3, shuffled<2, 3, 6, 7>(b, d));
+  }
+};
+
+// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
+// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
+template <class T, class Source>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
+                                            std::size_t depth) {
+  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
+  constexpr std::size_t side = avx2_register<T>::width;
+  constexpr std::size_t piece = 256 / sizeof(T);
+  // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
+  // the lines written are completed while they are in the first-level cache.
+  for (std::size_t begin = 0; begin < depth; begin += piece) {
+    const std::size_t end = std::min(depth, begin + piece);
+    for (std::size_t j = 0; j < width; j += side) {
+      const Source* const rows = from + j * stride;
+      const std::size_t count = columns > j ? columns - j : 0;
+      std::size_t p = begin;
+      if (count >= side)
+        for (; p + side <= end; p += side)
+          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
+      for (; p < end; p += side)
+        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
+    }
+  }
+}
+
+// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
+template <class T>
+CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                 std::size_t depth) {
+  using registers = avx2_register<T>;
+  for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
+    std::size_t j = 0;
+    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
+    for (; j < width; j += registers::width)
+      registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
+  }
+}
+
+// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
+template <class T, std::size_t Registers, bool Partial>
+struct column_sums {
+  using registers = avx2_register<T>;
+  static constexpr std::size_t width = registers::width;
+  static constexpr std::size_t columns = Registers * width;
+  alignas(32) double totals[columns];
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
+                                                    typename registers::mask lanes) {
+    using four = typename simd<T, 4 * sizeof(T)>::loose;
+    using totals_of_four = typename simd<double, 32>::loose;
+    for (double& total : totals) total = 0;
+    alignas(32) T chains[columns];
+    for (std::size_t p = 0; p < depth;) {
+      typename registers::vector chain[Registers];
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
+      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
+        const T* const row = from + p * stride;
+        CAIRN_UNROLL_4
+        for (std::size_t i = 0; i < Registers; ++i)
+          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
+      }
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
+      for (std::size_t j = 0; j < columns; j += 4)
+        *reinterpret_cast<totals_of_four*>(totals + j) +=
+            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+    }
+  }
+};
+
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
+template <class T>
+CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+  constexpr std::size_t width = avx2_register<T>::width;
+  if (depth == 0) {
+    std::fill_n(to, columns, T(0));
+    return;
+  }
+  std::size_t j = 0;
+  for (; j + 4 * width <= columns; j += 4 * width) {
+    column_sums<T, 4, false> sums;
+    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
+    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+  for (; j < columns; j += width) {
+    const std::size_t count = std::min(width, columns - j);
+    column_sums<T, 1, true> sums;
+    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
+    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
+// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
+
+// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
+template <class T>
+struct narrow_part {
+  const T* from = nullptr;
+  std::size_t step = 0, neighbour = 0;
+  std::size_t columns = 0, depth = 0;
+
+  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
+  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
+};
+
+// Packs pairs [q, q_end) of columns [j, width), one at a time: to[q * width + j], zero where there is no element.
+template <class T>
+void pack_pairs_plain(std::uint32_t* to, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+                      std::size_t begin = 0) {
+  for (; q < q_end; ++q)
+    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
+}
+
+// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
+template <class T>
+void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  for (std::size_t p = 0; p < depth; ++p) {
+    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t pair = pairs[p / 2 * width + j];
+      to[(turned ? p ^ 1U : p) * width + j] =
+          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// The same for a width that is a multiple of 8.
+template <class T>
+CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+  using eight = eight_words;
+  const std::size_t pairs = of.depth / 2;
+  if (of.neighbour == 1) {
+    const std::size_t whole = of.columns / 8 * 8;
+    for (std::size_t q = 0; q < pairs; ++q) {
+      const T* const first = of.from + 2 * q * of.step;
+      const T* const second = first + of.step;
+      for (std::size_t j = 0; j < whole; j += 8)
+        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
+    }
+    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
+  } else {
+    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
+  }
+  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
+}
+
+template <class T>
+CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  using eight = eight_of<T>;
+  using loose = typename simd<float, 32>::loose;
+  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
+  std::size_t p = 0;
+  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
+    for (std::size_t j = 0; j < width; j += 8) {
+      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
+      *reinterpret_cast<loose*>(to + first + j) = eight::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = eight::widened(pair >> 16);
+    }
+  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_multiply.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
+// since a multiplication takes longer than it takes to start 4 others.
+template <class T>
+struct avx2_kernels {
+  using registers = avx2_register<T>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * registers::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return (columns + registers::width - 1) / registers::width * registers::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx2_rows<registers, T, 4, 3, false>(s);
+    if (s.columns == 2 * registers::width) return avx2_rows<registers, T, 4, 2, false>(s);
+    if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
+    return avx2_rows<registers, T, 8, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+// cairn/ops/matmul/avx512.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
+// take a register of 32 bytes if they fit, which costs half as much.
+template <class T>
+struct avx512_kernels {
+  using wide = avx512_register<T, 64>;
+  using narrow = avx512_register<T, 32>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * wide::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
+    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
+    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
+    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
+    return avx512_rows<narrow, T, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Ways to compute a product of 16-bit elements. A way has kernels that leave sums of floats, packs for them, and finishes rows.
+
+// The kernels of floats, on operands that are widened when they are packed: exactly, so the sums are those of floats.
+struct widened_plain {
+  using kernels = plain_kernels<float>;
+  static constexpr bool takes_pairs = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_plain(to, width, of, 0, (of.depth + 1) / 2);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_plain<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_plain(whole, row, begin, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_plain(whole, begin, end);
+  }
+};
+
+#if CAIRN_X86
+
+struct widened_avx2 {
+  using kernels = avx2_kernels<float>;
+  static constexpr bool takes_pairs = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_avx2(to, width, of);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_avx2<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_avx2(whole, row, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_avx2(whole, begin, end);
+  }
+};
+
+struct widened_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float>;
+};
+
+#endif
+
+// Packs a part as Way's kernels read it. Pairs that are widened stay in the first-level cache in between.
+template <class Way, class T>
+void pack_narrow(float* to, std::size_t width, narrow_part<T> of) {
+  if constexpr (Way::takes_pairs) return Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
+  constexpr std::size_t piece = 64;
+  alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
+  for (std::size_t left = of.depth; left > 0; left -= of.depth) {
+    of.depth = std::min(2 * piece, left);
+    Way::pack_pairs(pairs, width, of);
+    Way::template widen<T>(to, width, pairs, of.depth);
+    to += of.depth * width;
+    of.from += of.depth * of.step;
+  }
+}
+
+// Computes one rectangle of c.
+//
+// The loops from outside in: columns of b that stay in the second-level cache when they are packed, rows whose sums fit into the
+// scratch (all, if the reduction has one block), blocks of the reduction in ascending order, panels of a, which are packed when
+// they are used, slivers. A panel is finished after the last block.
+template <class Way, class T, class C>
+void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  using kernels = typename Way::kernels;
+  constexpr std::size_t cached = 512 * 1024 / sizeof(float), widest = kernels::widest;
+  const auto steps_of = [](std::size_t depth) { return Way::takes_pairs ? (depth + 1) / 2 : depth; };
+  const std::size_t k = whole.size.k, block = reduction_block(k), steps = std::max<std::size_t>(1, steps_of(block));
+  const std::size_t columns = (part.column_end - part.column_begin + widest - 1) / widest * widest;
+  const std::size_t group = std::min(std::max(cached / steps, 768 / sizeof(float)) / widest * widest, columns);
+  const std::size_t panel = panel_rows * steps, rows = part.row_end - part.row_begin;
+  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panel) / std::max<std::size_t>(1, group);
+  const std::size_t together = k <= block ? rows : std::max(panel_rows, fit / panel_rows * panel_rows);
+  float* const packed_b = reinterpret_cast<float*>(scratch.data());
+  float* const packed_a = packed_b + group * steps;
+  float* const sums = packed_a + panel;
+
+  alignas(64) float before[tile_bytes / sizeof(float)];
+  product<float> inner({}, {}, {}, transpose::none, {}); // the sums of a panel
+  sliver<float> s;
+  s.whole = &inner;
+  s.before = before;
+  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += group) {
+    const std::size_t j1 = std::min(part.column_end, j0 + group);
+    for (std::size_t first = part.row_begin; first < part.row_end; first += together) {
+      const std::size_t last = std::min(part.row_end, first + together);
+      std::size_t p = 0;
+      do { // at least once: the product over nothing is zero
+        const std::size_t depth = std::min(block, k - p);
+        s.depth = steps_of(depth);
+        s.reads_carry = p != 0;
+        if (first == part.row_begin || k > block)
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.columns = kernels::sliver_columns(j1 - j);
+            const narrow_part<T> of{whole.b + p * whole.b_step + j * whole.b_column, whole.b_step, whole.b_column, s.columns,
+                                    depth};
+            pack_narrow<Way>(packed_b + (j - j0) * s.depth, kernels::packed_width(s.columns), of);
+          }
+        for (std::size_t i = first; i < last; i += panel_rows) {
+          const std::size_t here = std::min(panel_rows, last - i);
+          const narrow_part<T> of{whole.a + i * whole.a_row + p * whole.a_step, whole.a_step, whole.a_row, here, depth};
+          pack_narrow<Way>(packed_a, panel_rows, of);
+          inner.c = matrix<float>{sums + (k <= block ? 0 : i - first) * group, here, j1 - j0, group};
+          s.a = packed_a;
+          s.a_row = 1;
+          s.a_step = panel_rows;
+          s.row_end = here;
+          s.carry_row = group;
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.column = j - j0;
+            s.columns = kernels::sliver_columns(j1 - j);
+            s.b = packed_b + s.column * s.depth;
+            s.b_step = kernels::packed_width(s.columns);
+            s.carry = inner.c.data + s.column;
+            kernels::rows(s);
+          }
+          if (p + depth == k)
+            for (std::size_t r = 0; r < here; ++r) Way::finish(whole, i + r, j0, j1, &inner.c(r, 0));
+        }
+        p += depth;
+      } while (p < k);
+    }
+  }
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) Way::sum_rows(whole, part.row_begin, part.row_end);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/sixteen_bits.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
+namespace cairn::detail {
+
+// Computes `part` of a product with the kernels of one instruction set.
+template <class T, class C>
+void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
+                         std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if (isa == instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
+  if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  multiply_narrow<widened_plain>(whole, part, scratch);
+}
+
+template <class T, class C>
+void multiply_narrow_on(cpu::queue& queue, instruction_set isa, const narrow_product<T, C>& whole) {
+  for_each_rectangle(queue, whole.size, [&](const rectangle& part, std::span<std::byte> scratch) {
+    multiply_narrow_for(isa, whole, part, scratch);
   });
 }
 
@@ -14114,12 +14933,13 @@ namespace cairn::ops {
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::narrow_product(queue, c, a, b, form, then);
+  detail::multiply_narrow_on(queue, detail::widest_instruction_set(), detail::narrow_product<T, T>(c, a, b, form, then));
 }
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::narrow_product(queue, c, a, b, form, then);
+  detail::multiply_narrow_on(queue, detail::widest_instruction_set(),
+                             detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
 }
 
 } // namespace cairn::ops
@@ -17097,6 +17917,11 @@ CAIRN_KERNELS_END
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
+// Products of 16-bit elements that are sums.
+#define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<accumulated<T>>, matrix<const T>, matrix<const T>, transpose,               \
+                                 const epilogue<T>&);
+
 // Updates work on parameters as they are stored: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
@@ -17109,11 +17934,16 @@ CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
+#ifdef CAIRN_COMPILES_SUMS
+CAIRN_COMPILED_SUMS(, CAIRN_COMPILES)
+#endif
 #else
 CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_SUMS(extern, bfloat16)
+CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
 CAIRN_COMPILED_UPDATES(extern, double)
 #endif
@@ -17121,6 +17951,7 @@ CAIRN_COMPILED_UPDATES(extern, double)
 } // namespace cairn::ops
 
 #undef CAIRN_COMPILED_UPDATES
+#undef CAIRN_COMPILED_SUMS
 #undef CAIRN_COMPILED_OPS
 #endif
 
@@ -17142,44 +17973,52 @@ void dropout_reference(std::size_t count, T* result, const T* x, const random_ke
 namespace cairn::detail {
 
 // The product as matmul.hpp documents it, one element after another: the oracle for every kernel. Kernels with fused multiply-add
-// give these bits; others differ from them by rounding.
-template <class T>
-void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
-                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  const auto [m, n, k] = checked_product(c, a, b, form, then);
+// give these bits; others differ from them by rounding. Of 16-bit elements, which are computed in the type of their sums, c may
+// be a sum.
+template <class T, class C>
+void matmul_reference_of(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
+  using wide = accumulated<T>;
+  const narrow_product<T, C> whole(c, a, b, form, then);
+  const auto [m, n, k] = whole.size;
   const std::size_t block = reduction_block(k);
-  const auto left = [&](std::size_t i, std::size_t p) { return form == transpose::first ? a(p, i) : a(i, p); };
-  const auto right = [&](std::size_t p, std::size_t j) { return form == transpose::second ? b(j, p) : b(p, j); };
+  const auto left = [&](std::size_t i, std::size_t p) { return static_cast<wide>(form == transpose::first ? a(p, i) : a(i, p)); };
+  const auto right = [&](std::size_t p, std::size_t j) {
+    return static_cast<wide>(form == transpose::second ? b(j, p) : b(p, j));
+  };
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
-      T sum = 0;
+      wide sum = 0;
       for (std::size_t begin = 0; begin < k; begin += block) {
         const std::size_t end = std::min(k, begin + block);
-        T of_block = 0;
+        wide of_block = 0;
         for (std::size_t first = begin; first < end; first += reduction_chain) {
-          T chain = 0;
-          for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
+          wide chain = 0;
+          const std::size_t last = std::min(end, first + reduction_chain);
+          for (std::size_t step = first; step < last; ++step) {
+            const std::size_t p = reduces_in_pairs<T> && (step ^ 1U) < last ? step ^ 1U : step;
             chain = std::fma(left(i, p), right(p, j), chain);
+          }
           of_block = first == begin ? chain : of_block + chain;
         }
         sum = begin == 0 ? of_block : sum + of_block;
       }
-      if (then.bias != nullptr) sum += then.bias[j];
-      sum = activated(then.then, sum);
-      if (then.addend.data != nullptr) sum += then.addend(i, j);
-      if (then.mask.data != nullptr && then.mask(i, j) <= T{0}) sum = T{0};
-      c(i, j) = sum;
+      c(i, j) = static_cast<C>(narrow_result(whole, i, j, sum));
     }
     if (then.row_sums != nullptr) {
       double sum = 0;
       for (std::size_t first = 0; first < k; first += sum_chain) {
-        T chain = 0;
+        wide chain = 0;
         for (std::size_t p = first; p < std::min(k, first + sum_chain); ++p) chain += left(i, p);
         sum += static_cast<double>(chain);
       }
-      then.row_sums[i] = static_cast<T>(sum);
+      then.row_sums[i] = static_cast<wide>(sum);
     }
   }
+}
+template <class T>
+void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  matmul_reference_of<T>(c, a, b, form, then);
 }
 
 } // namespace cairn::detail

@@ -43,13 +43,13 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// Computes the product in parts. They are cut by columns of c if there are enough of them, so that no part of b is packed twice,
-// else by rows.
-template <class T>
-void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
-  const std::size_t m = whole.size.m;
-  const std::size_t n = whole.size.n;
-  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+// Calls f(rectangle, scratch) for the parts of a product. They are cut by columns of c if there are enough of them, so that no
+// part of b is packed twice, else by rows.
+template <class F>
+void for_each_rectangle(cpu::queue& queue, const product_size& size, F&& f) {
+  const std::size_t m = size.m;
+  const std::size_t n = size.n;
+  const std::size_t threads = 2 * m * n * size.k < operations_worth_threads ? 1 : queue.threads();
   const bool by_columns = n >= 64 * threads;
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
@@ -58,8 +58,14 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * step;
     const std::size_t end = std::min(extent, begin + step);
-    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
+    f(by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
   });
+}
+
+template <class T>
+void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
+  for_each_rectangle(queue, whole.size,
+                     [&](const rectangle& part, std::span<std::byte> scratch) { multiply_for(isa, whole, part, scratch); });
 }
 
 } // namespace cairn::detail
