@@ -4602,22 +4602,31 @@ inline void ask_for_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 namespace cairn::detail {
 
 // The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA, `avx512` the parts F,
-// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64.
-enum class instruction_set : unsigned char { plain, avx2, avx512 };
+// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64. `avx512_bf16` and
+// `amx_bf16` are for products of bfloat16.
+enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 
 // Returns the smaller of `found` and the set that CAIRN_ISA names; an empty word lowers nothing. Throws input_error for an
 // unknown word.
 inline instruction_set at_most(instruction_set found, const std::string& word) {
   if (word == "plain") return instruction_set::plain;
   if (word == "avx2") return std::min(found, instruction_set::avx2);
-  if (word.empty() || word == "avx512") return found;
-  throw input_error("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found '" + word +
+  if (word == "avx512") return std::min(found, instruction_set::avx512);
+  if (word == "avx512_bf16") return std::min(found, instruction_set::avx512_bf16);
+  if (word.empty() || word == "amx_bf16") return found;
+  throw input_error("CAIRN_ISA: expected plain, avx2, avx512, avx512_bf16 or amx_bf16 in the environment, found '" + word +
                     "'; without it the widest set of this machine is taken");
 }
 
-// The widest set that this machine and its operating system support; determined once. CAIRN_ISA=plain or avx2 in the
-// environment lowers it, to compare or to reproduce the results of another machine; it cannot raise it. An unknown word is an
-// error, reported at the latest when a cpu queue is made.
+// What CAIRN_ISA says.
+inline std::string word_for_instruction_set() {
+  const char* const word = std::getenv("CAIRN_ISA");
+  return word == nullptr ? "" : word;
+}
+
+// The widest set that this machine and its operating system support, for all but products of bfloat16; determined once.
+// CAIRN_ISA=plain or avx2 in the environment lowers it, to compare or to reproduce the results of another machine; it cannot
+// raise it. An unknown word is an error, reported at the latest when a cpu queue is made.
 inline instruction_set widest_instruction_set() {
   static const instruction_set widest = [] {
     instruction_set found = instruction_set::plain;
@@ -4628,8 +4637,48 @@ inline instruction_set widest_instruction_set() {
         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
 #endif
-    const char* const word = std::getenv("CAIRN_ISA");
-    return at_most(found, word == nullptr ? "" : word);
+    return at_most(found, word_for_instruction_set());
+  }();
+  return widest;
+}
+
+#if CAIRN_X86
+
+// Whether the processor has AMX for bfloat16.
+inline bool has_amx_bf16() {
+  unsigned a = 7, b = 0, c = 0, d = 0;
+  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
+  return (d >> 22 & 1U) != 0 && (d >> 24 & 1U) != 0;
+}
+
+// Asks the system for the use of tiles, which it grants to a process once: their 8 KiB make each of its signal frames larger.
+inline bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long call = 158, request = 0x1023, tiles = 18; // arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  long result = call;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(request), "S"(tiles) : "rcx", "r11", "memory");
+  return result == 0;
+#else
+  return false;
+#endif
+}
+
+#endif
+
+// The widest set for products of bfloat16; determined once. Processors with AMX take longer for the products of avx512_bf16 than
+// for those of float (1.7 times on a Xeon of 2023), so there it is chosen by CAIRN_ISA=avx512_bf16 alone.
+inline instruction_set widest_for_bfloat16() {
+  static const instruction_set widest = [] {
+    instruction_set found = widest_instruction_set();
+#if CAIRN_X86
+    const std::string word = word_for_instruction_set();
+    if (found < instruction_set::avx512 || __builtin_cpu_supports("avx512bf16") == 0) return found;
+    const bool has_tiles = has_amx_bf16();
+    if (at_most(instruction_set::amx_bf16, word) == instruction_set::amx_bf16 && has_tiles && may_use_tiles())
+      return instruction_set::amx_bf16;
+    if (!has_tiles || word == "avx512_bf16") found = at_most(instruction_set::avx512_bf16, word);
+#endif
+    return found;
   }();
   return widest;
 }
@@ -8324,6 +8373,7 @@ struct avx2_register {
   using loose = typename simd<T, 32>::loose;
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);
@@ -8332,6 +8382,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);
@@ -8401,8 +8452,8 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type of which
-// an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
 template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;
@@ -8620,7 +8671,9 @@ void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<mat
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
 // 16-bit elements are computed in float, with the whole epilogue, and rounded once. Of bfloat16 a step of a chain takes two
-// elements of the reduction, from an even one on: it is fma(x0, y0, fma(x1, y1, chain)).
+// elements of the reduction, from an even one on: it is fma(x0, y0, fma(x1, y1, chain)). Instructions for bfloat16 take subnormal
+// numbers, and results that would be such, as zero. Processors with AMX have other bits: there a chain is 32 elements long, and
+// is the sum of two, of the even elements and of the odd ones; see amx_bf16.hpp.
 //
 // For 16-bit elements c may also be a sum, which is kept in another type: the gradient of a weight. T is then the type of the
 // operands, of the addend and of the mask.
@@ -9304,7 +9357,7 @@ struct CAIRN_TILE {
                                                                    mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
     const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -9313,13 +9366,14 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
+    constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      std::size_t left = s.depth - done < chain ? s.depth - done : chain;
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
@@ -9509,11 +9563,13 @@ struct avx512_register {
   using vector = typename simd<T, Bytes>::vector;
   using loose = typename simd<T, Bytes>::loose;
   static constexpr std::size_t width = simd<T, Bytes>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
     if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
@@ -9555,6 +9611,25 @@ private:
     [[gnu::always_inline]] operator U*() const { return at; }
     [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
   };
+};
+
+// The same for pairs of bfloat16 in words that are called floats: a multiplication adds both products of a pair, fused, the
+// second one first. Subnormal numbers count as zero. The instruction is written out, as its built-in function has other types in
+// each compiler, and so needs no attribute.
+template <class T, std::size_t Bytes>
+struct avx512_bf16_register : avx512_register<float, Bytes> {
+  using vector = typename avx512_register<float, Bytes>::vector;
+  using words = typename simd<float, Bytes>::integers;
+  typedef int loose_word __attribute__((aligned(2), may_alias));
+  static constexpr std::size_t reduced = 2;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const float* p) {
+    return reinterpret_cast<vector>(words{} + *reinterpret_cast<const loose_word*>(p));
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+    return z;
+  }
 };
 
 } // namespace cairn::detail
@@ -9600,7 +9675,7 @@ struct CAIRN_TILE {
                                                                    mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
     const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -9609,13 +9684,14 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
+    constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      std::size_t left = s.depth - done < chain ? s.depth - done : chain;
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
@@ -9759,10 +9835,10 @@ namespace cairn::detail {
 
 // Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
 // take a register of 32 bytes if they fit, which costs half as much.
-template <class T>
+template <class T, template <class, std::size_t> class Register = avx512_register>
 struct avx512_kernels {
-  using wide = avx512_register<T, 64>;
-  using narrow = avx512_register<T, 32>;
+  using wide = Register<T, 64>;
+  using narrow = Register<T, 32>;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
@@ -14121,8 +14197,6 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
-// They are arithmetic on integers also for float16: F16C, which converts it in one instruction, is a set that a compiler and a
-// machine with AVX2 need not have, and packing is a small part of a product.
 struct eight_words {
   typedef std::uint16_t halves __attribute__((vector_size(16)));
   typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
@@ -14175,6 +14249,16 @@ struct eight_of<float16> : eight_words {
     const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
     const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
     return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
+  }
+};
+
+// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
+struct eight_of_f16c : eight_of<float16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    const halves from = __builtin_convertvector(x, halves);
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
+    return to;
   }
 };
 
@@ -14288,8 +14372,6 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
-// They are arithmetic on integers also for float16: F16C, which converts it in one instruction, is a set that a compiler and a
-// machine with AVX2 need not have, and packing is a small part of a product.
 struct eight_words {
   typedef std::uint16_t halves __attribute__((vector_size(16)));
   typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
@@ -14345,6 +14427,16 @@ struct eight_of<float16> : eight_words {
   }
 };
 
+// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
+struct eight_of_f16c : eight_of<float16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    const halves from = __builtin_convertvector(x, halves);
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
+    return to;
+  }
+};
+
 } // namespace cairn::detail
 
 CAIRN_KERNELS_END
@@ -14391,8 +14483,8 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type of which
-// an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
 template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;
@@ -14587,10 +14679,12 @@ struct narrow_part {
   std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
 };
 
-// Packs pairs [q, q_end) of columns [j, width), one at a time: to[q * width + j], zero where there is no element.
+// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
 template <class T>
-void pack_pairs_plain(std::uint32_t* to, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
                       std::size_t begin = 0) {
+  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
+  auto* const to = reinterpret_cast<loose*>(words);
   for (; q < q_end; ++q)
     for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
 }
@@ -14630,17 +14724,16 @@ CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, con
   pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
 }
 
-template <class T>
+template <class T, class Eight = eight_of<T>>
 CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  using eight = eight_of<T>;
   using loose = typename simd<float, 32>::loose;
   const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
   std::size_t p = 0;
   for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
     for (std::size_t j = 0; j < width; j += 8) {
       const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
-      *reinterpret_cast<loose*>(to + first + j) = eight::widened(pair & 0xFFFFU);
-      *reinterpret_cast<loose*>(to + second + j) = eight::widened(pair >> 16);
+      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
     }
   if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
 }
@@ -14654,6 +14747,112 @@ CAIRN_KERNELS_END
 // cairn/ops/matmul/narrow_multiply.hpp
 
 #if CAIRN_X86
+// cairn/ops/matmul/amx_bf16.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The eight tile registers of AMX, of 16 rows of 64 bytes each, for the thread that makes one. The instructions are written out:
+// not every compiler has built-in functions for them, and none uses these registers by itself.
+class amx_tiles {
+public:
+  amx_tiles() {
+    alignas(64) std::uint8_t shapes[64] = {1}; // palette 1: bytes of a row from byte 16 on, rows from byte 48 on
+    for (std::size_t tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+  }
+  amx_tiles(const amx_tiles&) = delete;
+  amx_tiles& operator=(const amx_tiles&) = delete;
+  ~amx_tiles() { __asm__ volatile("tilerelease"); }
+};
+
+// The sums of 32 x 32 elements in four tiles, from pairs of bfloat16 in words that are called floats. Rows of op(a) lie along the
+// reduction, rows of pairs of op(b) across it, and both are filled up with zeros: a tile takes 32 elements of the reduction.
+//
+// One instruction adds the products of the first elements of 16 pairs in one chain and those of the second in another, from zero,
+// then both, and that sum to the tile. Subnormal numbers count as zero. A block of the reduction starts from zero.
+struct amx_bf16_kernels {
+  static constexpr std::size_t side = 16, widest = 2 * side;
+  static constexpr std::size_t sliver_columns(std::size_t left) { return std::min(left, widest); }
+  static constexpr std::size_t packed_width(std::size_t) { return widest; }
+
+  // Writes all 32 columns, and 16 or 32 rows, to where the carry is.
+  static void rows(const sliver<float>& s) {
+    if (s.row_end > side) tiles_of_32(s);
+    else tiles_of_16(s);
+    if (!s.reads_carry) {
+      store<0>(s.carry, s.carry_row);
+      store<1>(s.carry + side, s.carry_row);
+      if (s.row_end <= side) return;
+      store<2>(s.carry + side * s.carry_row, s.carry_row);
+      store<3>(s.carry + side * s.carry_row + side, s.carry_row);
+      return;
+    }
+    alignas(64) float sums[widest * widest];
+    store<0>(sums, widest);
+    store<1>(sums + side, widest);
+    if (s.row_end > side) {
+      store<2>(sums + side * widest, widest);
+      store<3>(sums + side * widest + side, widest);
+    }
+    for (std::size_t i = 0; i < s.row_end; ++i) {
+      float* const to = s.carry + i * s.carry_row;
+      for (std::size_t j = 0; j < widest; ++j) to[j] += sums[i * widest + j];
+    }
+  }
+
+private:
+  // The number of a tile must be part of the instruction.
+  template <int Tile>
+  [[gnu::always_inline]] static void load(const float* from, std::size_t row) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void store(float* to, std::size_t row) {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void clear() {
+    __asm__ volatile("tilezero %%tmm%c0" : : "i"(Tile));
+  }
+  template <int Sum, int A, int B>
+  [[gnu::always_inline]] static void add() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sum), "i"(A), "i"(B));
+  }
+
+  static void tiles_of_32(const sliver<float>& s) {
+    clear<0>(), clear<1>(), clear<2>(), clear<3>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+      load<5>(s.a + side * s.a_row + q, s.a_row);
+      add<2, 5, 6>();
+      add<3, 5, 7>();
+    }
+  }
+  static void tiles_of_16(const sliver<float>& s) {
+    clear<0>(), clear<1>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
 // cairn/ops/matmul/avx2.hpp
 
 #if CAIRN_X86
@@ -14712,10 +14911,10 @@ namespace cairn::detail {
 
 // Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
 // take a register of 32 bytes if they fit, which costs half as much.
-template <class T>
+template <class T, template <class, std::size_t> class Register = avx512_register>
 struct avx512_kernels {
-  using wide = avx512_register<T, 64>;
-  using narrow = avx512_register<T, 32>;
+  using wide = Register<T, 64>;
+  using narrow = Register<T, 32>;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
@@ -14763,7 +14962,8 @@ namespace cairn::detail {
 // The kernels of floats, on operands that are widened when they are packed: exactly, so the sums are those of floats.
 struct widened_plain {
   using kernels = plain_kernels<float>;
-  static constexpr bool takes_pairs = false;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
   template <class T>
   static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
     pack_pairs_plain(to, width, of, 0, (of.depth + 1) / 2);
@@ -14786,7 +14986,8 @@ struct widened_plain {
 
 struct widened_avx2 {
   using kernels = avx2_kernels<float>;
-  static constexpr bool takes_pairs = false;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
   template <class T>
   static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
     pack_pairs_avx2(to, width, of);
@@ -14807,6 +15008,24 @@ struct widened_avx2 {
 
 struct widened_avx512 : widened_avx2 {
   using kernels = avx512_kernels<float>;
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    if constexpr (std::is_same_v<T, float16>) widen_pairs_avx2<T, eight_of_f16c>(to, width, pairs, depth);
+    else widen_pairs_avx2<T>(to, width, pairs, depth);
+  }
+};
+
+// Kernels that multiply pairs of bfloat16, with the same bits unless a number is subnormal.
+struct paired_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float, avx512_bf16_register>;
+  static constexpr bool takes_pairs = true;
+};
+
+// Kernels for tiles of AMX, which have bits of their own.
+struct tiled_amx : paired_avx512 {
+  using kernels = amx_bf16_kernels;
+  using tiles = amx_tiles;
+  static constexpr bool has_tiles = true;
 };
 
 #endif
@@ -14814,38 +15033,74 @@ struct widened_avx512 : widened_avx2 {
 // Packs a part as Way's kernels read it. Pairs that are widened stay in the first-level cache in between.
 template <class Way, class T>
 void pack_narrow(float* to, std::size_t width, narrow_part<T> of) {
-  if constexpr (Way::takes_pairs) return Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
-  constexpr std::size_t piece = 64;
-  alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
-  for (std::size_t left = of.depth; left > 0; left -= of.depth) {
-    of.depth = std::min(2 * piece, left);
-    Way::pack_pairs(pairs, width, of);
-    Way::template widen<T>(to, width, pairs, of.depth);
-    to += of.depth * width;
-    of.from += of.depth * of.step;
+  if constexpr (Way::takes_pairs) {
+    Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
+  } else {
+    constexpr std::size_t piece = 64;
+    alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
+    for (std::size_t left = of.depth; left > 0; left -= of.depth) {
+      of.depth = std::min(2 * piece, left);
+      Way::pack_pairs(pairs, width, of);
+      Way::template widen<T>(to, width, pairs, of.depth);
+      to += of.depth * width;
+      of.from += of.depth * of.step;
+    }
   }
 }
+
+#if CAIRN_X86
+
+// Packs pairs for tiles, `steps` of them with zeros at the end: rows of b's as above, rows of a's along the reduction. `room` has
+// place for a panel.
+template <class T>
+void pack_tiles_of_b(float* to, std::size_t steps, const narrow_part<T>& of) {
+  constexpr std::size_t width = amx_bf16_kernels::widest;
+  pack_narrow<tiled_amx>(to, width, of);
+  std::memset(to + (of.depth + 1) / 2 * width, 0, (steps - (of.depth + 1) / 2) * width * sizeof(float));
+}
+template <class T>
+void pack_tiles_of_a(float* to, std::size_t steps, const narrow_part<T>& of, float* room) {
+  constexpr std::size_t rows = amx_bf16_kernels::widest;
+  if (of.step != 1) {
+    pack_narrow<tiled_amx>(room, rows, of);
+    return pack_transposed_avx2(to, steps, room, rows, (of.depth + 1) / 2, rows);
+  }
+  for (std::size_t i = 0; i < of.columns; ++i) {
+    std::memcpy(to + i * steps, of.at(0, i), of.depth * sizeof(T));
+    std::memset(reinterpret_cast<std::byte*>(to + i * steps) + of.depth * sizeof(T), 0, (2 * steps - of.depth) * sizeof(T));
+  }
+  std::memset(to + of.columns * steps, 0, (rows - of.columns) * steps * sizeof(float));
+}
+
+#endif
 
 // Computes one rectangle of c.
 //
 // The loops from outside in: columns of b that stay in the second-level cache when they are packed, rows whose sums fit into the
 // scratch (all, if the reduction has one block), blocks of the reduction in ascending order, panels of a, which are packed when
-// they are used, slivers. A panel is finished after the last block.
+// they are used, slivers. A panel is finished after the last block. Pairs of a that lie as the kernels read them are not packed.
 template <class Way, class T, class C>
 void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, std::span<std::byte> scratch) {
   using kernels = typename Way::kernels;
   constexpr std::size_t cached = 512 * 1024 / sizeof(float), widest = kernels::widest;
-  const auto steps_of = [](std::size_t depth) { return Way::takes_pairs ? (depth + 1) / 2 : depth; };
+  constexpr std::size_t height = Way::has_tiles ? widest : panel_rows;
+  const auto steps_of = [](std::size_t depth) {
+    return Way::has_tiles ? (depth + 31) / 32 * 16 : Way::takes_pairs ? (depth + 1) / 2 : depth;
+  };
   const std::size_t k = whole.size.k, block = reduction_block(k), steps = std::max<std::size_t>(1, steps_of(block));
   const std::size_t columns = (part.column_end - part.column_begin + widest - 1) / widest * widest;
-  const std::size_t group = std::min(std::max(cached / steps, 768 / sizeof(float)) / widest * widest, columns);
-  const std::size_t panel = panel_rows * steps, rows = part.row_end - part.row_begin;
-  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panel) / std::max<std::size_t>(1, group);
-  const std::size_t together = k <= block ? rows : std::max(panel_rows, fit / panel_rows * panel_rows);
+  // At most 2048 columns, so that the sums of a panel stay near while it is finished.
+  const std::size_t group =
+      std::min(std::clamp<std::size_t>(cached / steps, 768 / sizeof(float), 2048) / widest * widest, columns);
+  const std::size_t panel = height * steps, rows = part.row_end - part.row_begin;
+  const std::size_t panels = Way::has_tiles ? 2 * panel : panel;
+  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panels) / std::max<std::size_t>(1, group);
+  const std::size_t together = k <= block ? rows : std::max(height, fit / height * height);
   float* const packed_b = reinterpret_cast<float*>(scratch.data());
   float* const packed_a = packed_b + group * steps;
-  float* const sums = packed_a + panel;
+  float* const sums = packed_a + panels;
 
+  [[maybe_unused]] const typename Way::tiles tiles{};
   alignas(64) float before[tile_bytes / sizeof(float)];
   product<float> inner({}, {}, {}, transpose::none, {}); // the sums of a panel
   sliver<float> s;
@@ -14863,20 +15118,31 @@ void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, s
         if (first == part.row_begin || k > block)
           for (std::size_t j = j0; j < j1; j += s.columns) {
             s.columns = kernels::sliver_columns(j1 - j);
+            float* const to = packed_b + (j - j0) * s.depth;
             const narrow_part<T> of{whole.b + p * whole.b_step + j * whole.b_column, whole.b_step, whole.b_column, s.columns,
                                     depth};
-            pack_narrow<Way>(packed_b + (j - j0) * s.depth, kernels::packed_width(s.columns), of);
+            if constexpr (Way::has_tiles) pack_tiles_of_b(to, s.depth, of);
+            else pack_narrow<Way>(to, kernels::packed_width(s.columns), of);
           }
-        for (std::size_t i = first; i < last; i += panel_rows) {
-          const std::size_t here = std::min(panel_rows, last - i);
+        for (std::size_t i = first; i < last; i += height) {
+          const std::size_t here = std::min(height, last - i);
           const narrow_part<T> of{whole.a + i * whole.a_row + p * whole.a_step, whole.a_step, whole.a_row, here, depth};
-          pack_narrow<Way>(packed_a, panel_rows, of);
           inner.c = matrix<float>{sums + (k <= block ? 0 : i - first) * group, here, j1 - j0, group};
           s.a = packed_a;
-          s.a_row = 1;
-          s.a_step = panel_rows;
+          s.a_row = Way::has_tiles ? s.depth : 1;
+          s.a_step = height;
           s.row_end = here;
           s.carry_row = group;
+          const bool even = Way::takes_pairs && whole.a_step == 1 && whole.a_row % 2 == 0;
+          if (even && (Way::has_tiles ? here == height && depth % 32 == 0 : depth % 2 == 0)) {
+            s.a = reinterpret_cast<const float*>(of.from);
+            s.a_row = whole.a_row / 2;
+            s.a_step = 1;
+          } else if constexpr (Way::has_tiles) {
+            pack_tiles_of_a(packed_a, s.depth, of, packed_a + panel);
+          } else {
+            pack_narrow<Way>(packed_a, height, of);
+          }
           for (std::size_t j = j0; j < j1; j += s.columns) {
             s.column = j - j0;
             s.columns = kernels::sliver_columns(j1 - j);
@@ -14906,12 +15172,22 @@ CAIRN_KERNELS_BEGIN
 // Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
 namespace cairn::detail {
 
+// The widest instruction set for products of T.
+template <class T>
+instruction_set widest_for() {
+  return reduces_in_pairs<T> ? widest_for_bfloat16() : widest_instruction_set();
+}
+
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T, class C>
 void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
                          std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
+  if constexpr (reduces_in_pairs<T>) {
+    if (isa == instruction_set::amx_bf16) return multiply_narrow<tiled_amx>(whole, part, scratch);
+    if (isa == instruction_set::avx512_bf16) return multiply_narrow<paired_avx512>(whole, part, scratch);
+  }
+  if (isa >= instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
   if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
 #else
   static_cast<void>(isa);
@@ -14933,13 +15209,12 @@ namespace cairn::ops {
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_instruction_set(), detail::narrow_product<T, T>(c, a, b, form, then));
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, T>(c, a, b, form, then));
 }
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_instruction_set(),
-                             detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
 }
 
 } // namespace cairn::ops
@@ -44383,7 +44658,8 @@ namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
-  std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
+  constexpr const char* names[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
+  std::string own = names[static_cast<std::size_t>(isa)];
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
 #if CAIRN_WITH_BLAS
 #ifdef OPENBLAS_VERSION
@@ -44422,7 +44698,7 @@ public:
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
-    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
+    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_for<T>());
     out += " | " + report::name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // long to compile
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -54,45 +56,85 @@ struct narrow_case {
             sums,        !std::is_same_v<C, T>};
   }
 
-  // Whether the kernels of this set give the bits of the reference, a bit pattern behind the last element included.
+  // Whether the kernels of these sets give the bits of the reference, and leave what lies behind the last element.
   template <class C>
-  bool agrees(cpu::queue& queue, detail::instruction_set isa) const {
-    std::vector<C> found(of.m * of.n + 1, C(1.5F)), expected(found);
-    std::vector<float> sums(of.m), expected_sums(of.m);
-    detail::multiply_narrow_on(
-        queue, isa, detail::narrow_product<T, C>({found.data(), of.m, of.n}, left(), right(), form, then<C>(sums.data())));
+  bool agrees(cpu::queue& queue, const std::vector<detail::instruction_set>& sets) const {
+    const std::vector<C> before(of.m * of.n + 1, C(1.5F));
+    std::vector<C> expected(before);
+    std::vector<float> expected_sums(of.m);
     detail::matmul_reference_of<T>(ops::matrix<C>{expected.data(), of.m, of.n}, left(), right(), form,
                                    then<C>(expected_sums.data()));
-    return found == expected && sums == expected_sums;
+    bool right_ones = true;
+    for (const detail::instruction_set isa : sets) {
+      std::vector<C> found(before);
+      std::vector<float> sums(of.m);
+      const detail::narrow_product<T, C> whole({found.data(), of.m, of.n}, left(), right(), form, then<C>(sums.data()));
+      detail::multiply_narrow_on(queue, isa, whole);
+      right_ones = right_ones && found == expected && sums == expected_sums;
+    }
+    return right_ones;
+  }
+
+  // The same for the kernels of AMX, by the formula of amx_bf16.hpp.
+  template <class C>
+  bool agrees_with_tiles(cpu::queue& queue) const {
+    std::vector<C> found(of.m * of.n + 1, C(1.5F)), expected(found);
+    std::vector<float> sums(of.m);
+    const detail::narrow_product<T, C> whole({found.data(), of.m, of.n}, left(), right(), form, then<C>(sums.data()));
+    const detail::narrow_product<T, C> other({expected.data(), of.m, of.n}, left(), right(), form, then<C>(sums.data()));
+    detail::multiply_narrow_on(queue, detail::instruction_set::amx_bf16, whole);
+    const std::size_t block = detail::reduction_block(of.k);
+    for (std::size_t i = 0; i < of.m; ++i)
+      for (std::size_t j = 0; j < of.n; ++j) {
+        float sum = 0;
+        for (std::size_t begin = 0; begin < of.k; begin += block) {
+          float of_block = 0;
+          for (std::size_t first = begin; first < std::min(of.k, begin + block); first += 32) {
+            float chains[2] = {0, 0};
+            for (std::size_t p = first; p < std::min({of.k, begin + block, first + 32}); ++p)
+              chains[p % 2] = std::fma(static_cast<float>(whole.a[i * whole.a_row + p * whole.a_step]),
+                                       static_cast<float>(whole.b[p * whole.b_step + j * whole.b_column]), chains[p % 2]);
+            of_block += chains[0] + chains[1];
+          }
+          sum = begin == 0 ? of_block : sum + of_block;
+        }
+        other.c(i, j) = static_cast<C>(detail::narrow_result(other, i, j, sum));
+      }
+    return found == expected;
   }
 };
 
+// With and without epilogue, and with rows that pairs of elements divide or not.
+struct variant {
+  bool finished;
+  std::size_t gap;
+};
+constexpr variant variants[] = {{false, 0}, {true, 2}, {true, 3}};
+
 template <class T>
-void check(extents size) {
-  for (const std::size_t threads : {1U, 2U}) {
-    cpu device({.threads = threads});
-    for (const detail::instruction_set isa : matmul_case::sets())
-      for (const ops::transpose form : forms)
-        for (const bool finished : {false, true})
-          for (const std::size_t gap : {0U, 3U}) {
-            const narrow_case<T> one(size, form, finished, gap);
-            CAPTURE(size.m);
-            CAPTURE(size.n);
-            CAPTURE(size.k);
-            CHECK(one.template agrees<T>(device.compute(), isa));
-            CHECK(one.template agrees<float>(device.compute(), isa));
-          }
-  }
+void check(cpu& device, extents size) {
+  std::vector<detail::instruction_set> sets = matmul_case::sets();
+  if (detail::widest_for_bfloat16() >= detail::instruction_set::avx512_bf16) // of float16 the same as avx512
+    sets.push_back(detail::instruction_set::avx512_bf16);
+  for (const ops::transpose form : forms)
+    for (const auto [finished, gap] : variants) {
+      const narrow_case<T> one(size, form, finished, gap);
+      CAPTURE(size.m);
+      CAPTURE(size.n);
+      CAPTURE(size.k);
+      CHECK(one.template agrees<T>(device.compute(), sets));
+      CHECK(one.template agrees<float>(device.compute(), sets));
+    }
 }
 
 } // namespace
 
 TEST_CASE("matmul: of 16-bit elements every kernel has the bits of the reference, rounded once, and as a sum not at all") {
-  // One element; odd reductions; partial tiles; several chains; several blocks; over nothing.
-  for (const extents size :
-       {extents{1, 1, 1}, {9, 11, 300}, {33, 70, 129}, {7, 200, 1}, {40, 5, 1500}, {3, 300, 2051}, {2, 3, 0}}) {
-    check<bfloat16>(size);
-    check<float16>(size);
+  // One element; odd reductions; partial tiles; several chains; several blocks, by two threads; over nothing.
+  cpu device({.threads = 2});
+  for (const extents size : {extents{1, 1, 1}, {9, 11, 300}, {33, 70, 129}, {7, 200, 1}, {2, 130, 2051}, {2, 3, 0}}) {
+    check<bfloat16>(device, size);
+    check<float16>(device, size);
   }
 }
 
@@ -103,13 +145,47 @@ TEST_CASE("matmul: of bfloat16 a step takes two elements, the second one first")
   const auto sum = [&](const std::vector<bfloat16>& terms) {
     const std::vector<bfloat16> ones(terms.size(), one);
     float found = 0;
-    matmul(device.compute(), ops::matrix<float>(&found, 1, 1), ops::matrix<const bfloat16>(terms.data(), 1, terms.size()),
-           ops::matrix<const bfloat16>(ones.data(), 1, ones.size()), ops::transpose::second);
+    const detail::narrow_product<bfloat16, float> whole({&found, 1, 1}, {terms.data(), 1, terms.size()},
+                                                        {ones.data(), 1, terms.size()}, ops::transpose::second, {});
+    detail::multiply_narrow_on(device.compute(), detail::widest_instruction_set(), whole);
     return found;
   };
   CHECK(sum({tiny, zero, one, tiny}) == 1.0F + 0x1p-23F); // tiny, then tiny, then one
   CHECK(sum({tiny, zero, tiny, one}) == 1.0F);            // tiny, then one, then tiny
   CHECK(sum({tiny, one, tiny}) == 1.0F);                  // one, then tiny, then the last, which has no second
+}
+
+TEST_CASE("matmul: instructions for bfloat16 take subnormal numbers as zero, widened ones count") {
+  const std::vector<bfloat16> least{bfloat16::from_bits(1)}, one{bfloat16(1.0F)};
+  cpu device;
+  for (const detail::instruction_set isa :
+       {detail::instruction_set::plain, detail::instruction_set::avx512_bf16, detail::instruction_set::amx_bf16}) {
+    if (isa > detail::widest_for_bfloat16()) continue;
+    float found = -1;
+    detail::multiply_narrow_on(device.compute(), isa,
+                               detail::narrow_product<bfloat16, float>({&found, 1, 1}, {least.data(), 1, 1}, {one.data(), 1, 1},
+                                                                       ops::transpose::none, {}));
+    CHECK(found == (isa == detail::instruction_set::plain ? static_cast<float>(least[0]) : 0.0F));
+  }
+}
+
+TEST_CASE("matmul: of many columns and a short reduction the sums fit into the scratch") {
+  cpu device;
+  const narrow_case<bfloat16> one({9, 140'001, 2}, ops::transpose::none, true, 0);
+  CHECK(one.agrees<bfloat16>(device.compute(), {detail::instruction_set::plain, detail::widest_instruction_set()}));
+}
+
+TEST_CASE("matmul: tiles of AMX add even and odd elements of 32 apart, whatever the rows, the place and the threads") {
+  if (detail::widest_for_bfloat16() < detail::instruction_set::amx_bf16) return;
+  cpu device({.threads = 2});
+  for (const extents size :
+       {extents{1, 1, 1}, {9, 11, 300}, {33, 70, 129}, {7, 200, 1}, {65, 49, 64}, {2, 130, 2051}, {32, 32, 1024}, {2, 3, 0}})
+    for (const ops::transpose form : forms)
+      for (const auto [finished, gap] : variants) {
+        const narrow_case<bfloat16> one(size, form, finished, gap);
+        CHECK(one.agrees_with_tiles<bfloat16>(device.compute()));
+        CHECK(one.agrees_with_tiles<float>(device.compute()));
+      }
 }
 
 TEST_CASE("matmul: of float16 it is the product of floats, rounded once") {

@@ -31,6 +31,7 @@ struct avx2_register {
   using loose = typename simd<T, 32>::loose;
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);
@@ -39,6 +40,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);

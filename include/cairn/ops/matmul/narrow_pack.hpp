@@ -31,10 +31,12 @@ struct narrow_part {
   std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
 };
 
-// Packs pairs [q, q_end) of columns [j, width), one at a time: to[q * width + j], zero where there is no element.
+// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
 template <class T>
-void pack_pairs_plain(std::uint32_t* to, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
                       std::size_t begin = 0) {
+  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
+  auto* const to = reinterpret_cast<loose*>(words);
   for (; q < q_end; ++q)
     for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
 }
@@ -74,17 +76,16 @@ CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, con
   pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
 }
 
-template <class T>
+template <class T, class Eight = eight_of<T>>
 CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  using eight = eight_of<T>;
   using loose = typename simd<float, 32>::loose;
   const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
   std::size_t p = 0;
   for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
     for (std::size_t j = 0; j < width; j += 8) {
       const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
-      *reinterpret_cast<loose*>(to + first + j) = eight::widened(pair & 0xFFFFU);
-      *reinterpret_cast<loose*>(to + second + j) = eight::widened(pair >> 16);
+      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
     }
   if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
 }

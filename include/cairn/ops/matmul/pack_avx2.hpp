@@ -48,8 +48,8 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type of which
-// an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
 template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;

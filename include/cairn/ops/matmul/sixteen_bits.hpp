@@ -22,12 +22,22 @@ CAIRN_KERNELS_BEGIN
 // Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
 namespace cairn::detail {
 
+// The widest instruction set for products of T.
+template <class T>
+instruction_set widest_for() {
+  return reduces_in_pairs<T> ? widest_for_bfloat16() : widest_instruction_set();
+}
+
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T, class C>
 void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
                          std::span<std::byte> scratch) {
 #if CAIRN_X86
-  if (isa == instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
+  if constexpr (reduces_in_pairs<T>) {
+    if (isa == instruction_set::amx_bf16) return multiply_narrow<tiled_amx>(whole, part, scratch);
+    if (isa == instruction_set::avx512_bf16) return multiply_narrow<paired_avx512>(whole, part, scratch);
+  }
+  if (isa >= instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
   if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
 #else
   static_cast<void>(isa);
@@ -49,13 +59,12 @@ namespace cairn::ops {
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_instruction_set(), detail::narrow_product<T, T>(c, a, b, form, then));
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, T>(c, a, b, form, then));
 }
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::multiply_narrow_on(queue, detail::widest_instruction_set(),
-                             detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
 }
 
 } // namespace cairn::ops
