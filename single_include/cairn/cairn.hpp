@@ -4619,22 +4619,31 @@ inline void ask_for_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 namespace cairn::detail {
 
 // The instruction sets that kernels are written for; each includes those before it. `avx2` includes FMA, `avx512` the parts F,
-// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64.
-enum class instruction_set : unsigned char { plain, avx2, avx512 };
+// VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64. `avx512_bf16` and
+// `amx_bf16` are for products of bfloat16.
+enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 
 // Returns the smaller of `found` and the set that CAIRN_ISA names; an empty word lowers nothing. Throws input_error for an
 // unknown word.
 inline instruction_set at_most(instruction_set found, const std::string& word) {
   if (word == "plain") return instruction_set::plain;
   if (word == "avx2") return std::min(found, instruction_set::avx2);
-  if (word.empty() || word == "avx512") return found;
-  throw input_error("CAIRN_ISA: expected plain, avx2 or avx512 in the environment, found '" + word +
+  if (word == "avx512") return std::min(found, instruction_set::avx512);
+  if (word == "avx512_bf16") return std::min(found, instruction_set::avx512_bf16);
+  if (word.empty() || word == "amx_bf16") return found;
+  throw input_error("CAIRN_ISA: expected plain, avx2, avx512, avx512_bf16 or amx_bf16 in the environment, found '" + word +
                     "'; without it the widest set of this machine is taken");
 }
 
-// The widest set that this machine and its operating system support; determined once. CAIRN_ISA=plain or avx2 in the
-// environment lowers it, to compare or to reproduce the results of another machine; it cannot raise it. An unknown word is an
-// error, reported at the latest when a cpu queue is made.
+// What CAIRN_ISA says.
+inline std::string word_for_instruction_set() {
+  const char* const word = std::getenv("CAIRN_ISA");
+  return word == nullptr ? "" : word;
+}
+
+// The widest set that this machine and its operating system support, for all but products of bfloat16; determined once.
+// CAIRN_ISA=plain or avx2 in the environment lowers it, to compare or to reproduce the results of another machine; it cannot
+// raise it. An unknown word is an error, reported at the latest when a cpu queue is made.
 inline instruction_set widest_instruction_set() {
   static const instruction_set widest = [] {
     instruction_set found = instruction_set::plain;
@@ -4645,8 +4654,48 @@ inline instruction_set widest_instruction_set() {
         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0)
       found = instruction_set::avx512;
 #endif
-    const char* const word = std::getenv("CAIRN_ISA");
-    return at_most(found, word == nullptr ? "" : word);
+    return at_most(found, word_for_instruction_set());
+  }();
+  return widest;
+}
+
+#if CAIRN_X86
+
+// Whether the processor has AMX for bfloat16.
+inline bool has_amx_bf16() {
+  unsigned a = 7, b = 0, c = 0, d = 0;
+  __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); // bits 22 and 24: products of bfloat16, and tiles
+  return (d >> 22 & 1U) != 0 && (d >> 24 & 1U) != 0;
+}
+
+// Asks the system for the use of tiles, which it grants to a process once: their 8 KiB make each of its signal frames larger.
+inline bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long call = 158, request = 0x1023, tiles = 18; // arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  long result = call;
+  __asm__ volatile("syscall" : "+a"(result) : "D"(request), "S"(tiles) : "rcx", "r11", "memory");
+  return result == 0;
+#else
+  return false;
+#endif
+}
+
+#endif
+
+// The widest set for products of bfloat16; determined once. Processors with AMX take longer for the products of avx512_bf16 than
+// for those of float (1.7 times on a Xeon of 2023), so there it is chosen by CAIRN_ISA=avx512_bf16 alone.
+inline instruction_set widest_for_bfloat16() {
+  static const instruction_set widest = [] {
+    instruction_set found = widest_instruction_set();
+#if CAIRN_X86
+    const std::string word = word_for_instruction_set();
+    if (found < instruction_set::avx512 || __builtin_cpu_supports("avx512bf16") == 0) return found;
+    const bool has_tiles = has_amx_bf16();
+    if (at_most(instruction_set::amx_bf16, word) == instruction_set::amx_bf16 && has_tiles && may_use_tiles())
+      return instruction_set::amx_bf16;
+    if (!has_tiles || word == "avx512_bf16") found = at_most(instruction_set::avx512_bf16, word);
+#endif
+    return found;
   }();
   return widest;
 }
@@ -9024,12 +9073,12 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
-// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory that 16-bit elements have.
 template <class T, std::size_t Bytes>
 struct simd {
   using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
   typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(2), may_alias));
   typedef integer integers __attribute__((vector_size(Bytes)));
   static constexpr std::size_t width = Bytes / sizeof(T);
 };
@@ -9042,6 +9091,7 @@ struct avx2_register {
   using loose = typename simd<T, 32>::loose;
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);
@@ -9050,6 +9100,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);
@@ -9119,16 +9170,16 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
-// attribute.)
-template <class T, bool Ragged>
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;
   using vector = typename registers::vector;
 
   T* to;
   std::size_t width;
-  const T* from;
+  const Source* from;
   std::size_t stride;
   std::size_t columns;
   std::size_t depth;
@@ -9140,8 +9191,9 @@ struct turn {
 
 private:
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
-    if constexpr (!Ragged) return registers::load(from + j * stride);
-    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
+    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
+    else if (j >= columns) return registers::fill(0);
+    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
     if (!Ragged || depth > p) registers::store(to + p * width, x);
@@ -9197,10 +9249,11 @@ private:
 };
 
 // Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
-// [columns, width). width is a multiple of a register's.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
+template <class T, class Source>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
                                             std::size_t depth) {
+  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
   constexpr std::size_t side = avx2_register<T>::width;
   constexpr std::size_t piece = 256 / sizeof(T);
   // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
@@ -9208,12 +9261,14 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
   for (std::size_t begin = 0; begin < depth; begin += piece) {
     const std::size_t end = std::min(depth, begin + piece);
     for (std::size_t j = 0; j < width; j += side) {
-      const T* const rows = from + j * stride;
+      const Source* const rows = from + j * stride;
       const std::size_t count = columns > j ? columns - j : 0;
       std::size_t p = begin;
       if (count >= side)
-        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+        for (; p + side <= end; p += side)
+          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
+      for (; p < end; p += side)
+        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
     }
   }
 }
@@ -9353,8 +9408,13 @@ template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
-// type of the operands, of the addend and of the mask.
+// 16-bit elements are computed in float, with the whole epilogue, and rounded once. Of bfloat16 a step of a chain takes two
+// elements of the reduction, from an even one on: it is fma(x0, y0, fma(x1, y1, chain)). Instructions for bfloat16 take subnormal
+// numbers, and results that would be such, as zero. Processors with AMX have other bits: there a chain is 32 elements long, and
+// is the sum of two, of the even elements and of the odd ones; see amx_bf16.hpp.
+//
+// For 16-bit elements c may also be a sum, which is kept in another type: the gradient of a weight. T is then the type of the
+// operands, of the addend and of the mask.
 template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
@@ -9893,7 +9953,7 @@ struct CAIRN_TILE {
                                                                    mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
     const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -9902,13 +9962,14 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
+    constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      std::size_t left = s.depth - done < chain ? s.depth - done : chain;
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
@@ -10099,11 +10160,13 @@ struct avx512_register {
   using vector = typename simd<T, Bytes>::vector;
   using loose = typename simd<T, Bytes>::loose;
   static constexpr std::size_t width = simd<T, Bytes>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
     if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
@@ -10145,6 +10208,25 @@ private:
     [[gnu::always_inline]] operator U*() const { return at; }
     [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
   };
+};
+
+// The same for pairs of bfloat16 in words that are called floats: a multiplication adds both products of a pair, fused, the
+// second one first. Subnormal numbers count as zero. The instruction is written out, as its built-in function has other types in
+// each compiler, and so needs no attribute.
+template <class T, std::size_t Bytes>
+struct avx512_bf16_register : avx512_register<float, Bytes> {
+  using vector = typename avx512_register<float, Bytes>::vector;
+  using words = typename simd<float, Bytes>::integers;
+  typedef int loose_word __attribute__((aligned(2), may_alias));
+  static constexpr std::size_t reduced = 2;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const float* p) {
+    return reinterpret_cast<vector>(words{} + *reinterpret_cast<const loose_word*>(p));
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+    return z;
+  }
 };
 
 } // namespace cairn::detail
@@ -10190,7 +10272,7 @@ struct CAIRN_TILE {
                                                                    mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
     const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -10199,13 +10281,14 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
+    constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      std::size_t left = s.depth - done < chain ? s.depth - done : chain;
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
@@ -10349,10 +10432,10 @@ namespace cairn::detail {
 
 // Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
 // take a register of 32 bytes if they fit, which costs half as much.
-template <class T>
+template <class T, template <class, std::size_t> class Register = avx512_register>
 struct avx512_kernels {
-  using wide = avx512_register<T, 64>;
-  using narrow = avx512_register<T, 32>;
+  using wide = Register<T, 64>;
+  using narrow = Register<T, 32>;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;
@@ -10792,14 +10875,14 @@ void multiply_for(instruction_set isa, const product<T>& whole, const rectangle&
   multiply<plain_kernels<T>>(whole, part, scratch);
 }
 
-// Computes the product in parts, which are cut along the longer side of c if it is long enough for all threads, else along the
-// other. Each part packs what it shares with the others, and the longer side cut leaves the least to share. (Measured on a Xeon
-// with two threads, 768 x 128 x 512: 1.9 times as fast as one, where cut by columns 1.5 times.)
-template <class T>
-void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
-  const std::size_t m = whole.size.m;
-  const std::size_t n = whole.size.n;
-  const std::size_t threads = 2 * m * n * whole.size.k < operations_worth_threads ? 1 : queue.threads();
+// Calls f(rectangle, scratch) for the parts of a product, which are cut along the longer side of c if it is long enough for all
+// threads, else along the other. Each part packs what it shares with the others, and the longer side cut leaves the least to
+// share. (Measured on a Xeon with two threads, 768 x 128 x 512: 1.9 times as fast as one, where cut by columns 1.5 times.)
+template <class F>
+void for_each_rectangle(cpu::queue& queue, const product_size& size, F&& f) {
+  const std::size_t m = size.m;
+  const std::size_t n = size.n;
+  const std::size_t threads = 2 * m * n * size.k < operations_worth_threads ? 1 : queue.threads();
   const bool by_columns = n >= 64 * threads && (n > m || m < 64 * threads);
   const std::size_t extent = by_columns ? n : m;
   const std::size_t grain = by_columns ? 16 : 8;
@@ -10808,8 +10891,14 @@ void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole
   queue.parallel_for(parts, [&](std::size_t part, std::span<std::byte> scratch) {
     const std::size_t begin = part * step;
     const std::size_t end = std::min(extent, begin + step);
-    multiply_for(isa, whole, by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
+    f(by_columns ? rectangle{0, m, begin, end} : rectangle{begin, end, 0, n}, scratch);
   });
+}
+
+template <class T>
+void multiply_on(cpu::queue& queue, instruction_set isa, const product<T>& whole) {
+  for_each_rectangle(queue, whole.size,
+                     [&](const rectangle& part, std::span<std::byte> scratch) { multiply_for(isa, whole, part, scratch); });
 }
 
 } // namespace cairn::detail
@@ -14885,57 +14974,1085 @@ void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/narrow.hpp
+// cairn/ops/matmul/narrow_product.hpp
+
+namespace cairn::detail {
+
+// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
+template <class T>
+inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
+
+// A product of 16-bit elements whose transposes have become strides, as in product.hpp. C is T, or the type of its sums.
+template <class T, class C>
+struct narrow_product {
+  product_size size{};
+  transpose form = transpose::none;
+  const T* a = nullptr;
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::size_t b_step = 0, b_column = 0;
+  matrix<C> c{};
+  epilogue<T> then{};
+
+  narrow_product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
+    if (form == transpose::first) a_row = 1, a_step = a_.stride;
+    if (form == transpose::second) b_step = 1, b_column = b_.stride;
+    if (size.k == 0) a_row = a_step = b_step = b_column = 0; // nothing is read
+  }
+};
+
+// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
+template <class T, class C>
+accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
+  using wide = accumulated<T>;
+  const epilogue<T>& then = whole.then;
+  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
+  v = activated(then.then, v);
+  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
+  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
+  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/matmul/narrow_finish.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/narrow_registers.hpp
+
+#if CAIRN_X86
 
 CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// The product of 16-bit elements, as matmul.hpp documents it: one element after another, computed in the type that sums are kept
-// in, with the chains that this type's own product has, and rounded once, when it is written. Its purpose is to be right; a
-// device with arithmetic for such elements has a fast one.
-template <class C, narrow_element T>
-void narrow_product(cpu::queue& queue, matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form,
-                    const epilogue<T>& then) {
+// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
+  using floats = typename simd<float, 32>::vector;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
+    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
+    return (which & x) | (~which & y);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
+};
+
+template <class T>
+struct eight_of;
+
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
+  }
+};
+
+template <>
+struct eight_of<float16> : eight_words {
+  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
+  // units of 2^-24.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    constexpr std::uint32_t moved = 112U << 23;
+    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
+    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
+    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
+    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
+    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
+  }
+  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
+    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
+    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
+    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
+    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
+    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
+    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
+  }
+};
+
+// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
+struct eight_of_f16c : eight_of<float16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    const halves from = __builtin_convertvector(x, halves);
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
+    return to;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
+template <class T, class C>
+void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
+                         const accumulated<T>* sums) {
+  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
+}
+
+// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
+template <class T, class C>
+void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
   using wide = accumulated<T>;
-  const product_size size = checked_product(c, a, b, form, then);
-  const std::size_t block = reduction_block(size.k);
-  const auto left = [&](std::size_t i, std::size_t p) { return static_cast<wide>(form == transpose::first ? a(p, i) : a(i, p)); };
-  const auto right = [&](std::size_t p, std::size_t j) {
-    return static_cast<wide>(form == transpose::second ? b(j, p) : b(p, j));
-  };
-  const auto element = [&](std::size_t i, std::size_t j) {
-    wide sum = 0;
-    for (std::size_t begin = 0; begin < size.k; begin += block) {
-      const std::size_t end = std::min(size.k, begin + block);
-      wide of_block = 0;
-      for (std::size_t first = begin; first < end; first += reduction_chain) {
-        wide chain = 0;
-        for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
-          chain = std::fma(left(i, p), right(p, j), chain);
-        of_block = first == begin ? chain : of_block + chain;
-      }
-      sum = begin == 0 ? of_block : sum + of_block;
-    }
-    if (then.bias != nullptr) sum += static_cast<wide>(then.bias[j]);
-    sum = activated(then.then, sum);
-    if (then.addend.data != nullptr) sum += static_cast<wide>(then.addend(i, j));
-    if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) sum = wide{0};
-    return sum;
-  };
-  for_each_row(queue, size.m, size.n * std::max<std::size_t>(1, size.k), [&](std::size_t i) {
-    for (std::size_t j = 0; j < size.n; ++j) {
-      const wide v = element(i, j);
-      c(i, j) = static_cast<C>(then.adds ? static_cast<wide>(c(i, j)) + v : v);
-    }
-    if (then.row_sums == nullptr) return;
+  for (std::size_t i = begin; i < end; ++i) {
     double sum = 0;
-    for (std::size_t first = 0; first < size.k; first += sum_chain) {
+    for (std::size_t p = 0; p < whole.size.k;) {
       wide chain = 0;
-      for (std::size_t p = first; p < std::min(size.k, first + sum_chain); ++p) chain += left(i, p);
+      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
+        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
       sum += static_cast<double>(chain);
     }
-    then.row_sums[i] = static_cast<wide>(sum);
+    whole.then.row_sums[i] = static_cast<wide>(sum);
+  }
+}
+
+#if CAIRN_X86
+
+template <class T, class C>
+CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
+                                          const float* sums) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  const epilogue<T>& then = whole.then;
+  C* const c = &whole.c(row, 0);
+  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
+  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
+  std::size_t j = begin;
+  for (; j + 8 <= end; j += 8) {
+    typename registers::vector v = registers::load(sums + (j - begin));
+    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
+    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
+    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
+    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
+    if constexpr (std::is_same_v<C, T>) {
+      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
+      eight::store(c + j, eight::rounded(v));
+    } else {
+      if (then.adds) v = registers::load(c + j) + v;
+      registers::store(c + j, v);
+    }
+  }
+  finish_narrow_plain(whole, row, begin, j, end, sums);
+}
+
+// Rows of op(a) that are neighbours in memory, 32 at a time.
+template <class T, class C>
+CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  constexpr std::size_t together = 32;
+  std::size_t i = begin;
+  if (whole.a_row == 1)
+    for (; i + together <= end; i += together) {
+      double totals[together] = {};
+      alignas(32) float chains[together];
+      for (std::size_t p = 0; p < whole.size.k;) {
+        typename registers::vector chain[4];
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
+        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
+          const T* const row = whole.a + i + p * whole.a_step;
+          CAIRN_UNROLL_4
+          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
+        }
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
+        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
+      }
+      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
+    }
+  sum_narrow_rows_plain(whole, i, end);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_pack.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/narrow_registers.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
+  using floats = typename simd<float, 32>::vector;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
+    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
+    return (which & x) | (~which & y);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
+};
+
+template <class T>
+struct eight_of;
+
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
+  }
+};
+
+template <>
+struct eight_of<float16> : eight_words {
+  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
+  // units of 2^-24.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    constexpr std::uint32_t moved = 112U << 23;
+    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
+    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
+    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
+    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
+    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
+  }
+  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
+    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
+    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
+    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
+    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
+    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
+    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
+  }
+};
+
+// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
+struct eight_of_f16c : eight_of<float16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    const halves from = __builtin_convertvector(x, halves);
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
+    return to;
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+// cairn/ops/matmul/pack_avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
+// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
+// waste less at the ends than squares of 16.
+
+// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
+// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
+// pass it on.
+template <int A, int B, int C, int D>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D);
+#else
+  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
+#endif
+}
+template <int A, int B, int C, int D, int E, int F, int G, int H>
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
+#else
+  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
+#endif
+}
+[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
+                                                                                     simd<float, 16>::vector b) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
+#endif
+}
+
+// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+template <class T, bool Ragged, class Source = T>
+struct turn {
+  using registers = avx2_register<T>;
+  using vector = typename registers::vector;
+
+  T* to;
+  std::size_t width;
+  const Source* from;
+  std::size_t stride;
+  std::size_t columns;
+  std::size_t depth;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
+    if constexpr (sizeof(T) == 4) run_of_8();
+    else run_of_4();
+  }
+
+private:
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
+    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
+    else if (j >= columns) return registers::fill(0);
+    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
+    if (!Ragged || depth > p) registers::store(to + p * width, x);
+  }
+
+  // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
+  // are cheap.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
+    vector near[4];
+    vector far[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) {
+      if constexpr (Ragged) {
+        const vector upper = row(j);
+        const vector lower = row(j + 4);
+        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
+        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
+      } else {
+        using half = typename simd<float, 16>::loose;
+        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
+        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
+        near[j] = side_by_side(upper[0], lower[0]);
+        far[j] = side_by_side(upper[1], lower[1]);
+      }
+    }
+    store_lanes(near, 0);
+    if (!Ragged || depth > 4) store_lanes(far, 4);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
+    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
+    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
+    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
+    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
+    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
+    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
+    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
+    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
+  }
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
+    vector r[4];
+    CAIRN_UNROLL_4
+    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
+    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
+    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
+    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
+    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
+    store(0, shuffled<0, 1, 4, 5>(a, c));
+    store(1, shuffled<0, 1, 4, 5>(b, d));
+    store(2, shuffled<2, 3, 6, 7>(a, c));
+    store(3, shuffled<2, 3, 6, 7>(b, d));
+  }
+};
+
+// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
+// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
+template <class T, class Source>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
+                                            std::size_t depth) {
+  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
+  constexpr std::size_t side = avx2_register<T>::width;
+  constexpr std::size_t piece = 256 / sizeof(T);
+  // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
+  // the lines written are completed while they are in the first-level cache.
+  for (std::size_t begin = 0; begin < depth; begin += piece) {
+    const std::size_t end = std::min(depth, begin + piece);
+    for (std::size_t j = 0; j < width; j += side) {
+      const Source* const rows = from + j * stride;
+      const std::size_t count = columns > j ? columns - j : 0;
+      std::size_t p = begin;
+      if (count >= side)
+        for (; p + side <= end; p += side)
+          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
+      for (; p < end; p += side)
+        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
+    }
+  }
+}
+
+// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
+template <class T>
+CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                                 std::size_t depth) {
+  using registers = avx2_register<T>;
+  for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
+    std::size_t j = 0;
+    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
+    for (; j < width; j += registers::width)
+      registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
+  }
+}
+
+// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
+template <class T, std::size_t Registers, bool Partial>
+struct column_sums {
+  using registers = avx2_register<T>;
+  static constexpr std::size_t width = registers::width;
+  static constexpr std::size_t columns = Registers * width;
+  alignas(32) double totals[columns];
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
+                                                    typename registers::mask lanes) {
+    using four = typename simd<T, 4 * sizeof(T)>::loose;
+    using totals_of_four = typename simd<double, 32>::loose;
+    for (double& total : totals) total = 0;
+    alignas(32) T chains[columns];
+    for (std::size_t p = 0; p < depth;) {
+      typename registers::vector chain[Registers];
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
+      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
+        const T* const row = from + p * stride;
+        CAIRN_UNROLL_4
+        for (std::size_t i = 0; i < Registers; ++i)
+          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
+      }
+      CAIRN_UNROLL_4
+      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
+      for (std::size_t j = 0; j < columns; j += 4)
+        *reinterpret_cast<totals_of_four*>(totals + j) +=
+            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
+    }
+  }
+};
+
+// Adds to 8 doubles the sums of `depth` times 8 numbers, which are one chain.
+template <class T>
+CAIRN_TARGET_AVX2 void add_chain_avx2(void* totals, const T* panel, std::size_t depth) {
+  using registers = avx2_register<T>;
+  using four = typename simd<T, 4 * sizeof(T)>::loose;
+  using doubles = typename simd<double, 32>::loose;
+  constexpr std::size_t half = 8 / registers::width - 1; // double: the second of two registers
+  typename registers::vector low = registers::fill(0), high = low;
+  for (std::size_t p = 0; p < depth; ++p, panel += 8) {
+    low = registers::add(low, registers::load(panel));
+    if constexpr (half == 1) high = registers::add(high, registers::load(panel + registers::width));
+  }
+  alignas(32) T chain[8];
+  registers::store(chain, low);
+  if constexpr (half == 1) registers::store(chain + registers::width, high);
+  for (std::size_t j = 0; j < 8; j += 4)
+    *reinterpret_cast<doubles*>(static_cast<double*>(totals) + j) +=
+        __builtin_convertvector(*reinterpret_cast<const four*>(chain + j), typename simd<double, 32>::vector);
+}
+
+// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
+template <class T>
+CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+  constexpr std::size_t width = avx2_register<T>::width;
+  if (depth == 0) {
+    std::fill_n(to, columns, T(0));
+    return;
+  }
+  std::size_t j = 0;
+  for (; j + 4 * width <= columns; j += 4 * width) {
+    column_sums<T, 4, false> sums;
+    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
+    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+  for (; j < columns; j += width) {
+    const std::size_t count = std::min(width, columns - j);
+    column_sums<T, 1, true> sums;
+    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
+    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
+  }
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
+// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
+
+// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
+template <class T>
+struct narrow_part {
+  const T* from = nullptr;
+  std::size_t step = 0, neighbour = 0;
+  std::size_t columns = 0, depth = 0;
+
+  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
+  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
+};
+
+// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
+template <class T>
+void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+                      std::size_t begin = 0) {
+  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
+  auto* const to = reinterpret_cast<loose*>(words);
+  for (; q < q_end; ++q)
+    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
+}
+
+// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
+template <class T>
+void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  for (std::size_t p = 0; p < depth; ++p) {
+    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t pair = pairs[p / 2 * width + j];
+      to[(turned ? p ^ 1U : p) * width + j] =
+          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// The same for a width that is a multiple of 8.
+template <class T>
+CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+  using eight = eight_words;
+  const std::size_t pairs = of.depth / 2;
+  if (of.neighbour == 1) {
+    const std::size_t whole = of.columns / 8 * 8;
+    for (std::size_t q = 0; q < pairs; ++q) {
+      const T* const first = of.from + 2 * q * of.step;
+      const T* const second = first + of.step;
+      for (std::size_t j = 0; j < whole; j += 8)
+        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
+    }
+    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
+  } else {
+    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
+  }
+  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
+}
+
+template <class T, class Eight = eight_of<T>>
+CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  using loose = typename simd<float, 32>::loose;
+  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
+  std::size_t p = 0;
+  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
+    for (std::size_t j = 0; j < width; j += 8) {
+      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
+      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
+    }
+  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_multiply.hpp
+
+#if CAIRN_X86
+// cairn/ops/matmul/amx_bf16.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// The eight tile registers of AMX, of 16 rows of 64 bytes each, for the thread that makes one. The instructions are written out:
+// not every compiler has built-in functions for them, and none uses these registers by itself.
+class amx_tiles {
+public:
+  amx_tiles() {
+    alignas(64) std::uint8_t shapes[64] = {1}; // palette 1: bytes of a row from byte 16 on, rows from byte 48 on
+    for (std::size_t tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;
+    __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+  }
+  amx_tiles(const amx_tiles&) = delete;
+  amx_tiles& operator=(const amx_tiles&) = delete;
+  ~amx_tiles() { __asm__ volatile("tilerelease"); }
+};
+
+// The sums of 32 x 32 elements in four tiles, from pairs of bfloat16 in words that are called floats. Rows of op(a) lie along the
+// reduction, rows of pairs of op(b) across it, and both are filled up with zeros: a tile takes 32 elements of the reduction.
+//
+// One instruction adds the products of the first elements of 16 pairs in one chain and those of the second in another, from zero,
+// then both, and that sum to the tile. Subnormal numbers count as zero. A block of the reduction starts from zero.
+struct amx_bf16_kernels {
+  static constexpr std::size_t side = 16, widest = 2 * side;
+  static constexpr std::size_t sliver_columns(std::size_t left) { return std::min(left, widest); }
+  static constexpr std::size_t packed_width(std::size_t) { return widest; }
+
+  // Writes all 32 columns, and 16 or 32 rows, to where the carry is.
+  static void rows(const sliver<float>& s) {
+    if (s.row_end > side) tiles_of_32(s);
+    else tiles_of_16(s);
+    if (!s.reads_carry) {
+      store<0>(s.carry, s.carry_row);
+      store<1>(s.carry + side, s.carry_row);
+      if (s.row_end <= side) return;
+      store<2>(s.carry + side * s.carry_row, s.carry_row);
+      store<3>(s.carry + side * s.carry_row + side, s.carry_row);
+      return;
+    }
+    alignas(64) float sums[widest * widest];
+    store<0>(sums, widest);
+    store<1>(sums + side, widest);
+    if (s.row_end > side) {
+      store<2>(sums + side * widest, widest);
+      store<3>(sums + side * widest + side, widest);
+    }
+    for (std::size_t i = 0; i < s.row_end; ++i) {
+      float* const to = s.carry + i * s.carry_row;
+      for (std::size_t j = 0; j < widest; ++j) to[j] += sums[i * widest + j];
+    }
+  }
+
+private:
+  // The number of a tile must be part of the instruction.
+  template <int Tile>
+  [[gnu::always_inline]] static void load(const float* from, std::size_t row) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void store(float* to, std::size_t row) {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(row * sizeof(float)), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  [[gnu::always_inline]] static void clear() {
+    __asm__ volatile("tilezero %%tmm%c0" : : "i"(Tile));
+  }
+  template <int Sum, int A, int B>
+  [[gnu::always_inline]] static void add() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sum), "i"(A), "i"(B));
+  }
+
+  static void tiles_of_32(const sliver<float>& s) {
+    clear<0>(), clear<1>(), clear<2>(), clear<3>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+      load<5>(s.a + side * s.a_row + q, s.a_row);
+      add<2, 5, 6>();
+      add<3, 5, 7>();
+    }
+  }
+  static void tiles_of_16(const sliver<float>& s) {
+    clear<0>(), clear<1>();
+    for (std::size_t q = 0; q < s.depth; q += side) {
+      load<4>(s.a + q, s.a_row);
+      load<6>(s.b + q * widest, widest);
+      add<0, 4, 6>();
+      load<7>(s.b + q * widest + side, widest);
+      add<1, 4, 7>();
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+// cairn/ops/matmul/avx2.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
+// since a multiplication takes longer than it takes to start 4 others.
+template <class T>
+struct avx2_kernels {
+  using registers = avx2_register<T>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * registers::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return (columns + registers::width - 1) / registers::width * registers::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx2_rows<registers, T, 4, 3, false>(s);
+    if (s.columns == 2 * registers::width) return avx2_rows<registers, T, 4, 2, false>(s);
+    if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
+    return avx2_rows<registers, T, 8, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+  static void add_chain(void* totals, const T* panel, std::size_t depth) { add_chain_avx2(totals, panel, depth); }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+// cairn/ops/matmul/avx512.hpp
+
+#if CAIRN_X86
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
+// take a register of 32 bytes if they fit, which costs half as much.
+template <class T, template <class, std::size_t> class Register = avx512_register>
+struct avx512_kernels {
+  using wide = Register<T, 64>;
+  using narrow = Register<T, 32>;
+
+  // The number of the remaining columns that the next sliver takes, and its width when packed.
+  static constexpr std::size_t widest = 3 * wide::width;
+  static constexpr std::size_t sliver_columns(std::size_t left) {
+    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
+  }
+  static constexpr std::size_t packed_width(std::size_t columns) {
+    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
+  }
+  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+
+  static void rows(const sliver<T>& s) {
+    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
+    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
+    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
+    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
+    return avx512_rows<narrow, T, 1, true>(s);
+  }
+
+  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    pack_avx2(to, width, from, stride, columns, depth);
+  }
+  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+                              std::size_t depth) {
+    pack_transposed_avx2(to, width, from, stride, columns, depth);
+  }
+  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
+    sum_columns_avx2(to, from, stride, columns, depth);
+  }
+  static void add_chain(void* totals, const T* panel, std::size_t depth) { add_chain_avx2(totals, panel, depth); }
+};
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+#endif
+#endif
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Ways to compute a product of 16-bit elements. A way has kernels that leave sums of floats, packs for them, and finishes rows.
+
+// The kernels of floats, on operands that are widened when they are packed: exactly, so the sums are those of floats.
+struct widened_plain {
+  using kernels = plain_kernels<float>;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_plain(to, width, of, 0, (of.depth + 1) / 2);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_plain<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_plain(whole, row, begin, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_plain(whole, begin, end);
+  }
+};
+
+#if CAIRN_X86
+
+struct widened_avx2 {
+  using kernels = avx2_kernels<float>;
+  using tiles = int;
+  static constexpr bool takes_pairs = false, has_tiles = false;
+  template <class T>
+  static void pack_pairs(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+    pack_pairs_avx2(to, width, of);
+  }
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    widen_pairs_avx2<T>(to, width, pairs, depth);
+  }
+  template <class T, class C>
+  static void finish(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end, const float* sums) {
+    finish_narrow_avx2(whole, row, begin, end, sums);
+  }
+  template <class T, class C>
+  static void sum_rows(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+    sum_narrow_rows_avx2(whole, begin, end);
+  }
+};
+
+struct widened_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float>;
+  template <class T>
+  static void widen(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+    if constexpr (std::is_same_v<T, float16>) widen_pairs_avx2<T, eight_of_f16c>(to, width, pairs, depth);
+    else widen_pairs_avx2<T>(to, width, pairs, depth);
+  }
+};
+
+// Kernels that multiply pairs of bfloat16, with the same bits unless a number is subnormal.
+struct paired_avx512 : widened_avx2 {
+  using kernels = avx512_kernels<float, avx512_bf16_register>;
+  static constexpr bool takes_pairs = true;
+};
+
+// Kernels for tiles of AMX, which have bits of their own.
+struct tiled_amx : paired_avx512 {
+  using kernels = amx_bf16_kernels;
+  using tiles = amx_tiles;
+  static constexpr bool has_tiles = true;
+};
+
+#endif
+
+// Packs a part as Way's kernels read it. Pairs that are widened stay in the first-level cache in between.
+template <class Way, class T>
+void pack_narrow(float* to, std::size_t width, narrow_part<T> of) {
+  if constexpr (Way::takes_pairs) {
+    Way::pack_pairs(reinterpret_cast<std::uint32_t*>(to), width, of);
+  } else {
+    constexpr std::size_t piece = 64;
+    alignas(64) std::uint32_t pairs[piece * std::max(Way::kernels::widest, panel_rows)];
+    for (std::size_t left = of.depth; left > 0; left -= of.depth) {
+      of.depth = std::min(2 * piece, left);
+      Way::pack_pairs(pairs, width, of);
+      Way::template widen<T>(to, width, pairs, of.depth);
+      to += of.depth * width;
+      of.from += of.depth * of.step;
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// Packs pairs for tiles, `steps` of them with zeros at the end: rows of b's as above, rows of a's along the reduction. `room` has
+// place for a panel.
+template <class T>
+void pack_tiles_of_b(float* to, std::size_t steps, const narrow_part<T>& of) {
+  constexpr std::size_t width = amx_bf16_kernels::widest;
+  pack_narrow<tiled_amx>(to, width, of);
+  std::memset(to + (of.depth + 1) / 2 * width, 0, (steps - (of.depth + 1) / 2) * width * sizeof(float));
+}
+template <class T>
+void pack_tiles_of_a(float* to, std::size_t steps, const narrow_part<T>& of, float* room) {
+  constexpr std::size_t rows = amx_bf16_kernels::widest;
+  if (of.step != 1) {
+    pack_narrow<tiled_amx>(room, rows, of);
+    return pack_transposed_avx2(to, steps, room, rows, (of.depth + 1) / 2, rows);
+  }
+  for (std::size_t i = 0; i < of.columns; ++i) {
+    std::memcpy(to + i * steps, of.at(0, i), of.depth * sizeof(T));
+    std::memset(reinterpret_cast<std::byte*>(to + i * steps) + of.depth * sizeof(T), 0, (2 * steps - of.depth) * sizeof(T));
+  }
+  std::memset(to + of.columns * steps, 0, (rows - of.columns) * steps * sizeof(float));
+}
+
+#endif
+
+// Computes one rectangle of c.
+//
+// The loops from outside in: columns of b that stay in the second-level cache when they are packed, rows whose sums fit into the
+// scratch (all, if the reduction has one block), blocks of the reduction in ascending order, panels of a, which are packed when
+// they are used, slivers. A panel is finished after the last block. Pairs of a that lie as the kernels read them are not packed.
+template <class Way, class T, class C>
+void multiply_narrow(const narrow_product<T, C>& whole, const rectangle& part, std::span<std::byte> scratch) {
+  using kernels = typename Way::kernels;
+  constexpr std::size_t cached = 512 * 1024 / sizeof(float), widest = kernels::widest;
+  constexpr std::size_t height = Way::has_tiles ? widest : panel_rows;
+  const auto steps_of = [](std::size_t depth) {
+    return Way::has_tiles ? (depth + 31) / 32 * 16 : Way::takes_pairs ? (depth + 1) / 2 : depth;
+  };
+  const std::size_t k = whole.size.k, block = reduction_block(k), steps = std::max<std::size_t>(1, steps_of(block));
+  const std::size_t columns = (part.column_end - part.column_begin + widest - 1) / widest * widest;
+  // At most 2048 columns, so that the sums of a panel stay near while it is finished.
+  const std::size_t group =
+      std::min(std::clamp<std::size_t>(cached / steps, 768 / sizeof(float), 2048) / widest * widest, columns);
+  const std::size_t panel = height * steps, rows = part.row_end - part.row_begin;
+  const std::size_t panels = Way::has_tiles ? 2 * panel : panel;
+  const std::size_t fit = (scratch.size() / sizeof(float) - group * steps - panels) / std::max<std::size_t>(1, group);
+  const std::size_t together = k <= block ? rows : std::max(height, fit / height * height);
+  float* const packed_b = reinterpret_cast<float*>(scratch.data());
+  float* const packed_a = packed_b + group * steps;
+  float* const sums = packed_a + panels;
+
+  [[maybe_unused]] const typename Way::tiles tiles{};
+  alignas(64) float before[tile_bytes / sizeof(float)];
+  product<float> inner({}, {}, {}, transpose::none, {}); // the sums of a panel
+  sliver<float> s;
+  s.whole = &inner;
+  s.before = before;
+  for (std::size_t j0 = part.column_begin; j0 < part.column_end; j0 += group) {
+    const std::size_t j1 = std::min(part.column_end, j0 + group);
+    for (std::size_t first = part.row_begin; first < part.row_end; first += together) {
+      const std::size_t last = std::min(part.row_end, first + together);
+      std::size_t p = 0;
+      do { // at least once: the product over nothing is zero
+        const std::size_t depth = std::min(block, k - p);
+        s.depth = steps_of(depth);
+        s.reads_carry = p != 0;
+        if (first == part.row_begin || k > block)
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.columns = kernels::sliver_columns(j1 - j);
+            float* const to = packed_b + (j - j0) * s.depth;
+            const narrow_part<T> of{whole.b + p * whole.b_step + j * whole.b_column, whole.b_step, whole.b_column, s.columns,
+                                    depth};
+            if constexpr (Way::has_tiles) pack_tiles_of_b(to, s.depth, of);
+            else pack_narrow<Way>(to, kernels::packed_width(s.columns), of);
+          }
+        for (std::size_t i = first; i < last; i += height) {
+          const std::size_t here = std::min(height, last - i);
+          const narrow_part<T> of{whole.a + i * whole.a_row + p * whole.a_step, whole.a_step, whole.a_row, here, depth};
+          inner.c = matrix<float>{sums + (k <= block ? 0 : i - first) * group, here, j1 - j0, group};
+          s.a = packed_a;
+          s.a_row = Way::has_tiles ? s.depth : 1;
+          s.a_step = height;
+          s.row_end = here;
+          s.carry_row = group;
+          const bool even = Way::takes_pairs && whole.a_step == 1 && whole.a_row % 2 == 0;
+          if (even && (Way::has_tiles ? here == height && depth % 32 == 0 : depth % 2 == 0)) {
+            s.a = reinterpret_cast<const float*>(of.from);
+            s.a_row = whole.a_row / 2;
+            s.a_step = 1;
+          } else if constexpr (Way::has_tiles) {
+            pack_tiles_of_a(packed_a, s.depth, of, packed_a + panel);
+          } else {
+            pack_narrow<Way>(packed_a, height, of);
+          }
+          for (std::size_t j = j0; j < j1; j += s.columns) {
+            s.column = j - j0;
+            s.columns = kernels::sliver_columns(j1 - j);
+            s.b = packed_b + s.column * s.depth;
+            s.b_step = kernels::packed_width(s.columns);
+            s.carry = inner.c.data + s.column;
+            kernels::rows(s);
+          }
+          if (p + depth == k)
+            for (std::size_t r = 0; r < here; ++r) Way::finish(whole, i + r, j0, j1, &inner.c(r, 0));
+        }
+        p += depth;
+      } while (p < k);
+    }
+  }
+  if (whole.then.row_sums != nullptr && part.column_begin == 0) Way::sum_rows(whole, part.row_begin, part.row_end);
+}
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/sixteen_bits.hpp
+
+CAIRN_KERNELS_BEGIN
+
+// Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
+namespace cairn::detail {
+
+// The widest instruction set for products of T.
+template <class T>
+instruction_set widest_for() {
+  return reduces_in_pairs<T> ? widest_for_bfloat16() : widest_instruction_set();
+}
+
+// Computes `part` of a product with the kernels of one instruction set.
+template <class T, class C>
+void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,
+                         std::span<std::byte> scratch) {
+#if CAIRN_X86
+  if constexpr (reduces_in_pairs<T>) {
+    if (isa == instruction_set::amx_bf16) return multiply_narrow<tiled_amx>(whole, part, scratch);
+    if (isa == instruction_set::avx512_bf16) return multiply_narrow<paired_avx512>(whole, part, scratch);
+  }
+  if (isa >= instruction_set::avx512) return multiply_narrow<widened_avx512>(whole, part, scratch);
+  if (isa == instruction_set::avx2) return multiply_narrow<widened_avx2>(whole, part, scratch);
+#else
+  static_cast<void>(isa);
+#endif
+  multiply_narrow<widened_plain>(whole, part, scratch);
+}
+
+template <class T, class C>
+void multiply_narrow_on(cpu::queue& queue, instruction_set isa, const narrow_product<T, C>& whole) {
+  for_each_rectangle(queue, whole.size, [&](const rectangle& part, std::span<std::byte> scratch) {
+    multiply_narrow_for(isa, whole, part, scratch);
   });
 }
 
@@ -14946,12 +16063,12 @@ namespace cairn::ops {
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::narrow_product(queue, c, a, b, form, then);
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, T>(c, a, b, form, then));
 }
 template <detail::narrow_element T>
 void matmul(cpu::queue& queue, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  detail::narrow_product(queue, c, a, b, form, then);
+  detail::multiply_narrow_on(queue, detail::widest_for<T>(), detail::narrow_product<T, accumulated<T>>(c, a, b, form, then));
 }
 
 } // namespace cairn::ops
@@ -17890,6 +19007,11 @@ CAIRN_KERNELS_END
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
+// Products of 16-bit elements that are sums.
+#define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<accumulated<T>>, matrix<const T>, matrix<const T>, transpose,               \
+                                 const epilogue<T>&);
+
 // Updates work on parameters as they are stored: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
@@ -17902,11 +19024,16 @@ CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
+#ifdef CAIRN_COMPILES_SUMS
+CAIRN_COMPILED_SUMS(, CAIRN_COMPILES)
+#endif
 #else
 CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_SUMS(extern, bfloat16)
+CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
 CAIRN_COMPILED_UPDATES(extern, double)
 #endif
@@ -17914,6 +19041,7 @@ CAIRN_COMPILED_UPDATES(extern, double)
 } // namespace cairn::ops
 
 #undef CAIRN_COMPILED_UPDATES
+#undef CAIRN_COMPILED_SUMS
 #undef CAIRN_COMPILED_OPS
 #endif
 
@@ -17935,44 +19063,52 @@ void dropout_reference(std::size_t count, T* result, const T* x, const random_ke
 namespace cairn::detail {
 
 // The product as matmul.hpp documents it, one element after another: the oracle for every kernel. Kernels with fused multiply-add
-// give these bits; others differ from them by rounding.
-template <class T>
-void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
-                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
-  const auto [m, n, k] = checked_product(c, a, b, form, then);
+// give these bits; others differ from them by rounding. Of 16-bit elements, which are computed in the type of their sums, c may
+// be a sum.
+template <class T, class C>
+void matmul_reference_of(matrix<C> c, matrix<const T> a, matrix<const T> b, transpose form, const epilogue<T>& then) {
+  using wide = accumulated<T>;
+  const narrow_product<T, C> whole(c, a, b, form, then);
+  const auto [m, n, k] = whole.size;
   const std::size_t block = reduction_block(k);
-  const auto left = [&](std::size_t i, std::size_t p) { return form == transpose::first ? a(p, i) : a(i, p); };
-  const auto right = [&](std::size_t p, std::size_t j) { return form == transpose::second ? b(j, p) : b(p, j); };
+  const auto left = [&](std::size_t i, std::size_t p) { return static_cast<wide>(form == transpose::first ? a(p, i) : a(i, p)); };
+  const auto right = [&](std::size_t p, std::size_t j) {
+    return static_cast<wide>(form == transpose::second ? b(j, p) : b(p, j));
+  };
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
-      T sum = 0;
+      wide sum = 0;
       for (std::size_t begin = 0; begin < k; begin += block) {
         const std::size_t end = std::min(k, begin + block);
-        T of_block = 0;
+        wide of_block = 0;
         for (std::size_t first = begin; first < end; first += reduction_chain) {
-          T chain = 0;
-          for (std::size_t p = first; p < std::min(end, first + reduction_chain); ++p)
+          wide chain = 0;
+          const std::size_t last = std::min(end, first + reduction_chain);
+          for (std::size_t step = first; step < last; ++step) {
+            const std::size_t p = reduces_in_pairs<T> && (step ^ 1U) < last ? step ^ 1U : step;
             chain = std::fma(left(i, p), right(p, j), chain);
+          }
           of_block = first == begin ? chain : of_block + chain;
         }
         sum = begin == 0 ? of_block : sum + of_block;
       }
-      if (then.bias != nullptr) sum += then.bias[j];
-      sum = activated(then.then, sum);
-      if (then.addend.data != nullptr) sum += then.addend(i, j);
-      if (then.mask.data != nullptr && then.mask(i, j) <= T{0}) sum = T{0};
-      c(i, j) = sum;
+      c(i, j) = static_cast<C>(narrow_result(whole, i, j, sum));
     }
     if (then.row_sums != nullptr) {
       double sum = 0;
       for (std::size_t first = 0; first < k; first += sum_chain) {
-        T chain = 0;
+        wide chain = 0;
         for (std::size_t p = first; p < std::min(k, first + sum_chain); ++p) chain += left(i, p);
         sum += static_cast<double>(chain);
       }
-      then.row_sums[i] = static_cast<T>(sum);
+      then.row_sums[i] = static_cast<wide>(sum);
     }
   }
+}
+template <class T>
+void matmul_reference(matrix<T> c, std::type_identity_t<matrix<const T>> a, std::type_identity_t<matrix<const T>> b,
+                      transpose form, const std::type_identity_t<epilogue<T>>& then = {}) {
+  matmul_reference_of<T>(c, a, b, form, then);
 }
 
 } // namespace cairn::detail
@@ -45379,7 +46515,8 @@ namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
-  std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
+  constexpr const char* names[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
+  std::string own = names[static_cast<std::size_t>(isa)];
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
 #if CAIRN_WITH_BLAS
 #ifdef OPENBLAS_VERSION
@@ -45418,7 +46555,7 @@ public:
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
-    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
+    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_for<T>());
     out += " | " + report::name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");

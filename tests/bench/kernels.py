@@ -31,9 +31,10 @@ for line in sys.stdin:
 PRODUCT = """
 def kernel(r):
     m, n, k = r["m"], r["n"], r["k"]
-    a = torch.randn(k, m).t() if r["form"] == "first" else torch.randn(m, k)
-    b = torch.randn(n, k).t() if r["form"] == "second" else torch.randn(k, n)
-    c = torch.empty(m, n)
+    kind = getattr(torch, r.get("type", "float32"))
+    a = torch.randn(k, m).to(kind).t() if r["form"] == "first" else torch.randn(m, k).to(kind)
+    b = torch.randn(n, k).to(kind).t() if r["form"] == "second" else torch.randn(k, n).to(kind)
+    c = torch.empty(m, n, dtype=kind)
     return lambda: torch.mm(a, b, out=c), 2 * m * n * k
 """
 
@@ -69,9 +70,12 @@ class Kind:
 KINDS = {
     "products": Kind(
         "products", "## Products against MKL\n", "MKL", PRODUCT,
-        [("form", lambda r: r["form"]), ("m x n x k", lambda r: f"{r['m']} x {r['n']} x {r['k']}")],
-        "float products (m x n x k). MKL is `torch.mm` of PyTorch. The table has the best turn of each, its ratio, and the ratio "
-        "of the medians. `first` is a weight gradient, `second` a forward pass, `none` the gradient of an input."),
+        [("form", lambda r: r["form"]), ("m x n x k", lambda r: f"{r['m']} x {r['n']} x {r['k']}"),
+         ("type", lambda r: f"bfloat16, {r['way']}" if "way" in r else "float")],
+        "products (m x n x k) of float, and of bfloat16 in each way that Cairn has, of which it chooses one: widened to float, by "
+        "the instructions of AVX-512 BF16 and by those of AMX. MKL is `torch.mm` of PyTorch, which asks oneDNN for bfloat16. The "
+        "table has the best turn of each, its ratio, the ratio of the medians, and the ratio of the best turn to that of "
+        "Cairn's own float. `first` is a weight gradient, `second` a forward pass, `none` the gradient of an input."),
     "convolutions": Kind(
         "convolutions", "## Convolutions against oneDNN\n", "oneDNN", CONVOLUTION,
         [("images", lambda r: f"{r['samples']} x {r['extent']}² x {r['in']}"),
@@ -124,17 +128,25 @@ def section(tools, kind, found):
            f"{datetime.date.today().isoformat()}; {tools.machine_lines()}; GFLOP/s on one thread, in {rounds} interleaved rounds of "
            f"`compare.py --part {kind.workload}`, each with {STEPS} turns of every kernel: {kind.text}\n"]
     rows = []
+    of_float = any("way" in mine[0] for mine in ours.values())
+    own = {key({**mine[0], "type": 0, "way": 0})[:-2]: max(r["gflops_best"] for r in mine)
+           for mine in ours.values() if "way" not in mine[0]}
     for which, mine in ours.items():
         yours = theirs[which]
+        if not mine[0]["gflops_best"]:
+            rows.append([*(show(mine[0]) for _, show in kind.columns), "no such instruction here", *["-"] * (3 + of_float)])
+            continue
         best, peer = max(r["gflops_best"] for r in mine), max(r["gflops_best"] for r in yours)
         middle = statistics.median(r["gflops"] for r in mine) / statistics.median(r["gflops"] for r in yours)
         rows.append([*(show(mine[0]) for _, show in kind.columns), f"{best:.0f}", f"{peer:.0f}", f"{best / peer:.3f}",
                      f"{middle:.3f}"])
+        if of_float:
+            rows[-1].append(f"{best / own[which[:-2]]:.2f}" if "way" in mine[0] else "-")
         if more:
             with_it = max(r["gflops_best"] for r in more[which])
             by_it = more[which][0]["by"] == "onednn"
             rows[-1] += [f"{with_it:.0f}", f"{with_it / best:.2f}", f"{with_it / peer:.2f}"] if by_it else ["-"] * 3
-    names = [*(name for name, _ in kind.columns), "Cairn", kind.peer, "ratio", "of medians"]
+    names = [*(name for name, _ in kind.columns), "Cairn", kind.peer, "ratio", "of medians", *["over own float"] * of_float]
     out.append(tools.table(names + (["with cairn::onednn", "over Cairn alone", "over PyTorch"] if more else []), rows))
     if more:
         out.append("`-`: Cairn's own kernel is used with the component too, as ops/conv2d/quicker_by_onednn.hpp decides. With "

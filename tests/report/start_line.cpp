@@ -129,6 +129,8 @@ TEST_CASE("start_line, fit: what goes wrong on one rank comes out once, with its
 
 TEST_CASE("start_line: the kernels are named by what is picked") {
   using detail::instruction_set;
+  CHECK(has(detail::product_kernels(instruction_set::amx_bf16), "AMX, own kernels"));
+  CHECK(has(detail::product_kernels(instruction_set::avx512_bf16), "AVX-512 BF16, own kernels"));
   CHECK(has(detail::product_kernels(instruction_set::avx512), "AVX-512, own kernels"));
   CHECK(has(detail::product_kernels(instruction_set::avx2), "AVX2, own kernels"));
   CHECK(has(detail::product_kernels(instruction_set::plain), "plain C++, own kernels"));

@@ -91,6 +91,11 @@
                                                      const cross_entropy_options<T>&, const strip_of_rows&);                     \
   EXTERN template void squared_norm<T>(cpu::queue&, double*, const T*, std::size_t);
 
+// Products of 16-bit elements that are sums.
+#define CAIRN_COMPILED_SUMS(EXTERN, T)                                                                                           \
+  EXTERN template void matmul<T>(cpu::queue&, matrix<accumulated<T>>, matrix<const T>, matrix<const T>, transpose,               \
+                                 const epilogue<T>&);
+
 // Updates work on parameters as they are stored: as float where elements have 16 bits.
 #define CAIRN_COMPILED_UPDATES(EXTERN, T)                                                                                        \
   EXTERN template void adam<T>(cpu::queue&, std::size_t, T*, T*, T*, const T*, const adam_coefficients<T>&);                     \
@@ -103,11 +108,16 @@ CAIRN_COMPILED_OPS(, CAIRN_COMPILES)
 #ifdef CAIRN_COMPILES_UPDATES
 CAIRN_COMPILED_UPDATES(, CAIRN_COMPILES)
 #endif
+#ifdef CAIRN_COMPILES_SUMS
+CAIRN_COMPILED_SUMS(, CAIRN_COMPILES)
+#endif
 #else
 CAIRN_COMPILED_OPS(extern, float)
 CAIRN_COMPILED_OPS(extern, double)
 CAIRN_COMPILED_OPS(extern, bfloat16)
 CAIRN_COMPILED_OPS(extern, float16)
+CAIRN_COMPILED_SUMS(extern, bfloat16)
+CAIRN_COMPILED_SUMS(extern, float16)
 CAIRN_COMPILED_UPDATES(extern, float)
 CAIRN_COMPILED_UPDATES(extern, double)
 #endif
@@ -115,4 +125,5 @@ CAIRN_COMPILED_UPDATES(extern, double)
 } // namespace cairn::ops
 
 #undef CAIRN_COMPILED_UPDATES
+#undef CAIRN_COMPILED_SUMS
 #undef CAIRN_COMPILED_OPS

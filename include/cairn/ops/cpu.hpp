@@ -29,7 +29,7 @@
 #include <cairn/ops/group_norm/narrow.hpp>
 #include <cairn/ops/layer_norm/cpu.hpp>
 #include <cairn/ops/matmul/cpu.hpp>
-#include <cairn/ops/matmul/narrow.hpp>
+#include <cairn/ops/matmul/sixteen_bits.hpp>
 #include <cairn/ops/max_pool2d/cpu.hpp>
 #include <cairn/ops/max_pool2d/narrow.hpp>
 #include <cairn/ops/mean_factor/cpu.hpp>

@@ -12,7 +12,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/device/instruction_set.hpp>
 #include <cairn/net/made_of.hpp>
-#include <cairn/ops/matmul/cpu.hpp>
+#include <cairn/ops/matmul/sixteen_bits.hpp>
 #include <cairn/report/format.hpp>
 #include <cairn/report/names.hpp>
 #include <cairn/train/ddp.hpp>
@@ -23,7 +23,8 @@ namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
-  std::string own = isa == instruction_set::avx512 ? "AVX-512" : isa == instruction_set::avx2 ? "AVX2" : "plain C++";
+  constexpr const char* names[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
+  std::string own = names[static_cast<std::size_t>(isa)];
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
 #if CAIRN_WITH_BLAS
 #ifdef OPENBLAS_VERSION
@@ -62,7 +63,7 @@ public:
     const auto count = [](std::size_t n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); };
     std::string out = "Cairn " + std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
                       std::to_string(CAIRN_VERSION_PATCH);
-    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_instruction_set());
+    if constexpr (std::is_same_v<Device, cpu>) out += " | " + detail::product_kernels(detail::widest_for<T>());
     out += " | " + report::name_of<Device>() + ", " + count(train.threads(), "thread");
     const auto ranks = static_cast<std::size_t>(train.inside().comm().size());
     out += " | " + count(ranks, "rank");

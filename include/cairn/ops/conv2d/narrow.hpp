@@ -11,7 +11,7 @@
 #include <cairn/device/cpu.hpp>
 #include <cairn/ops/conv2d/conv2d.hpp>
 #include <cairn/ops/conv2d/cpu.hpp>
-#include <cairn/ops/matmul/narrow.hpp>
+#include <cairn/ops/matmul/sixteen_bits.hpp>
 
 CAIRN_KERNELS_BEGIN
 

@@ -13,12 +13,12 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // The vector extensions of g++ and clang: + and > work on all elements. <immintrin.h> offers the same instructions, but costs
-// every user of the library a quarter of a second. `loose` is a vector at any address in memory.
+// every user of the library a quarter of a second. `loose` is a vector at any address in memory that 16-bit elements have.
 template <class T, std::size_t Bytes>
 struct simd {
   using integer = std::conditional_t<sizeof(T) == 4, int, long long>;
   typedef T vector __attribute__((vector_size(Bytes)));
-  typedef T loose __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(2), may_alias));
   typedef integer integers __attribute__((vector_size(Bytes)));
   static constexpr std::size_t width = Bytes / sizeof(T);
 };
@@ -31,6 +31,7 @@ struct avx2_register {
   using loose = typename simd<T, 32>::loose;
   using mask = typename simd<T, 32>::integers;
   static constexpr std::size_t width = simd<T, 32>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static mask first(std::size_t n) {
     const auto count = static_cast<typename simd<T, 32>::integer>(n);
@@ -39,6 +40,7 @@ struct avx2_register {
   }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 static vector load(const T* p, mask m) {
     const auto* const from = reinterpret_cast<const vector*>(p);

@@ -17,10 +17,10 @@ namespace cairn::detail {
 
 // Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
 // take a register of 32 bytes if they fit, which costs half as much.
-template <class T>
+template <class T, template <class, std::size_t> class Register = avx512_register>
 struct avx512_kernels {
-  using wide = avx512_register<T, 64>;
-  using narrow = avx512_register<T, 32>;
+  using wide = Register<T, 64>;
+  using narrow = Register<T, 32>;
 
   // The number of the remaining columns that the next sliver takes, and its width when packed.
   static constexpr std::size_t widest = 3 * wide::width;

@@ -21,11 +21,13 @@ struct avx512_register {
   using vector = typename simd<T, Bytes>::vector;
   using loose = typename simd<T, Bytes>::loose;
   static constexpr std::size_t width = simd<T, Bytes>::width;
+  static constexpr std::size_t reduced = 1; // elements of the reduction that a multiplication takes
   using mask = std::conditional_t<width == 16, unsigned short, unsigned char>;
 
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static mask first(std::size_t n) { return static_cast<mask>((1U << n) - 1U); }
   // Not vector{} + x, which would lose the sign of a zero.
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill(T x) { return x - vector{}; }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const T* p) { return fill(*p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p) { return *reinterpret_cast<const loose*>(p); }
   [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector load(const T* p, mask m) {
     if constexpr (width == 16) return __builtin_ia32_loadups512_mask(p, vector{}, m);
@@ -67,6 +69,25 @@ private:
     [[gnu::always_inline]] operator U*() const { return at; }
     [[gnu::always_inline]] operator wide*() const { return reinterpret_cast<wide*>(at); }
   };
+};
+
+// The same for pairs of bfloat16 in words that are called floats: a multiplication adds both products of a pair, fused, the
+// second one first. Subnormal numbers count as zero. The instruction is written out, as its built-in function has other types in
+// each compiler, and so needs no attribute.
+template <class T, std::size_t Bytes>
+struct avx512_bf16_register : avx512_register<float, Bytes> {
+  using vector = typename avx512_register<float, Bytes>::vector;
+  using words = typename simd<float, Bytes>::integers;
+  typedef int loose_word __attribute__((aligned(2), may_alias));
+  static constexpr std::size_t reduced = 2;
+
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector fill_from(const float* p) {
+    return reinterpret_cast<vector>(words{} + *reinterpret_cast<const loose_word*>(p));
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX512 static vector multiply_add(vector x, vector y, vector z) {
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(z) : "v"(x), "v"(y));
+    return z;
+  }
 };
 
 } // namespace cairn::detail

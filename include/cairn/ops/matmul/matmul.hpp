@@ -49,8 +49,13 @@ template <class T>
 void matmul(detail::queue_without_this_op, matrix<T> c, std::type_identity_t<matrix<const T>> a,
             std::type_identity_t<matrix<const T>> b, transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;
 
-// The same for 16-bit elements where the product is a sum that is kept in another type: the gradient of a weight. T is then the
-// type of the operands, of the addend and of the mask.
+// 16-bit elements are computed in float, with the whole epilogue, and rounded once. Of bfloat16 a step of a chain takes two
+// elements of the reduction, from an even one on: it is fma(x0, y0, fma(x1, y1, chain)). Instructions for bfloat16 take subnormal
+// numbers, and results that would be such, as zero. Processors with AMX have other bits: there a chain is 32 elements long, and
+// is the sum of two, of the even elements and of the odd ones; see amx_bf16.hpp.
+//
+// For 16-bit elements c may also be a sum, which is kept in another type: the gradient of a weight. T is then the type of the
+// operands, of the addend and of the mask.
 template <detail::narrow_element T>
 void matmul(detail::queue_without_this_op, matrix<accumulated<T>> c, matrix<const T> a, std::type_identity_t<matrix<const T>> b,
             transpose form, const std::type_identity_t<epilogue<T>>& then = {}) = delete;

@@ -48,16 +48,16 @@ template <int A, int B, int C, int D, int E, int F, int G, int H>
 }
 
 // Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. (No lambdas: nvcc drops their
-// attribute.)
-template <class T, bool Ragged>
+// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
+// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
+template <class T, bool Ragged, class Source = T>
 struct turn {
   using registers = avx2_register<T>;
   using vector = typename registers::vector;
 
   T* to;
   std::size_t width;
-  const T* from;
+  const Source* from;
   std::size_t stride;
   std::size_t columns;
   std::size_t depth;
@@ -69,8 +69,9 @@ struct turn {
 
 private:
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
-    if constexpr (!Ragged) return registers::load(from + j * stride);
-    else return j < columns ? registers::load(from + j * stride, registers::first(depth)) : registers::fill(0);
+    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
+    else if (j >= columns) return registers::fill(0);
+    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
   }
   [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
     if (!Ragged || depth > p) registers::store(to + p * width, x);
@@ -126,10 +127,11 @@ private:
 };
 
 // Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
-// [columns, width). width is a multiple of a register's.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
+// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
+template <class T, class Source>
+CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
                                             std::size_t depth) {
+  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
   constexpr std::size_t side = avx2_register<T>::width;
   constexpr std::size_t piece = 256 / sizeof(T);
   // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
@@ -137,12 +139,14 @@ CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const T* f
   for (std::size_t begin = 0; begin < depth; begin += piece) {
     const std::size_t end = std::min(depth, begin + piece);
     for (std::size_t j = 0; j < width; j += side) {
-      const T* const rows = from + j * stride;
+      const Source* const rows = from + j * stride;
       const std::size_t count = columns > j ? columns - j : 0;
       std::size_t p = begin;
       if (count >= side)
-        for (; p + side <= end; p += side) turn<T, false>{to + p * width + j, width, rows + p, stride, side, side}.run();
-      for (; p < end; p += side) turn<T, true>{to + p * width + j, width, rows + p, stride, count, std::min(side, end - p)}.run();
+        for (; p + side <= end; p += side)
+          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
+      for (; p < end; p += side)
+        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
     }
   }
 }

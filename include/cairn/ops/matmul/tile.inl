@@ -25,7 +25,7 @@ struct CAIRN_TILE {
                                                                    mask lanes, std::index_sequence<I...>,
                                                                    std::index_sequence<J...>) {
     const vector right[Columns] = {(Partial ? Register::load(b + J * width, lanes) : Register::load(b + J * width))...};
-    ((sums[I] = Register::multiply_add(Register::fill(a[I / Columns * a_row]), right[I % Columns], sums[I])), ...);
+    ((sums[I] = Register::multiply_add(Register::fill_from(a + I / Columns * a_row), right[I % Columns], sums[I])), ...);
   }
 
   // The sums over the block. While a chain is computed, the sum of the earlier ones is in memory, in the first-level cache, as no
@@ -34,13 +34,14 @@ struct CAIRN_TILE {
   [[gnu::always_inline]] CAIRN_TILE_TARGET static inline void reduce(vector* sums, const sliver<T>& s, std::size_t row,
                                                                      mask lanes, std::index_sequence<I...> all) {
     constexpr std::make_index_sequence<Columns> columns{};
+    constexpr std::size_t chain = reduction_chain / Register::reduced;
     const std::size_t a_row = s.a_row;
     const std::size_t a_step = s.a_step;
     const T* a = s.a + (row - s.row_begin) * a_row;
     const T* b = s.b;
     const T* ahead = s.ahead_lines == 0 ? nullptr : s.ahead + (row - s.row_begin) * a_row;
     for (std::size_t done = 0;;) {
-      std::size_t left = s.depth - done < reduction_chain ? s.depth - done : reduction_chain;
+      std::size_t left = s.depth - done < chain ? s.depth - done : chain;
       const bool first = done == 0;
       done += left;
       ((sums[I] = Register::fill(0)), ...);
