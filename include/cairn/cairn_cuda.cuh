@@ -28,7 +28,9 @@
 #include <cairn/ops/mean_of_terms/cuda.cuh>         // losses that are means of terms on a GPU
 #include <cairn/ops/normalized_conv2d/cuda.cuh>     // normalized conv2d on a GPU
 #include <cairn/ops/normalized_product/cuda.cuh>    // normalized product on a GPU
+#include <cairn/ops/positions/cuda.cuh>             // positions on a GPU
 #include <cairn/ops/rms_norm/cuda.cuh>              // RMS norm on a GPU
+#include <cairn/ops/rotation/cuda.cuh>              // rotation on a GPU
 #include <cairn/ops/sgd/cuda.cuh>                   // sgd on a GPU
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>    // soft cross entropy on a GPU
 #include <cairn/ops/softmax/cuda.cuh>               // softmax on a GPU

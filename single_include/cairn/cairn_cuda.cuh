@@ -4197,6 +4197,154 @@ void normalized_product_backward(cuda::queue& queue, const normalized_product_gr
 
 } // namespace cairn::ops
 
+// cairn/ops/positions/cuda_sines.cuh
+
+namespace cairn::detail {
+
+// The sines of positions, in double and within 1e-15 of those of a cpu for a few positions: at position t an error of the
+// frequency counts t times. CUDA's own functions keep numbers in local memory for the sake of angles above 1e5, and those here
+// need none: an angle loses whole quarter turns by two exact steps, and the rest is a Taylor series.
+struct sines_of_position {
+  double sine, cosine;
+};
+CAIRN_DEVICE inline sines_of_position sines_of(double angle) {
+  constexpr double quarters = 0.63661977236758134, high = 1.5707963267948966, low = 6.123233995736766e-17; // 2 / pi, pi / 2
+  const double turns = std::rint(angle * quarters);
+  const double r = std::fma(-turns, low, std::fma(-turns, high, angle)), square = r * r;
+  double sine = 1, cosine = 1;
+  CAIRN_UNROLL_DEVICE
+  for (int k = 18; k > 0; k -= 2) {
+    sine = 1 - square * (1.0 / (k * (k + 1))) * sine;
+    cosine = 1 - square * (1.0 / (k * (k - 1))) * cosine;
+  }
+  sine *= r;
+  const auto quadrant = static_cast<std::int64_t>(turns) & 3;
+  const double first = quadrant % 2 == 0 ? sine : cosine, second = quadrant % 2 == 0 ? cosine : sine;
+  return {quadrant < 2 ? first : -first, quadrant == 0 || quadrant == 3 ? second : -second};
+}
+
+// base^(-2 i / columns) for i < columns / 2 and a base above 1. Its logarithm is the sum of two doubles.
+class position_frequencies {
+public:
+  position_frequencies(double base, std::size_t columns) : columns_(static_cast<double>(columns)) {
+    const long double exact = std::log2(static_cast<long double>(base));
+    high_ = static_cast<double>(exact);
+    low_ = static_cast<double>(exact - static_cast<long double>(high_));
+  }
+  CAIRN_DEVICE double of(std::size_t i) const {
+    const double power = -2 * static_cast<double>(i) / columns_, product = power * high_;
+    const double whole = std::rint(product);
+    const double x = (product - whole + (std::fma(power, high_, -product) + power * low_)) * 0.69314718055994531; // ln 2
+    double found = 1;
+    CAIRN_UNROLL_DEVICE
+    for (int k = 15; k > 0; --k) found = 1 + x * (1.0 / k) * found;
+    return found * __builtin_bit_cast(double, static_cast<std::uint64_t>(static_cast<std::int64_t>(whole) + 1023) << 52);
+  }
+
+private:
+  double columns_, high_, low_;
+};
+
+// The number of samples for which a thread uses the sines that it has found: 1, or more where there are many.
+inline std::size_t samples_of_sines(std::size_t samples, std::size_t sines) {
+  constexpr std::size_t threads = std::size_t{1} << 17; // enough for any GPU
+  return std::max<std::size_t>(1, samples * sines / threads);
+}
+
+} // namespace cairn::detail
+
+// cairn/ops/positions/cuda.cuh
+
+namespace cairn::detail {
+
+// One quad of a sample per thread.
+template <class T>
+struct add_table {
+  std::size_t count;
+  divisor quads; // of a sample
+  bool aligned;
+  T* output;
+  const T *input, *table;
+
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    const std::size_t sample = quads.of(at), first = quads.rest(at, sample) * quad_width<T>;
+    quad<T> v = load_quad(input + sample * count, first, count, aligned);
+    const quad<T> by = load_quad(table, first, count, aligned);
+    for (std::size_t j = 0; j < quad_width<T>; ++j) v.at[j] += by.at[j];
+    store_quad(output + sample * count, v, first, count, aligned);
+  }
+};
+
+// One element of the table per thread. Samples are added in T by sixteens, and these in double.
+template <class T>
+struct sum_of_positions {
+  std::size_t samples, count;
+  T* gradient;
+  const T* output_gradient;
+
+  CAIRN_DEVICE void operator()(std::size_t at) const {
+    double sum = 0;
+    for (std::size_t from = 0; at < count && from < samples; from += rows_of_chain) {
+      const std::size_t end = from + rows_of_chain < samples ? from + rows_of_chain : samples;
+      T some = 0;
+      for (std::size_t s = from; s < end; ++s) some += output_gradient[s * count + at];
+      sum += static_cast<double>(some);
+    }
+    gradient[at] = static_cast<T>(sum);
+  }
+};
+
+// A sine and a cosine of one position per thread, for several samples.
+template <class T>
+struct add_two_sines {
+  position_frequencies frequencies;
+  divisor pairs, length; // the pairs of a row
+  std::size_t samples, each, width;
+  T* output;
+  const T* input;
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = pairs.of(index), i = pairs.rest(index, row), group = length.of(row), t = length.rest(row, group);
+    const sines_of_position of = sines_of(static_cast<double>(t) * frequencies.of(i));
+    const std::size_t end = (group + 1) * each < samples ? (group + 1) * each : samples;
+    for (std::size_t s = group * each; s < end; ++s) {
+      const std::size_t at = (s * length.by() + t) * width + 2 * i;
+      output[at] = input[at] + static_cast<T>(of.sine);
+      if (2 * i + 1 < width) output[at + 1] = input[at + 1] + static_cast<T>(of.cosine);
+    }
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void add_positions(cuda::queue& queue, std::size_t samples, std::size_t count, T* output, const std::type_identity_t<T>* input,
+                   const std::type_identity_t<T>* table) {
+  const std::size_t quads = detail::quads_for<T>(count);
+  const bool aligned = detail::rows_are_quads<T>(count, output, input, table);
+  detail::launch_each(queue, "add_positions", samples * quads,
+                      detail::add_table<T>{count, quads, aligned, output, input, table});
+}
+
+template <std::floating_point T>
+void positions_gradient(cuda::queue& queue, std::size_t samples, std::size_t count, std::size_t whole, T* gradient,
+                        const T* output_gradient) {
+  detail::launch_each(queue, "positions_gradient", whole,
+                      detail::sum_of_positions<T>{samples, count, gradient, output_gradient});
+}
+
+template <std::floating_point T>
+void add_sinusoids(cuda::queue& queue, std::size_t samples, std::size_t length, std::size_t width, T* output,
+                   const std::type_identity_t<T>* input) {
+  const std::size_t pairs = (width + 1) / 2, each = detail::samples_of_sines(samples, length * pairs);
+  const detail::add_two_sines<T> body{{10000, width}, pairs, length, samples, each, width, output, input};
+  detail::launch_each(queue, "add_sinusoids", (samples + each - 1) / each * length * pairs, body);
+}
+
+} // namespace cairn::ops
+
 // cairn/ops/rms_norm/cuda.cuh
 
 namespace cairn::detail {
@@ -4302,6 +4450,51 @@ void rms_norm_backward(cuda::queue& queue, std::size_t rows, std::size_t feature
     detail::launch_teams_for(
         features / 2, queue, op, rows,
         detail::rms_norm_row_gradient<T>{features, aligned, input_gradient, output_gradient, input, inverses, weight});
+}
+
+} // namespace cairn::ops
+
+// cairn/ops/rotation/cuda.cuh
+
+namespace cairn::detail {
+
+// Pair i at one position per thread, of all heads and for several samples.
+template <class T>
+struct rotate_pairs {
+  rotation how;
+  position_frequencies frequencies;
+  divisor pairs, length; // the pairs of a head
+  std::size_t samples, each;
+  bool back;
+  T* rows;
+
+  CAIRN_DEVICE void operator()(std::size_t index) const {
+    const std::size_t row = pairs.of(index), i = pairs.rest(index, row), group = length.of(row), t = length.rest(row, group);
+    const sines_of_position of = sines_of(static_cast<double>(t) * frequencies.of(i));
+    const T cosine = static_cast<T>(of.cosine), sine = static_cast<T>(back ? -of.sine : of.sine);
+    const std::size_t end = (group + 1) * each < samples ? (group + 1) * each : samples;
+    for (std::size_t s = group * each; s < end; ++s)
+      for (std::size_t head = 0; head < how.heads; ++head) {
+        T* const first = rows + (s * how.length + t) * how.columns + head * how.width + i;
+        T* const second = first + pairs.by();
+        const T a = *first, b = *second;
+        *first = a * cosine - b * sine;
+        *second = b * cosine + a * sine;
+      }
+  }
+};
+
+} // namespace cairn::detail
+
+namespace cairn::ops {
+
+template <std::floating_point T>
+void rotate(cuda::queue& queue, const rotation& how, bool back, std::size_t samples, T* output,
+            const std::type_identity_t<T>* input) {
+  copy(queue, samples * how.length * how.columns, output, input);
+  const std::size_t pairs = how.turned / 2, each = detail::samples_of_sines(samples, how.length * pairs);
+  const detail::rotate_pairs<T> body{how, {how.base, how.turned}, pairs, how.length, samples, each, back, output};
+  detail::launch_each(queue, "rotate", (samples + each - 1) / each * how.length * pairs, body);
 }
 
 } // namespace cairn::ops

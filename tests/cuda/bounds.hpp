@@ -40,6 +40,10 @@ inline constexpr bound_of_op bounds[] = {
     {"group_norm", 1e-5, 1e-13},
     {"softmax", 1e-6, 1e-14},
     {"embedding", 2e-6, 1e-15},
+    // positions: an error of a frequency counts once for each position before
+    {"positions", 1e-6, 1e-15},
+    {"sinusoids", 2e-7, 1e-14},
+    {"rotation", 3e-7, 1e-14},
     // losses and their gradients
     {"softmax_cross_entropy", 2e-6, 1e-14},
     {"mean_squared_error", 1e-6, 1e-15},

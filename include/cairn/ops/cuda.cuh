@@ -24,7 +24,9 @@
 #include <cairn/ops/mean_of_terms/cuda.cuh>
 #include <cairn/ops/normalized_conv2d/cuda.cuh>
 #include <cairn/ops/normalized_product/cuda.cuh>
+#include <cairn/ops/positions/cuda.cuh>
 #include <cairn/ops/rms_norm/cuda.cuh>
+#include <cairn/ops/rotation/cuda.cuh>
 #include <cairn/ops/sgd/cuda.cuh>
 #include <cairn/ops/soft_cross_entropy/cuda.cuh>
 #include <cairn/ops/softmax/cuda.cuh>

@@ -63,6 +63,10 @@ void use(cuda::queue& q, T* y, const T* x, double* loss, const std::int32_t* i) 
   batch_norm_input_gradient(q, 2, 2, 1e-5, y, x, x, x, x, loss);
   group_norm_forward(q, ops::channel_groups{}, 1e-5, y, y, x, x, x);
   group_norm_backward(q, ops::channel_groups{}, y, y, y, x, x, x, x);
+  add_positions(q, 2, 2, y, x, x);
+  positions_gradient(q, 2, 2, 2, y, x);
+  add_sinusoids(q, 2, 2, 2, y, x);
+  rotate(q, ops::rotation{}, false, 2, y, x);
   embedding_forward(q, 2, 2, 2, y, x, i);
   embedding_backward(q, 2, 2, 2, y, x, i);
   conv2d_forward(q, ops::convolution{}, 2, to, x, x, {});

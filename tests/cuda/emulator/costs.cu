@@ -220,6 +220,20 @@ void add_rows(list& all) {
   }
 }
 
+void add_sequences(list& all) {
+  for (const auto& [samples, length, width] : {std::tuple{4U, 64U, 64U}, {3U, 50U, 30U}}) {
+    const std::size_t s = samples, n = length, m = width;
+    const auto of = [&](const std::string& name, auto run) { all.push_back({name + by({s, n, m}), run}); };
+    of("positions", [=](cuda::queue& q, const arrays& a) { add_positions(q, s, n * m, a.to(0), a.from(1), a.from(2)); });
+    of("positions backward",
+       [=](cuda::queue& q, const arrays& a) { positions_gradient(q, s, n * m, n * m, a.to(0), a.from(1)); });
+    of("sinusoids", [=](cuda::queue& q, const arrays& a) { add_sinusoids(q, s, n, m, a.to(0), a.from(1)); });
+    of("rotation", [=](cuda::queue& q, const arrays& a) {
+      rotate(q, ops::rotation{n, m, 2, m / 3, m / 6 * 2}, false, s, a.to(0), a.from(0));
+    });
+  }
+}
+
 ops::window window_of(std::size_t side, std::size_t kernel, std::size_t stride, std::size_t padding) {
   const auto axis = ops::fitted({.in = side, .kernel = kernel, .stride = stride, .padding = padding});
   return {axis, axis};
@@ -331,6 +345,7 @@ int main() {
     list all;
     add_elements(all);
     add_rows(all);
+    add_sequences(all);
     add_images(all);
     add_dense(all);
     for (const named_op& op : all)
