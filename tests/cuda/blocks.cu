@@ -37,10 +37,6 @@ using Chosen = Sequential<Inputs<dims<6, 4>, integer_constant<3>, batch_integer_
                           testing::Gathered<0>, GELU, testing::Gathered<1>, Residual<Linear<8, 8>, Tanh>, testing::Gathered<2>,
                           Linear<8, 4>>;
 
-// A decoder, whose memory comes with the tokens.
-using Decoder = Sequential<Inputs<integers<5>, dims<7, 8>>, Table, TransformerDecoderLayer<8, 2, 12, GELU, attention::causal>,
-                           TransformerDecoderLayer<8, 4, 12, attention::norm_first, attention::key_heads<2>>, Linear<8, 9>>;
-
 template <class T>
 struct pictures {
   std::vector<T> x;
@@ -71,20 +67,6 @@ struct choices {
     for (std::size_t i = 0; i < 4; ++i) std::get<2>(x).push_back(static_cast<int>(ops::random_bits(key, 2'000 + i) % 3));
     for (std::size_t i = 0; i < rows; ++i) std::get<3>(x).push_back(static_cast<int>(ops::random_bits(key, 3'000 + i) % 4));
     for (std::size_t i = 0; i < rows; ++i) y[i] = static_cast<int>(ops::random_bits(key, 4'000 + i) % 4);
-  }
-};
-
-template <class T>
-struct remembered {
-  std::tuple<std::vector<int>, std::vector<T>> x;
-  std::vector<int> y;
-  remembered(std::size_t rows, std::uint32_t which) {
-    const words text(rows, which);
-    std::get<0>(x) = text.x;
-    y = text.y;
-    const types::random_key key{.seed = 12, .position = which};
-    for (std::size_t i = 0; i < rows * 56; ++i)
-      std::get<1>(x).push_back(static_cast<T>(2 * ops::random_uniform<float>(key, i) - 1));
   }
 };
 
@@ -126,8 +108,6 @@ TEST_CASE("cuda: networks of all blocks train to the numbers of a cpu in double"
           trained<Recurrent, words, double, cpu>());
   compare("steps of choices", trained<Chosen, choices<float>, float, cuda>(), trained<Chosen, choices<double>, double, cuda>(),
           trained<Chosen, choices<double>, double, cpu>());
-  compare("steps of a decoder", trained<Decoder, remembered<float>, float, cuda>(),
-          trained<Decoder, remembered<double>, double, cuda>(), trained<Decoder, remembered<double>, double, cpu>());
 }
 
 TEST_CASE("cuda: networks of all blocks have the same bits under every policy") {
@@ -135,7 +115,6 @@ TEST_CASE("cuda: networks of all blocks have the same bits under every policy") 
   check_bits<Words, words, float>();
   check_bits<Recurrent, words, float>();
   check_bits<Chosen, choices<float>, float>();
-  check_bits<Decoder, remembered<float>, float>();
 }
 
 } // namespace cuda_blocks_tests

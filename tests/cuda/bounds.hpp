@@ -62,6 +62,7 @@ inline constexpr bound_of_op bounds[] = {
     {"steps of pictures", 1e-6, 1e-14},
     {"steps of words", 1e-6, 1e-14},
     {"steps of cells", 3e-6, 1e-14},
+    {"steps of choices", 3e-6, 3e-14},
     {"max_pool2d", 5e-7, 1e-15},
     {"avg_pool2d", 5e-7, 1e-15},
     // single numbers: in double for every element type

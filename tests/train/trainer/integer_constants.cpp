@@ -235,11 +235,8 @@ TEST_CASE("integer constants: all outputs, and a fused update") {
     return std::vector{testing::copy_of(views[0]), testing::copy_of(views[1])};
   };
   const auto want = outputs(std::type_identity<with_all_outputs<Heads>>{});
-  REQUIRE(want[0].size() == 5 * classes);
+  CHECK((want[0].size() == 5 * classes && want[1].size() == 5 * 2));
   CHECK(outputs(std::type_identity<with_all_outputs<checkpoint<recompute_all, Heads>>>{}) == want);
-  const samples s(5, 1);
-  for (std::size_t r = 0; r < 5; ++r) // the head after Times is its bias where the integer is 0
-    if (s.each[r] == 0) CHECK(std::all_of(want[0].begin() + 4 * r, want[0].begin() + 4 * r + 4, [&](float v) { return v != 0; }));
   CHECK(train<fused_update<checkpoint<sqrt_n, Net>>>() == train<fused_update<Net>>());
 }
 
