@@ -4324,15 +4324,13 @@ void add_positions(cuda::queue& queue, std::size_t samples, std::size_t count, T
                    const std::type_identity_t<T>* table) {
   const std::size_t quads = detail::quads_for<T>(count);
   const bool aligned = detail::rows_are_quads<T>(count, output, input, table);
-  detail::launch_each(queue, "add_positions", samples * quads,
-                      detail::add_table<T>{count, quads, aligned, output, input, table});
+  detail::launch_each(queue, "add_positions", samples * quads, detail::add_table<T>{count, quads, aligned, output, input, table});
 }
 
 template <std::floating_point T>
 void positions_gradient(cuda::queue& queue, std::size_t samples, std::size_t count, std::size_t whole, T* gradient,
                         const T* output_gradient) {
-  detail::launch_each(queue, "positions_gradient", whole,
-                      detail::sum_of_positions<T>{samples, count, gradient, output_gradient});
+  detail::launch_each(queue, "positions_gradient", whole, detail::sum_of_positions<T>{samples, count, gradient, output_gradient});
 }
 
 template <std::floating_point T>
