@@ -4700,6 +4700,12 @@ inline instruction_set widest_for_bfloat16() {
   return widest;
 }
 
+// The widest set for products of T.
+template <class T>
+instruction_set widest_for() {
+  return std::is_same_v<T, bfloat16> ? widest_for_bfloat16() : widest_instruction_set();
+}
+
 } // namespace cairn::detail
 
 // cairn/device/workers.hpp
@@ -16025,12 +16031,6 @@ CAIRN_KERNELS_BEGIN
 
 // Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
 namespace cairn::detail {
-
-// The widest instruction set for products of T.
-template <class T>
-instruction_set widest_for() {
-  return reduces_in_pairs<T> ? widest_for_bfloat16() : widest_instruction_set();
-}
 
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T, class C>
@@ -35581,15 +35581,18 @@ inline std::string without_namespace(std::string text) {
   return text;
 }
 
-// The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512".
-inline std::string text_of_build() {
-  constexpr std::array<std::string_view, 3> sets{"plain C++", "AVX2", "AVX-512"};
+// The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512". Products
+// have the given instruction set: see widest_for().
+inline std::string text_of_build(instruction_set products = widest_instruction_set()) {
+  constexpr std::array<std::string_view, 5> sets{"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
   std::string out(build_facts::compiler);
   for (const std::string_view part : {build_facts::optimisation, build_facts::arithmetic, build_facts::target})
     out.append(", ").append(part);
-  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(widest_instruction_set())]);
+  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(products)]);
 }
-inline std::uint64_t hash_of_build() { return hash64{}.add(text_of_build()).value(); }
+inline std::uint64_t hash_of_build(instruction_set products = widest_instruction_set()) {
+  return hash64{}.add(text_of_build(products)).value();
+}
 
 // The words of a trainer's options, for the settings from `loss` to `check_every`. `by_bytes`: a schedule of rates without
 // settings() is identified by its bytes.
@@ -38090,6 +38093,7 @@ struct rank_setup {
   std::size_t buckets, bucket_bytes;
   std::size_t summed; // layers with statistics over all ranks
   const char* order;  // of calls
+  instruction_set products;
   std::array<std::string, run_settings.size()> given;
 };
 
@@ -38107,7 +38111,7 @@ inline rank_texts texts_of(const rank_setup& s) {
   out.write(4, text_of_statistics(s.summed));
   out.write(5, s.order);
   out.write(6, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  out.write(7, text_of_build());
+  out.write(7, text_of_build(s.products));
   for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) out.write(part, s.given[part]);
   return out;
 }
@@ -38133,6 +38137,7 @@ rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
                          .bucket_bytes = Lists::most_bucket_bytes,
                          .summed = Lists::summed,
                          .order = text_of_order(Lists::overlaps),
+                         .products = widest_for<typename plan::element>(),
                          .given = words_of_given(given, optimizer, plan::fused, false)};
   return texts_of(setup);
 }
@@ -38161,8 +38166,8 @@ constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint6
              0};
   return f;
 }
-inline fingerprint with_build(fingerprint f) {
-  f.words[setting("build of the program")] = hash_of_build();
+inline fingerprint with_build(fingerprint f, instruction_set products = widest_instruction_set()) {
+  f.words[setting("build of the program")] = hash_of_build(products);
   return f;
 }
 
@@ -38230,7 +38235,7 @@ std::string difference_of_ranks(std::span<const rank_build> builds, std::span<co
                      found_texts(part, groups, texts, mark)) +
            "; start every rank from the same program" +
            (part == setting("build of the program")
-                ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
+                ? ", and where machines have other instructions, with CAIRN_ISA=avx512, avx2 or plain on all"
                 : "");
   }
   constexpr const char* what = " would make different steps";
@@ -42607,7 +42612,8 @@ void meet(Training& t) {
   tell_reserve(comm, std::max(t.gradients.on_the_way().most_bytes(), types::sums::most_bytes));
   fingerprint own = lists::print;
   if (t.is_solved()) own = with_schedule(own, t.code.training.ops, hash_of_calls(t.template list<step_kind::step>()));
-  compare_builds(comm, t.compute(), with_build(own), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
+  const instruction_set products = widest_for<typename lists::plan::element>();
+  compare_builds(comm, t.compute(), with_build(own, products), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
   take_replica_of(t, 0, "handshake");
 }
 

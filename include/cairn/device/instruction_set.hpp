@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 
+#include <cairn/core/bfloat16.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/core/error.hpp>
 
@@ -90,6 +92,12 @@ inline instruction_set widest_for_bfloat16() {
     return found;
   }();
   return widest;
+}
+
+// The widest set for products of T.
+template <class T>
+instruction_set widest_for() {
+  return std::is_same_v<T, bfloat16> ? widest_for_bfloat16() : widest_instruction_set();
 }
 
 } // namespace cairn::detail

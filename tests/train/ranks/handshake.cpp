@@ -146,6 +146,9 @@ TEST_CASE("handshake: the build is a word of the fingerprint too, when the progr
   CHECK(with_build(own).differs(own) == setting("build of the program"));
   CHECK(with_build(own) == with_build(own));
   CHECK(with_build(own).words[setting("build of the program")] == hash_of_build());
+  // Products of bfloat16 have other bits on AMX.
+  CHECK(with_build(own, instruction_set::amx_bf16).differs(with_build(own, instruction_set::avx512)) ==
+        setting("build of the program"));
 }
 
 TEST_CASE("handshake: two ranks that were built differently are both named, with what differs and what to do") {
@@ -154,7 +157,7 @@ TEST_CASE("handshake: two ranks that were built differently are both named, with
           std::string("ddp: ranks 0 and 1 were built differently: expected the same ") + fingerprint::names[part] +
               " on every rank, found theirs on rank 0 and our on rank 1; start every rank from the same program" +
               (part == setting("build of the program")
-                   ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
+                   ? ", and where machines have other instructions, with CAIRN_ISA=avx512, avx2 or plain on all"
                    : ""));
   // Texts that were cut, or do not say everything.
   std::vector<told> alike = built(2, {"alike", "alike"});

@@ -22,12 +22,6 @@ CAIRN_KERNELS_BEGIN
 // Products of 16-bit elements: computed in float, with the whole epilogue, and rounded once when they are written.
 namespace cairn::detail {
 
-// The widest instruction set for products of T.
-template <class T>
-instruction_set widest_for() {
-  return reduces_in_pairs<T> ? widest_for_bfloat16() : widest_instruction_set();
-}
-
 // Computes `part` of a product with the kernels of one instruction set.
 template <class T, class C>
 void multiply_narrow_for(instruction_set isa, const narrow_product<T, C>& whole, const rectangle& part,

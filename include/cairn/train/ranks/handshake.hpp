@@ -42,8 +42,8 @@ constexpr fingerprint fingerprint_of(std::span<const bucket> buckets, std::uint6
              0};
   return f;
 }
-inline fingerprint with_build(fingerprint f) {
-  f.words[setting("build of the program")] = hash_of_build();
+inline fingerprint with_build(fingerprint f, instruction_set products = widest_instruction_set()) {
+  f.words[setting("build of the program")] = hash_of_build(products);
   return f;
 }
 
@@ -111,7 +111,7 @@ std::string difference_of_ranks(std::span<const rank_build> builds, std::span<co
                      found_texts(part, groups, texts, mark)) +
            "; start every rank from the same program" +
            (part == setting("build of the program")
-                ? ", and where machines have other instructions, with CAIRN_ISA=avx2 or plain on all"
+                ? ", and where machines have other instructions, with CAIRN_ISA=avx512, avx2 or plain on all"
                 : "");
   }
   constexpr const char* what = " would make different steps";

@@ -8,6 +8,7 @@
 
 #include <cairn/comm/call_purpose.hpp>
 #include <cairn/comm/exchange.hpp>
+#include <cairn/device/instruction_set.hpp>
 #include <cairn/plan/fingerprint.hpp>
 #include <cairn/plan/step/step_op.hpp>
 #include <cairn/train/optimizers/loss_scale.hpp>
@@ -47,7 +48,8 @@ void meet(Training& t) {
   tell_reserve(comm, std::max(t.gradients.on_the_way().most_bytes(), types::sums::most_bytes));
   fingerprint own = lists::print;
   if (t.is_solved()) own = with_schedule(own, t.code.training.ops, hash_of_calls(t.template list<step_kind::step>()));
-  compare_builds(comm, t.compute(), with_build(own), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
+  const instruction_set products = widest_for<typename lists::plan::element>();
+  compare_builds(comm, t.compute(), with_build(own, products), t.settings, texts_of<lists>(t.options, t.updates.optimizer()));
   take_replica_of(t, 0, "handshake");
 }
 

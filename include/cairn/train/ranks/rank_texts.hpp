@@ -80,6 +80,7 @@ struct rank_setup {
   std::size_t buckets, bucket_bytes;
   std::size_t summed; // layers with statistics over all ranks
   const char* order;  // of calls
+  instruction_set products;
   std::array<std::string, run_settings.size()> given;
 };
 
@@ -97,7 +98,7 @@ inline rank_texts texts_of(const rank_setup& s) {
   out.write(4, text_of_statistics(s.summed));
   out.write(5, s.order);
   out.write(6, count(CAIRN_VERSION_MAJOR, ".") + count(CAIRN_VERSION_MINOR, ".") + std::to_string(CAIRN_VERSION_PATCH));
-  out.write(7, text_of_build());
+  out.write(7, text_of_build(s.products));
   for (std::size_t part = fingerprint::parts; part < rank_texts::parts; ++part) out.write(part, s.given[part]);
   return out;
 }
@@ -123,6 +124,7 @@ rank_texts texts_of(const Options& given, const Optimizer& optimizer) {
                          .bucket_bytes = Lists::most_bucket_bytes,
                          .summed = Lists::summed,
                          .order = text_of_order(Lists::overlaps),
+                         .products = widest_for<typename plan::element>(),
                          .given = words_of_given(given, optimizer, plan::fused, false)};
   return texts_of(setup);
 }

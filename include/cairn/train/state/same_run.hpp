@@ -90,15 +90,18 @@ inline std::string without_namespace(std::string text) {
   return text;
 }
 
-// The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512".
-inline std::string text_of_build() {
-  constexpr std::array<std::string_view, 3> sets{"plain C++", "AVX2", "AVX-512"};
+// The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512". Products
+// have the given instruction set: see widest_for().
+inline std::string text_of_build(instruction_set products = widest_instruction_set()) {
+  constexpr std::array<std::string_view, 5> sets{"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
   std::string out(build_facts::compiler);
   for (const std::string_view part : {build_facts::optimisation, build_facts::arithmetic, build_facts::target})
     out.append(", ").append(part);
-  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(widest_instruction_set())]);
+  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(products)]);
 }
-inline std::uint64_t hash_of_build() { return hash64{}.add(text_of_build()).value(); }
+inline std::uint64_t hash_of_build(instruction_set products = widest_instruction_set()) {
+  return hash64{}.add(text_of_build(products)).value();
+}
 
 // The words of a trainer's options, for the settings from `loss` to `check_every`. `by_bytes`: a schedule of rates without
 // settings() is identified by its bytes.
