@@ -14980,631 +14980,6 @@ void channel_statistics_backward(cpu::queue&, matrix<T> dx, std::type_identity_t
 
 CAIRN_KERNELS_END
 
-// cairn/ops/matmul/narrow_product.hpp
-
-namespace cairn::detail {
-
-// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
-template <class T>
-inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
-
-// A product of 16-bit elements whose transposes have become strides, as in product.hpp. C is T, or the type of its sums.
-template <class T, class C>
-struct narrow_product {
-  product_size size{};
-  transpose form = transpose::none;
-  const T* a = nullptr;
-  std::size_t a_row = 0, a_step = 0;
-  const T* b = nullptr;
-  std::size_t b_step = 0, b_column = 0;
-  matrix<C> c{};
-  epilogue<T> then{};
-
-  narrow_product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
-      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
-        b_step(b_.stride), b_column(1), c(c_), then(then_) {
-    if (form == transpose::first) a_row = 1, a_step = a_.stride;
-    if (form == transpose::second) b_step = 1, b_column = b_.stride;
-    if (size.k == 0) a_row = a_step = b_step = b_column = 0; // nothing is read
-  }
-};
-
-// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
-template <class T, class C>
-accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
-  using wide = accumulated<T>;
-  const epilogue<T>& then = whole.then;
-  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
-  v = activated(then.then, v);
-  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
-  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
-  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
-}
-
-} // namespace cairn::detail
-
-// cairn/ops/matmul/narrow_finish.hpp
-
-#if CAIRN_X86
-// cairn/ops/matmul/narrow_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
-struct eight_words {
-  typedef std::uint16_t halves __attribute__((vector_size(16)));
-  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
-  typedef std::uint32_t words __attribute__((vector_size(32)));
-  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
-  using floats = typename simd<float, 32>::vector;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
-    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
-    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
-    return (which & x) | (~which & y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
-};
-
-template <class T>
-struct eight_of;
-
-template <>
-struct eight_of<bfloat16> : eight_words {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), top = b >> 16;
-    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
-  }
-};
-
-template <>
-struct eight_of<float16> : eight_words {
-  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
-  // units of 2^-24.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    constexpr std::uint32_t moved = 112U << 23;
-    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
-    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
-    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
-    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
-    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
-  }
-  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
-    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
-    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
-    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
-    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
-    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
-    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
-  }
-};
-
-// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
-struct eight_of_f16c : eight_of<float16> {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    const halves from = __builtin_convertvector(x, halves);
-    floats to;
-    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
-    return to;
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-#endif
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
-template <class T, class C>
-void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
-                         const accumulated<T>* sums) {
-  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
-}
-
-// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
-template <class T, class C>
-void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-  using wide = accumulated<T>;
-  for (std::size_t i = begin; i < end; ++i) {
-    double sum = 0;
-    for (std::size_t p = 0; p < whole.size.k;) {
-      wide chain = 0;
-      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
-        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
-      sum += static_cast<double>(chain);
-    }
-    whole.then.row_sums[i] = static_cast<wide>(sum);
-  }
-}
-
-#if CAIRN_X86
-
-template <class T, class C>
-CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
-                                          const float* sums) {
-  using eight = eight_of<T>;
-  using registers = avx2_register<float>;
-  const epilogue<T>& then = whole.then;
-  C* const c = &whole.c(row, 0);
-  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
-  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
-  std::size_t j = begin;
-  for (; j + 8 <= end; j += 8) {
-    typename registers::vector v = registers::load(sums + (j - begin));
-    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
-    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
-    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
-    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
-    if constexpr (std::is_same_v<C, T>) {
-      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
-      eight::store(c + j, eight::rounded(v));
-    } else {
-      if (then.adds) v = registers::load(c + j) + v;
-      registers::store(c + j, v);
-    }
-  }
-  finish_narrow_plain(whole, row, begin, j, end, sums);
-}
-
-// Rows of op(a) that are neighbours in memory, 32 at a time.
-template <class T, class C>
-CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
-  using eight = eight_of<T>;
-  using registers = avx2_register<float>;
-  constexpr std::size_t together = 32;
-  std::size_t i = begin;
-  if (whole.a_row == 1)
-    for (; i + together <= end; i += together) {
-      double totals[together] = {};
-      alignas(32) float chains[together];
-      for (std::size_t p = 0; p < whole.size.k;) {
-        typename registers::vector chain[4];
-        CAIRN_UNROLL_4
-        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
-        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
-          const T* const row = whole.a + i + p * whole.a_step;
-          CAIRN_UNROLL_4
-          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
-        }
-        CAIRN_UNROLL_4
-        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
-        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
-      }
-      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
-    }
-  sum_narrow_rows_plain(whole, i, end);
-}
-
-#endif
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/narrow_pack.hpp
-
-#if CAIRN_X86
-// cairn/ops/matmul/narrow_registers.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
-struct eight_words {
-  typedef std::uint16_t halves __attribute__((vector_size(16)));
-  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
-  typedef std::uint32_t words __attribute__((vector_size(32)));
-  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
-  using floats = typename simd<float, 32>::vector;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
-    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
-    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
-    return (which & x) | (~which & y);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
-};
-
-template <class T>
-struct eight_of;
-
-template <>
-struct eight_of<bfloat16> : eight_words {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), top = b >> 16;
-    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
-  }
-};
-
-template <>
-struct eight_of<float16> : eight_words {
-  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
-  // units of 2^-24.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    constexpr std::uint32_t moved = 112U << 23;
-    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
-    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
-    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
-    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
-    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
-  }
-  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
-    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
-    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
-    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
-    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
-    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
-    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
-    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
-  }
-};
-
-// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
-struct eight_of_f16c : eight_of<float16> {
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
-    const halves from = __builtin_convertvector(x, halves);
-    floats to;
-    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
-    return to;
-  }
-};
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-// cairn/ops/matmul/pack_avx2.hpp
-
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Packing moves every element of b once, so it matters where few rows use it: a product of 32 rows spends a tenth of its time
-// here. The AVX-512 kernels use these functions too: in large products reading b takes the time, and in small ones squares of 8
-// waste less at the ends than squares of 16.
-
-// Selects the elements of a and b with these indices; b's are counted after a's. g++ 11 has this under another name and for
-// vectors of one length only, so joining two halves is a function of its own. The indices are no parameter pack, as nvcc does not
-// pass it on.
-template <int A, int B, int C, int D>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<double, 32>::vector a, simd<double, 32>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, A, B, C, D);
-#else
-  return __builtin_shuffle(a, b, simd<double, 32>::integers{A, B, C, D});
-#endif
-}
-template <int A, int B, int C, int D, int E, int F, int G, int H>
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline auto shuffled(simd<float, 32>::vector a, simd<float, 32>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
-#else
-  return __builtin_shuffle(a, b, simd<float, 32>::integers{A, B, C, D, E, F, G, H});
-#endif
-}
-[[gnu::always_inline]] CAIRN_TARGET_AVX2 inline simd<float, 32>::vector side_by_side(simd<float, 16>::vector a,
-                                                                                     simd<float, 16>::vector b) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
-#else
-  return __builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(a), b, 1);
-#endif
-}
-
-// Transposes W rows of W elements, W being the width of a register, from from[j * stride + p] to to[p * width + j]. If Ragged,
-// rows from `columns` on and elements from `depth` on are taken as zero, else they must exist. `Source` is a smaller type, of
-// which an element is several in memory, and in which the stride is given. (No lambdas: nvcc drops their attribute.)
-template <class T, bool Ragged, class Source = T>
-struct turn {
-  using registers = avx2_register<T>;
-  using vector = typename registers::vector;
-
-  T* to;
-  std::size_t width;
-  const Source* from;
-  std::size_t stride;
-  std::size_t columns;
-  std::size_t depth;
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run() const {
-    if constexpr (sizeof(T) == 4) run_of_8();
-    else run_of_4();
-  }
-
-private:
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 vector row(std::size_t j) const {
-    if constexpr (!Ragged) return registers::load(reinterpret_cast<const T*>(from + j * stride));
-    else if (j >= columns) return registers::fill(0);
-    else return registers::load(reinterpret_cast<const T*>(from + j * stride), registers::first(depth));
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store(std::size_t p, vector x) const {
-    if (!Ragged || depth > p) registers::store(to + p * width, x);
-  }
-
-  // Halves of rows j and j + 4 side by side, so that the rest happens within 128-bit lanes, where shuffles
-  // are cheap.
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_8() const {
-    vector near[4];
-    vector far[4];
-    CAIRN_UNROLL_4
-    for (std::size_t j = 0; j < 4; ++j) {
-      if constexpr (Ragged) {
-        const vector upper = row(j);
-        const vector lower = row(j + 4);
-        near[j] = shuffled<0, 1, 2, 3, 8, 9, 10, 11>(upper, lower);
-        far[j] = shuffled<4, 5, 6, 7, 12, 13, 14, 15>(upper, lower);
-      } else {
-        using half = typename simd<float, 16>::loose;
-        const auto* const upper = reinterpret_cast<const half*>(from + j * stride);
-        const auto* const lower = reinterpret_cast<const half*>(from + (j + 4) * stride);
-        near[j] = side_by_side(upper[0], lower[0]);
-        far[j] = side_by_side(upper[1], lower[1]);
-      }
-    }
-    store_lanes(near, 0);
-    if (!Ragged || depth > 4) store_lanes(far, 4);
-  }
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void store_lanes(const vector (&r)[4], std::size_t p) const {
-    const vector a = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[0], r[1]); // elements 0 and 1 of rows 0 and 1, alternating
-    const vector b = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[0], r[1]);
-    const vector c = shuffled<0, 8, 1, 9, 4, 12, 5, 13>(r[2], r[3]);
-    const vector d = shuffled<2, 10, 3, 11, 6, 14, 7, 15>(r[2], r[3]);
-    store(p, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(a, c));
-    store(p + 1, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(a, c));
-    store(p + 2, shuffled<0, 1, 8, 9, 4, 5, 12, 13>(b, d));
-    store(p + 3, shuffled<2, 3, 10, 11, 6, 7, 14, 15>(b, d));
-  }
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run_of_4() const {
-    vector r[4];
-    CAIRN_UNROLL_4
-    for (std::size_t j = 0; j < 4; ++j) r[j] = row(j);
-    const vector a = shuffled<0, 4, 2, 6>(r[0], r[1]); // 0 and 2 of rows 0 and 1
-    const vector b = shuffled<1, 5, 3, 7>(r[0], r[1]);
-    const vector c = shuffled<0, 4, 2, 6>(r[2], r[3]);
-    const vector d = shuffled<1, 5, 3, 7>(r[2], r[3]);
-    store(0, shuffled<0, 1, 4, 5>(a, c));
-    store(1, shuffled<0, 1, 4, 5>(b, d));
-    store(2, shuffled<2, 3, 6, 7>(a, c));
-    store(3, shuffled<2, 3, 6, 7>(b, d));
-  }
-};
-
-// Packs `columns` rows of a matrix whose transpose the product needs: to[p * width + j] = from[j * stride + p], and zero for j in
-// [columns, width). width is a multiple of a register's. With a smaller Source the elements are those that lie at from.
-template <class T, class Source>
-CAIRN_TARGET_AVX2 void pack_transposed_avx2(T* to, std::size_t width, const Source* from, std::size_t stride, std::size_t columns,
-                                            std::size_t depth) {
-  constexpr std::size_t bytes = sizeof(Source), each = sizeof(T) / bytes;
-  constexpr std::size_t side = avx2_register<T>::width;
-  constexpr std::size_t piece = 256 / sizeof(T);
-  // A few cache lines of each row at a time: enough for the prefetcher to see a stream, and few enough that
-  // the lines written are completed while they are in the first-level cache.
-  for (std::size_t begin = 0; begin < depth; begin += piece) {
-    const std::size_t end = std::min(depth, begin + piece);
-    for (std::size_t j = 0; j < width; j += side) {
-      const Source* const rows = from + j * stride;
-      const std::size_t count = columns > j ? columns - j : 0;
-      std::size_t p = begin;
-      if (count >= side)
-        for (; p + side <= end; p += side)
-          turn<T, false, Source>{to + p * width + j, width, rows + p * each, stride, side, side}.run();
-      for (; p < end; p += side)
-        turn<T, true, Source>{to + p * width + j, width, rows + p * each, stride, count, std::min(side, end - p)}.run();
-    }
-  }
-}
-
-// Packs `columns` columns of a matrix that the product needs as it is: to[p * width + j] = from[p * stride + j].
-template <class T>
-CAIRN_TARGET_AVX2 void pack_avx2(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                                 std::size_t depth) {
-  using registers = avx2_register<T>;
-  for (std::size_t p = 0; p < depth; ++p, to += width, from += stride) {
-    std::size_t j = 0;
-    for (; j + registers::width <= columns; j += registers::width) registers::store(to + j, registers::load(from + j));
-    for (; j < width; j += registers::width)
-      registers::store(to + j, registers::load(from + j, registers::first(columns > j ? columns - j : 0)));
-  }
-}
-
-// The sums of as many columns as Registers registers hold, in chains: see sums.hpp. The last register is masked if Partial.
-template <class T, std::size_t Registers, bool Partial>
-struct column_sums {
-  using registers = avx2_register<T>;
-  static constexpr std::size_t width = registers::width;
-  static constexpr std::size_t columns = Registers * width;
-  alignas(32) double totals[columns];
-
-  [[gnu::always_inline]] CAIRN_TARGET_AVX2 void run(const T* from, std::size_t stride, std::size_t depth,
-                                                    typename registers::mask lanes) {
-    using four = typename simd<T, 4 * sizeof(T)>::loose;
-    using totals_of_four = typename simd<double, 32>::loose;
-    for (double& total : totals) total = 0;
-    alignas(32) T chains[columns];
-    for (std::size_t p = 0; p < depth;) {
-      typename registers::vector chain[Registers];
-      CAIRN_UNROLL_4
-      for (std::size_t i = 0; i < Registers; ++i) chain[i] = registers::fill(0);
-      for (const std::size_t end = depth - p < sum_chain ? depth : p + sum_chain; p < end; ++p) {
-        const T* const row = from + p * stride;
-        CAIRN_UNROLL_4
-        for (std::size_t i = 0; i < Registers; ++i)
-          chain[i] = registers::add(chain[i], Partial ? registers::load(row, lanes) : registers::load(row + i * width));
-      }
-      CAIRN_UNROLL_4
-      for (std::size_t i = 0; i < Registers; ++i) registers::store(chains + i * width, chain[i]);
-      for (std::size_t j = 0; j < columns; j += 4)
-        *reinterpret_cast<totals_of_four*>(totals + j) +=
-            __builtin_convertvector(*reinterpret_cast<const four*>(chains + j), typename simd<double, 32>::vector);
-    }
-  }
-};
-
-// Adds to 8 doubles the sums of `depth` times 8 numbers, which are one chain.
-template <class T>
-CAIRN_TARGET_AVX2 void add_chain_avx2(void* totals, const T* panel, std::size_t depth) {
-  using registers = avx2_register<T>;
-  using four = typename simd<T, 4 * sizeof(T)>::loose;
-  using doubles = typename simd<double, 32>::loose;
-  constexpr std::size_t half = 8 / registers::width - 1; // double: the second of two registers
-  typename registers::vector low = registers::fill(0), high = low;
-  for (std::size_t p = 0; p < depth; ++p, panel += 8) {
-    low = registers::add(low, registers::load(panel));
-    if constexpr (half == 1) high = registers::add(high, registers::load(panel + registers::width));
-  }
-  alignas(32) T chain[8];
-  registers::store(chain, low);
-  if constexpr (half == 1) registers::store(chain + registers::width, high);
-  for (std::size_t j = 0; j < 8; j += 4)
-    *reinterpret_cast<doubles*>(static_cast<double*>(totals) + j) +=
-        __builtin_convertvector(*reinterpret_cast<const four*>(chain + j), typename simd<double, 32>::vector);
-}
-
-// to[j] = the sum over p of from[p * stride + j] for j in [0, columns). With depth 0 `from` may point to no memory.
-template <class T>
-CAIRN_TARGET_AVX2 void sum_columns_avx2(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-  constexpr std::size_t width = avx2_register<T>::width;
-  if (depth == 0) {
-    std::fill_n(to, columns, T(0));
-    return;
-  }
-  std::size_t j = 0;
-  for (; j + 4 * width <= columns; j += 4 * width) {
-    column_sums<T, 4, false> sums;
-    sums.run(from + j, stride, depth, typename avx2_register<T>::mask{});
-    for (std::size_t i = 0; i < sums.columns; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
-  }
-  for (; j < columns; j += width) {
-    const std::size_t count = std::min(width, columns - j);
-    column_sums<T, 1, true> sums;
-    sums.run(from + j, stride, depth, avx2_register<T>::first(count));
-    for (std::size_t i = 0; i < count; ++i) to[j + i] = static_cast<T>(sums.totals[i]);
-  }
-}
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-#endif
-#endif
-
-CAIRN_KERNELS_BEGIN
-
-namespace cairn::detail {
-
-// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
-// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
-
-// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
-template <class T>
-struct narrow_part {
-  const T* from = nullptr;
-  std::size_t step = 0, neighbour = 0;
-  std::size_t columns = 0, depth = 0;
-
-  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
-  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
-};
-
-// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
-template <class T>
-void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
-                      std::size_t begin = 0) {
-  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
-  auto* const to = reinterpret_cast<loose*>(words);
-  for (; q < q_end; ++q)
-    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
-}
-
-// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
-template <class T>
-void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  for (std::size_t p = 0; p < depth; ++p) {
-    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
-    for (std::size_t j = 0; j < width; ++j) {
-      const std::uint32_t pair = pairs[p / 2 * width + j];
-      to[(turned ? p ^ 1U : p) * width + j] =
-          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
-    }
-  }
-}
-
-#if CAIRN_X86
-
-// The same for a width that is a multiple of 8.
-template <class T>
-CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
-  using eight = eight_words;
-  const std::size_t pairs = of.depth / 2;
-  if (of.neighbour == 1) {
-    const std::size_t whole = of.columns / 8 * 8;
-    for (std::size_t q = 0; q < pairs; ++q) {
-      const T* const first = of.from + 2 * q * of.step;
-      const T* const second = first + of.step;
-      for (std::size_t j = 0; j < whole; j += 8)
-        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
-    }
-    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
-  } else {
-    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
-  }
-  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
-}
-
-template <class T, class Eight = eight_of<T>>
-CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
-  using loose = typename simd<float, 32>::loose;
-  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
-  std::size_t p = 0;
-  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
-    for (std::size_t j = 0; j < width; j += 8) {
-      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
-      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
-      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
-    }
-  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
-}
-
-#endif
-
-} // namespace cairn::detail
-
-CAIRN_KERNELS_END
-
-// cairn/ops/matmul/narrow_multiply.hpp
-
-#if CAIRN_X86
 // cairn/ops/matmul/amx_bf16.hpp
 
 #if CAIRN_X86
@@ -15711,56 +15086,51 @@ private:
 CAIRN_KERNELS_END
 
 #endif
-// cairn/ops/matmul/avx2.hpp
 
-#if CAIRN_X86
-
-CAIRN_KERNELS_BEGIN
+// cairn/ops/matmul/narrow_product.hpp
 
 namespace cairn::detail {
 
-// Tiles of 4 x 3 registers: 12 results, 3 of b and one of a use all 16 registers. A single column of registers takes 8 rows,
-// since a multiplication takes longer than it takes to start 4 others.
+// Whether a step of the reduction takes two elements, as matmul.hpp says of bfloat16.
 template <class T>
-struct avx2_kernels {
-  using registers = avx2_register<T>;
+inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
 
-  // The number of the remaining columns that the next sliver takes, and its width when packed.
-  static constexpr std::size_t widest = 3 * registers::width;
-  static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest ? widest : left >= registers::width ? left / registers::width * registers::width : left;
-  }
-  static constexpr std::size_t packed_width(std::size_t columns) {
-    return (columns + registers::width - 1) / registers::width * registers::width;
-  }
-  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+// A product of 16-bit elements whose transposes have become strides, as in product.hpp. C is T, or the type of its sums.
+template <class T, class C>
+struct narrow_product {
+  product_size size{};
+  transpose form = transpose::none;
+  const T* a = nullptr;
+  std::size_t a_row = 0, a_step = 0;
+  const T* b = nullptr;
+  std::size_t b_step = 0, b_column = 0;
+  matrix<C> c{};
+  epilogue<T> then{};
 
-  static void rows(const sliver<T>& s) {
-    if (s.columns == widest) return avx2_rows<registers, T, 4, 3, false>(s);
-    if (s.columns == 2 * registers::width) return avx2_rows<registers, T, 4, 2, false>(s);
-    if (s.columns == registers::width) return avx2_rows<registers, T, 8, 1, false>(s);
-    return avx2_rows<registers, T, 8, 1, true>(s);
+  narrow_product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
+        b_step(b_.stride), b_column(1), c(c_), then(then_) {
+    if (form == transpose::first) a_row = 1, a_step = a_.stride;
+    if (form == transpose::second) b_step = 1, b_column = b_.stride;
+    if (size.k == 0) a_row = a_step = b_step = b_column = 0; // nothing is read
   }
-
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    pack_avx2(to, width, from, stride, columns, depth);
-  }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                              std::size_t depth) {
-    pack_transposed_avx2(to, width, from, stride, columns, depth);
-  }
-  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    sum_columns_avx2(to, from, stride, columns, depth);
-  }
-  static void add_chain(void* totals, const T* panel, std::size_t depth) { add_chain_avx2(totals, panel, depth); }
 };
+
+// The epilogue of one element, in the type of its sum. The result is rounded by the caller.
+template <class T, class C>
+accumulated<T> narrow_result(const narrow_product<T, C>& whole, std::size_t i, std::size_t j, accumulated<T> v) {
+  using wide = accumulated<T>;
+  const epilogue<T>& then = whole.then;
+  if (then.bias != nullptr) v += static_cast<wide>(then.bias[j]);
+  v = activated(then.then, v);
+  if (then.addend.data != nullptr) v += static_cast<wide>(then.addend(i, j));
+  if (then.mask.data != nullptr && static_cast<wide>(then.mask(i, j)) <= wide{0}) v = wide{0};
+  return then.adds ? static_cast<wide>(whole.c(i, j)) + v : v;
+}
 
 } // namespace cairn::detail
 
-CAIRN_KERNELS_END
-
-#endif
-// cairn/ops/matmul/avx512.hpp
+// cairn/ops/matmul/narrow_registers.hpp
 
 #if CAIRN_X86
 
@@ -15768,42 +15138,70 @@ CAIRN_KERNELS_BEGIN
 
 namespace cairn::detail {
 
-// Tiles of 8 x 3 registers: 24 results and 3 of b; the elements of a are memory operands of the multiplication. The last columns
-// take a register of 32 bytes if they fit, which costs half as much.
-template <class T, template <class, std::size_t> class Register = avx512_register>
-struct avx512_kernels {
-  using wide = Register<T, 64>;
-  using narrow = Register<T, 32>;
+// Eight 16-bit elements, each in the lower half of a word, and as floats. The conversions have the bits of those of one element.
+struct eight_words {
+  typedef std::uint16_t halves __attribute__((vector_size(16)));
+  typedef std::uint16_t loose_halves __attribute__((vector_size(16), aligned(2), may_alias));
+  typedef std::uint32_t words __attribute__((vector_size(32)));
+  typedef std::uint32_t loose __attribute__((vector_size(32), aligned(4), may_alias));
+  using floats = typename simd<float, 32>::vector;
 
-  // The number of the remaining columns that the next sliver takes, and its width when packed.
-  static constexpr std::size_t widest = 3 * wide::width;
-  static constexpr std::size_t sliver_columns(std::size_t left) {
-    return left >= widest ? widest : left >= wide::width ? left / wide::width * wide::width : left;
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words load(const void* p) {
+    return __builtin_convertvector(*static_cast<const loose_halves*>(p), words);
   }
-  static constexpr std::size_t packed_width(std::size_t columns) {
-    return columns <= narrow::width ? narrow::width : (columns + wide::width - 1) / wide::width * wide::width;
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static void store(void* p, words x) {
+    *static_cast<loose_halves*>(p) = __builtin_convertvector(x, halves);
   }
-  static constexpr bool must_pack(std::size_t) { return false; } // a partial sliver is read with a mask
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words where(words which, words x, words y) {
+    return (which & x) | (~which & y);
+  }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words less(words x, words y) { return reinterpret_cast<words>(x < y); }
+};
 
-  static void rows(const sliver<T>& s) {
-    if (s.columns == widest) return avx512_rows<wide, T, 3, false>(s);
-    if (s.columns == 2 * wide::width) return avx512_rows<wide, T, 2, false>(s);
-    if (s.columns == wide::width) return avx512_rows<wide, T, 1, false>(s);
-    if (s.columns > narrow::width) return avx512_rows<wide, T, 1, true>(s);
-    return avx512_rows<narrow, T, 1, true>(s);
-  }
+template <class T>
+struct eight_of;
 
-  static void pack(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    pack_avx2(to, width, from, stride, columns, depth);
+template <>
+struct eight_of<bfloat16> : eight_words {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) { return reinterpret_cast<floats>(x << 16); }
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), top = b >> 16;
+    return where(less(words{} + 0x7F800000U, b & 0x7FFFFFFFU), top | 0x40U, (b + 0x7FFFU + (top & 1U)) >> 16);
   }
-  static void pack_transposed(T* to, std::size_t width, const T* from, std::size_t stride, std::size_t columns,
-                              std::size_t depth) {
-    pack_transposed_avx2(to, width, from, stride, columns, depth);
+};
+
+template <>
+struct eight_of<float16> : eight_words {
+  // A number's exponent is moved to that of a float; infinity and NaN keep the greatest one. A subnormal number is counted in
+  // units of 2^-24.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    constexpr std::uint32_t moved = 112U << 23;
+    const words magnitude = (x & 0x7FFFU) << 13, sign = (x & 0x8000U) << 16;
+    const floats units = __builtin_convertvector(reinterpret_cast<typename simd<float, 32>::integers>(x & 0x3FFU), floats);
+    const words tiny = reinterpret_cast<words>(units * 0x1p-24F);
+    const words number = magnitude + moved + (less(words{} + 0x0F7FFFFFU, magnitude) & moved);
+    return reinterpret_cast<floats>(sign | where(less(magnitude, words{} + 0x00800000U), tiny, number));
   }
-  static void sum_columns(T* to, const T* from, std::size_t stride, std::size_t columns, std::size_t depth) {
-    sum_columns_avx2(to, from, stride, columns, depth);
+  // Numbers below 2^-14 become a multiple of 2^-24, which is what 0.5 rounds a sum to.
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static words rounded(floats x) {
+    const words b = reinterpret_cast<words>(x), magnitude = b & 0x7FFFFFFFU, sign = b >> 16 & 0x8000U;
+    const words number = ((magnitude + 0xFFFU + (magnitude >> 13 & 1U)) >> 13) - (112U << 10);
+    const words tiny = reinterpret_cast<words>(reinterpret_cast<floats>(magnitude) + 0.5F) - 0x3F000000U;
+    const words nan = (magnitude >> 13 & 0x3FFU) | 0x7E00U;
+    const words finite = where(less(magnitude, words{} + 0x38800000U), tiny, number);
+    const words large = where(less(words{} + 0x7F800000U, magnitude), nan, words{} + 0x7C00U);
+    return sign | where(less(magnitude, words{} + 0x477FF000U), finite, large);
   }
-  static void add_chain(void* totals, const T* panel, std::size_t depth) { add_chain_avx2(totals, panel, depth); }
+};
+
+// With F16C, which every machine with AVX-512 has. A signalling NaN becomes quiet.
+struct eight_of_f16c : eight_of<float16> {
+  [[gnu::always_inline]] CAIRN_TARGET_AVX2 static floats widened(words x) {
+    const halves from = __builtin_convertvector(x, halves);
+    floats to;
+    __asm__("vcvtph2ps %1, %0" : "=x"(to) : "x"(from));
+    return to;
+  }
 };
 
 } // namespace cairn::detail
@@ -15811,7 +15209,186 @@ struct avx512_kernels {
 CAIRN_KERNELS_END
 
 #endif
+
+// cairn/ops/matmul/narrow_finish.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Columns [begin, end) of a row of c from their sums, each rounded once when it is written. sums[0] belongs to column `from`.
+template <class T, class C>
+void finish_narrow_plain(const narrow_product<T, C>& whole, std::size_t row, std::size_t from, std::size_t begin, std::size_t end,
+                         const accumulated<T>* sums) {
+  for (std::size_t j = begin; j < end; ++j) whole.c(row, j) = static_cast<C>(narrow_result(whole, row, j, sums[j - from]));
+}
+
+// The sums of rows [begin, end) of op(a), in chains: see sums.hpp.
+template <class T, class C>
+void sum_narrow_rows_plain(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using wide = accumulated<T>;
+  for (std::size_t i = begin; i < end; ++i) {
+    double sum = 0;
+    for (std::size_t p = 0; p < whole.size.k;) {
+      wide chain = 0;
+      for (const std::size_t last = std::min(whole.size.k, p + sum_chain); p < last; ++p)
+        chain += static_cast<wide>(whole.a[i * whole.a_row + p * whole.a_step]);
+      sum += static_cast<double>(chain);
+    }
+    whole.then.row_sums[i] = static_cast<wide>(sum);
+  }
+}
+
+#if CAIRN_X86
+
+template <class T, class C>
+CAIRN_TARGET_AVX2 void finish_narrow_avx2(const narrow_product<T, C>& whole, std::size_t row, std::size_t begin, std::size_t end,
+                                          const float* sums) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  const epilogue<T>& then = whole.then;
+  C* const c = &whole.c(row, 0);
+  const T* const addend = then.addend.data == nullptr ? nullptr : &then.addend(row, 0);
+  const T* const mask = then.mask.data == nullptr ? nullptr : &then.mask(row, 0);
+  std::size_t j = begin;
+  for (; j + 8 <= end; j += 8) {
+    typename registers::vector v = registers::load(sums + (j - begin));
+    if (then.bias != nullptr) v += eight::widened(eight::load(then.bias + j));
+    if (then.then == activation::relu) v = registers::max(registers::fill(0), v); // NaN stays
+    if (addend != nullptr) v += eight::widened(eight::load(addend + j));
+    if (mask != nullptr) v = registers::masked(eight::widened(eight::load(mask + j)), v);
+    if constexpr (std::is_same_v<C, T>) {
+      if (then.adds) v = eight::widened(eight::load(c + j)) + v;
+      eight::store(c + j, eight::rounded(v));
+    } else {
+      if (then.adds) v = registers::load(c + j) + v;
+      registers::store(c + j, v);
+    }
+  }
+  finish_narrow_plain(whole, row, begin, j, end, sums);
+}
+
+// Rows of op(a) that are neighbours in memory, 32 at a time.
+template <class T, class C>
+CAIRN_TARGET_AVX2 void sum_narrow_rows_avx2(const narrow_product<T, C>& whole, std::size_t begin, std::size_t end) {
+  using eight = eight_of<T>;
+  using registers = avx2_register<float>;
+  constexpr std::size_t together = 32;
+  std::size_t i = begin;
+  if (whole.a_row == 1)
+    for (; i + together <= end; i += together) {
+      double totals[together] = {};
+      alignas(32) float chains[together];
+      for (std::size_t p = 0; p < whole.size.k;) {
+        typename registers::vector chain[4];
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) chain[r] = registers::fill(0);
+        for (const std::size_t last = whole.size.k - p < sum_chain ? whole.size.k : p + sum_chain; p < last; ++p) {
+          const T* const row = whole.a + i + p * whole.a_step;
+          CAIRN_UNROLL_4
+          for (std::size_t r = 0; r < 4; ++r) chain[r] = chain[r] + eight::widened(eight::load(row + 8 * r));
+        }
+        CAIRN_UNROLL_4
+        for (std::size_t r = 0; r < 4; ++r) registers::store(chains + 8 * r, chain[r]);
+        for (std::size_t r = 0; r < together; ++r) totals[r] += static_cast<double>(chains[r]);
+      }
+      for (std::size_t r = 0; r < together; ++r) whole.then.row_sums[i + r] = static_cast<float>(totals[r]);
+    }
+  sum_narrow_rows_plain(whole, i, end);
+}
+
 #endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_pack.hpp
+
+CAIRN_KERNELS_BEGIN
+
+namespace cairn::detail {
+
+// Packing of 16-bit elements, in two steps. First neighbours in the reduction become pairs, of which the first element is the
+// lower half of a word: what instructions for bfloat16 read. Then, for the kernels of floats, each pair becomes two floats.
+
+// Elements (p, j) of an operand, p counting steps of the reduction, that are `step` and `neighbour` apart.
+template <class T>
+struct narrow_part {
+  const T* from = nullptr;
+  std::size_t step = 0, neighbour = 0;
+  std::size_t columns = 0, depth = 0;
+
+  const T* at(std::size_t p, std::size_t j) const { return from + p * step + j * neighbour; }
+  std::uint32_t word(std::size_t p, std::size_t j) const { return p < depth && j < columns ? at(p, j)->bits : 0; }
+};
+
+// Packs pairs [q, q_end) of columns [begin, width), one at a time: to[q * width + j], zero where there is no element.
+template <class T>
+void pack_pairs_plain(std::uint32_t* words, std::size_t width, const narrow_part<T>& of, std::size_t q, std::size_t q_end,
+                      std::size_t begin = 0) {
+  typedef std::uint32_t loose __attribute__((may_alias)); // kernels read words as floats
+  auto* const to = reinterpret_cast<loose*>(words);
+  for (; q < q_end; ++q)
+    for (std::size_t j = begin; j < width; ++j) to[q * width + j] = of.word(2 * q, j) | of.word(2 * q + 1, j) << 16;
+}
+
+// A pair of bfloat16 is taken in the order of matmul.hpp, its second element first.
+template <class T>
+void widen_pairs_plain(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  for (std::size_t p = 0; p < depth; ++p) {
+    const bool turned = reduces_in_pairs<T> && (p ^ 1U) < depth;
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::uint32_t pair = pairs[p / 2 * width + j];
+      to[(turned ? p ^ 1U : p) * width + j] =
+          static_cast<float>(T::from_bits(static_cast<std::uint16_t>(p % 2 == 0 ? pair : pair >> 16)));
+    }
+  }
+}
+
+#if CAIRN_X86
+
+// The same for a width that is a multiple of 8.
+template <class T>
+CAIRN_TARGET_AVX2 void pack_pairs_avx2(std::uint32_t* to, std::size_t width, const narrow_part<T>& of) {
+  using eight = eight_words;
+  const std::size_t pairs = of.depth / 2;
+  if (of.neighbour == 1) {
+    const std::size_t whole = of.columns / 8 * 8;
+    for (std::size_t q = 0; q < pairs; ++q) {
+      const T* const first = of.from + 2 * q * of.step;
+      const T* const second = first + of.step;
+      for (std::size_t j = 0; j < whole; j += 8)
+        *reinterpret_cast<eight::loose*>(to + q * width + j) = eight::load(first + j) | eight::load(second + j) << 16;
+    }
+    if (whole < width) pack_pairs_plain(to, width, of, 0, pairs, whole);
+  } else {
+    pack_transposed_avx2(reinterpret_cast<float*>(to), width, of.from, of.neighbour, of.columns, pairs);
+  }
+  pack_pairs_plain(to, width, of, pairs, (of.depth + 1) / 2);
+}
+
+template <class T, class Eight = eight_of<T>>
+CAIRN_TARGET_AVX2 void widen_pairs_avx2(float* to, std::size_t width, const std::uint32_t* pairs, std::size_t depth) {
+  using loose = typename simd<float, 32>::loose;
+  const std::size_t first = reduces_in_pairs<T> ? width : 0, second = reduces_in_pairs<T> ? 0 : width;
+  std::size_t p = 0;
+  for (; p + 2 <= depth; p += 2, to += 2 * width, pairs += width)
+    for (std::size_t j = 0; j < width; j += 8) {
+      const eight_words::words pair = *reinterpret_cast<const eight_words::loose*>(pairs + j);
+      *reinterpret_cast<loose*>(to + first + j) = Eight::widened(pair & 0xFFFFU);
+      *reinterpret_cast<loose*>(to + second + j) = Eight::widened(pair >> 16);
+    }
+  if (p < depth) widen_pairs_plain<T>(to, width, pairs, 1);
+}
+
+#endif
+
+} // namespace cairn::detail
+
+CAIRN_KERNELS_END
+
+// cairn/ops/matmul/narrow_multiply.hpp
 
 CAIRN_KERNELS_BEGIN
 

@@ -10,9 +10,7 @@
 #include <cairn/ops/activation.hpp>
 #include <cairn/ops/elementwise/sums.hpp>
 #include <cairn/ops/matmul/narrow_product.hpp>
-#if CAIRN_X86
 #include <cairn/ops/matmul/narrow_registers.hpp>
-#endif
 
 CAIRN_KERNELS_BEGIN
 

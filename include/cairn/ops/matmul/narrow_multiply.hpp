@@ -11,6 +11,9 @@
 #include <cairn/core/config.hpp>
 #include <cairn/core/float16.hpp>
 #include <cairn/core/view.hpp>
+#include <cairn/ops/matmul/amx_bf16.hpp>
+#include <cairn/ops/matmul/avx2.hpp>
+#include <cairn/ops/matmul/avx512.hpp>
 #include <cairn/ops/matmul/multiply.hpp>
 #include <cairn/ops/matmul/narrow_finish.hpp>
 #include <cairn/ops/matmul/narrow_pack.hpp>
@@ -18,11 +21,6 @@
 #include <cairn/ops/matmul/plain.hpp>
 #include <cairn/ops/matmul/product.hpp>
 #include <cairn/ops/matmul/reduction.hpp>
-#if CAIRN_X86
-#include <cairn/ops/matmul/amx_bf16.hpp>
-#include <cairn/ops/matmul/avx2.hpp>
-#include <cairn/ops/matmul/avx512.hpp>
-#endif
 
 CAIRN_KERNELS_BEGIN
 

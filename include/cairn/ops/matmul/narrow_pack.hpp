@@ -8,10 +8,8 @@
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
 #include <cairn/ops/matmul/narrow_product.hpp>
-#if CAIRN_X86
 #include <cairn/ops/matmul/narrow_registers.hpp>
 #include <cairn/ops/matmul/pack_avx2.hpp>
-#endif
 
 CAIRN_KERNELS_BEGIN
 
