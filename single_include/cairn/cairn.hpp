@@ -8621,7 +8621,7 @@ public:
     a_ += v[0], b_ += v[1], c_ += v[2], d_ += v[3];
   }
   [[gnu::always_inline]] inline double sum() const {
-    const four s = (a_ + c_) + (b_ + d_);
+    four s = (a_ + c_) + (b_ + d_); // not const: nvcc hands that to the compiler of the host as a double
     return (s[0] + s[2]) + (s[1] + s[3]);
   }
 
