@@ -53,7 +53,7 @@ struct loss_scaling {
 
   constexpr bool is_on() const { return is_on_; }
   // The first scale: as in torch, a float.
-  constexpr double first() const { return static_cast<float>(init_scale); }
+  constexpr double first() const { return static_cast<double>(static_cast<float>(init_scale)); }
   // The scale with which a run goes on that was saved with this one; 0: with none.
   constexpr double resumed(double saved) const { return !is_on_ ? 0 : is_dynamic_ && saved > 0 ? saved : first(); }
   // Throws input_error for invalid numbers.
@@ -95,7 +95,7 @@ struct loss_scale_state {
   void update(const loss_scaling& by, bool is_finite) {
     const auto rounded = [this](double factor) { return static_cast<float>(scale * factor); };
     if (!is_finite) {
-      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min()) scale = lower;
+      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min()) scale = static_cast<double>(lower);
       growth_tracker = 0;
       ++skipped;
       ++in_a_row;
@@ -104,7 +104,7 @@ struct loss_scale_state {
     in_a_row = 0;
     if (++growth_tracker < by.growth_interval) return;
     growth_tracker = 0;
-    if (const float higher = rounded(by.growth_factor); std::isfinite(higher)) scale = higher;
+    if (const float higher = rounded(by.growth_factor); std::isfinite(higher)) scale = static_cast<double>(higher);
   }
   void add_to(hash64& h) const { h.add(std::bit_cast<std::uint64_t>(scale)).add(growth_tracker).add(skipped).add(in_a_row); }
   bool operator==(const loss_scale_state&) const = default;
