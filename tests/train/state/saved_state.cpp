@@ -329,13 +329,15 @@ TEST_CASE("saved_state: forged words are refused before anything is taken, and s
   CHECK(has(fault("rate behind the last step", "7ff8000000000000 nan"), "expected a learning rate of 0 or more, found nan"));
   CHECK(has(fault("rate behind the last step", "bfe0000000000000 -0.5"), "expected a learning rate of 0 or more, found -0.5"));
   CHECK(has(fault("micro-batches", "0"), "expected at least one rank and one micro-batch in a step, found none"));
-  CHECK(has(fault("cairn state", "3"),
-            "it is of format 3, written by Cairn 0.1.0; this is Cairn 0.1.0, which reads format 2: take "
+  CHECK(has(fault("cairn state", "4"),
+            "it is of format 4, written by Cairn 0.1.0; this is Cairn 0.1.0, which reads formats 2 and 3: take "
             "that version, or a later one"));
-  CHECK(has(fault("version", "9.0.0"), "written by Cairn 9.0.0; this is Cairn 0.1.0, which reads format 2: take that version"));
+  CHECK(has(fault("version", "9.0.0"),
+            "written by Cairn 9.0.0; this is Cairn 0.1.0, which reads formats 2 and 3: take that version"));
   CHECK(has(fault("version", "nine"), "written by Cairn nine, which is no version"));
-  CHECK(has(fault("cairn state", "1"), "it is of format 1, written by Cairn 0.1.0; this is Cairn 0.1.0, which reads format 2: an "
-                                       "earlier state does not say all that a run is made of"));
+  CHECK(has(fault("cairn state", "1"),
+            "it is of format 1, written by Cairn 0.1.0; this is Cairn 0.1.0, which reads formats 2 and 3: an "
+            "earlier state does not say all that a run is made of"));
 }
 
 TEST_CASE("saved_state: what does not go on as it was is refused, and nothing has changed") {

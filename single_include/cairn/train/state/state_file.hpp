@@ -309,8 +309,8 @@ private:
     const std::uint64_t format = words_.number(state_mark);
     const auto version = version_of(words_.text(version_mark));
     const std::string found = "it is of format " + std::to_string(format) + ", written by Cairn " + words_.text(version_mark);
-    const std::string own =
-        "this is Cairn " + text_of_version(own_version) + ", which reads format " + std::to_string(state_format);
+    const std::string own = "this is Cairn " + text_of_version(own_version) + ", which reads formats " +
+                            std::to_string(state_format_unscaled) + " and " + std::to_string(state_format);
     if (!version) fail(found + ", which is no version");
     if (format > state_format || *version > own_version) fail(found + "; " + own + ": take that version, or a later one");
     if (format < state_format_unscaled)
