@@ -35040,7 +35040,8 @@ struct loss_scale_state {
   void update(const loss_scaling& by, bool is_finite) {
     const auto rounded = [this](double factor) { return static_cast<float>(scale * factor); };
     if (!is_finite) {
-      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min()) scale = static_cast<double>(lower);
+      if (const float lower = rounded(by.backoff_factor); lower >= std::numeric_limits<float>::min())
+        scale = static_cast<double>(lower);
       growth_tracker = 0;
       ++skipped;
       ++in_a_row;
