@@ -108,18 +108,18 @@ struct Gathered {
   }
 
   template <class Queue, class T>
-  static void forward(Queue& queue, const cairn::forward_call<T>& call) {
+  static void forward(Queue& on, const cairn::forward_call<T>& call) {
     using cairn::ops::embedding_forward; // a device's own is in its namespace
     for (std::size_t r = 0; r < call.rows; ++r)
-      embedding_forward(queue, count(call), call.in(0)[0], call.in(0)[1], call.outputs[0] + r * made(call),
+      embedding_forward(on, count(call), call.in(0)[0], call.in(0)[1], call.outputs[0] + r * made(call),
                         call.inputs[0] + r * call.in(0).size(), named(call, r));
   }
   template <class Queue, class T>
     requires std::is_same_v<cairn::accumulated<T>, T>
-  static void backward(Queue& queue, const cairn::backward_call<T>& call) {
+  static void backward(Queue& on, const cairn::backward_call<T>& call) {
     using cairn::ops::embedding_backward;
     for (std::size_t r = 0; call.input_gradients && r < call.rows; ++r)
-      embedding_backward(queue, count(call), call.in(0)[0], call.in(0)[1], call.input_gradients[0] + r * call.in(0).size(),
+      embedding_backward(on, count(call), call.in(0)[0], call.in(0)[1], call.input_gradients[0] + r * call.in(0).size(),
                          call.output_gradients[0] + r * made(call), named(call, r));
   }
 
