@@ -4623,6 +4623,12 @@ namespace cairn::detail {
 // `amx_bf16` are for products of bfloat16.
 enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
 
+// As people write it.
+constexpr const char* text_of(instruction_set set) {
+  constexpr const char* texts[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
+  return texts[static_cast<std::size_t>(set)];
+}
+
 // Returns the smaller of `found` and the set that CAIRN_ISA names; an empty word lowers nothing. Throws input_error for an
 // unknown word.
 inline instruction_set at_most(instruction_set found, const std::string& word) {
@@ -9480,8 +9486,8 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // A product whose transposes have become strides: op(a)(i, p) is a[i * a_row + p * a_step], op(b)(p, j) is
-// b[p * b_step + j * b_column].
-template <class T>
+// b[p * b_step + j * b_column]. C is T or, for 16-bit elements, the type of their sums.
+template <class T, class C = T>
 struct product {
   product_size size{};
   transpose form = transpose::none;
@@ -9489,16 +9495,16 @@ struct product {
   std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr;
   std::size_t b_step = 0, b_column = 0;
-  matrix<T> c{};
+  matrix<C> c{};
   epilogue<T> then{};
 
-  product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+  product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
       : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
         b_step(b_.stride), b_column(1), c(c_), then(then_) {
     if (form == transpose::first) a_row = 1, a_step = a_.stride;
     if (form == transpose::second) b_step = 1, b_column = b_.stride;
     if (size.k == 0) { // nothing is read, but pointers to no memory must not be moved either
-      a = b = c.data;
+      if constexpr (std::is_same_v<T, C>) a = b = c.data;
       a_row = a_step = b_step = b_column = 0;
     }
   }
@@ -15097,26 +15103,9 @@ namespace cairn::detail {
 template <class T>
 inline constexpr bool reduces_in_pairs = std::is_same_v<T, bfloat16>;
 
-// A product of 16-bit elements whose transposes have become strides, as in product.hpp. C is T, or the type of its sums.
+// A product of 16-bit elements. C is T, or the type of its sums.
 template <class T, class C>
-struct narrow_product {
-  product_size size{};
-  transpose form = transpose::none;
-  const T* a = nullptr;
-  std::size_t a_row = 0, a_step = 0;
-  const T* b = nullptr;
-  std::size_t b_step = 0, b_column = 0;
-  matrix<C> c{};
-  epilogue<T> then{};
-
-  narrow_product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
-      : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
-        b_step(b_.stride), b_column(1), c(c_), then(then_) {
-    if (form == transpose::first) a_row = 1, a_step = a_.stride;
-    if (form == transpose::second) b_step = 1, b_column = b_.stride;
-    if (size.k == 0) a_row = a_step = b_step = b_column = 0; // nothing is read
-  }
-};
+using narrow_product = product<T, C>;
 
 // The epilogue of one element, in the type of its sum. The result is rounded by the caller.
 template <class T, class C>
@@ -21776,6 +21765,18 @@ concept attention_option =
 
 namespace cairn::detail {
 
+// The number of pairs of a query and a key that it may look at, where query i is at place i of the keys.
+constexpr std::size_t pairs_in_band(std::size_t queries, std::size_t keys, const ops::key_band& band) {
+  const auto sum_to = [](std::size_t n) { return n * (n + 1) / 2; };
+  // The keys before the end of each query's band: place + after + 1, or all.
+  const std::size_t ends_early = band.after >= keys ? 0 : keys - band.after < queries ? keys - band.after : queries;
+  const std::size_t before_ends = sum_to(band.after + ends_early) - sum_to(band.after) + (queries - ends_early) * keys;
+  // The keys before its begin: place - before, or none, or all.
+  const std::size_t begin_late = queries > band.before + 1 ? queries - band.before - 1 : 0;
+  const std::size_t inside = begin_late < keys ? begin_late : keys;
+  return before_ends - sum_to(inside) - (begin_late - inside) * keys;
+}
+
 // The options of an attention of so many heads.
 template <std::size_t Heads, class... Options>
 struct attention_options {
@@ -21805,14 +21806,6 @@ struct attention_options {
       if (is_mask[k]) found = bands[k];
     return found;
   }();
-
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = band.before < tokens ? band.before : tokens - 1;
-    const std::size_t after = band.after < tokens ? band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
-  }
 };
 
 struct attention_message {
@@ -21870,7 +21863,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t scores = Heads * detail::pairs_in_band(in[0][0], in[0][0], options::band);
+    const std::size_t product = 2 * scores * (in[0].last() / parts);
     const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
     if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
     const std::size_t backward = 5 * product + 25 * scores + extras;
@@ -22591,18 +22585,6 @@ struct cross_core_message {
 template <std::size_t Heads, class... Options>
 inline constexpr bool are_cross_options =
     attention_options<Heads, Options...>::are_right && ((attention_mask<Options> || key_heads_of<Options> > 0) && ...);
-
-// The number of pairs of a query and a key that it may look at, where query i is at place i of the keys.
-constexpr std::size_t pairs_in_band(std::size_t queries, std::size_t keys, const ops::key_band& band) {
-  const auto sum_to = [](std::size_t n) { return n * (n + 1) / 2; };
-  // The keys before the end of each query's band: place + after + 1, or all.
-  const std::size_t ends_early = band.after >= keys ? 0 : keys - band.after < queries ? keys - band.after : queries;
-  const std::size_t before_ends = sum_to(band.after + ends_early) - sum_to(band.after) + (queries - ends_early) * keys;
-  // The keys before its begin: place - before, or none, or all.
-  const std::size_t begin_late = queries > band.before + 1 ? queries - band.before - 1 : 0;
-  const std::size_t inside = begin_late < keys ? begin_late : keys;
-  return before_ends - sum_to(inside) - (begin_late - inside) * keys;
-}
 
 } // namespace cairn::detail
 
@@ -28500,10 +28482,7 @@ struct cross_in_proj {
     return {in[0].with_last(C), in[1].with_last(Rows - C), in[1].with_last(C)};
   }
   static constexpr bool depends(std::size_t output, std::size_t input) { return (output == 0) == (input == 0); }
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
-    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
-  }
+  static constexpr tensor_list parameters(const arguments& in) { return in_proj<C, Rows>::parameters(in); }
   static constexpr work flops(const arguments& in) {
     const std::size_t product = 2 * C * (C * in[0][0] + (Rows - C) * in[1][0]);
     const std::size_t sums = C * in[0][0] + (Rows - C) * in[1][0];
@@ -28591,8 +28570,7 @@ struct cross_attention_message {
     static_assert(
         is_right<Wrong>,
         "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
-        "the "
-        "others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+        "the others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
         "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
         "wrong_cross_attention<type>");
     return false;
@@ -32738,11 +32716,11 @@ struct gpt2_weights : normal_weights<percent<2>> {
 // GPT-2 (the same paper): T tokens become (T, Vocabulary) logits of the tokens after them. Embeddings of tokens and positions,
 // layers that norm first and see earlier tokens only, a norm, and a head with the weight of the tokens and without a bias. It
 // starts as gpt2_weights. gpt2<> has 124,439,808 parameters; the larger ones are
-
+//
 //   gpt2<50257, 1024, 1024, 16, 24>   355 million
 //   gpt2<50257, 1024, 1280, 20, 36>   774 million
 //   gpt2<50257, 1024, 1600, 25, 48>   1558 million
-
+//
 // Options are those of TransformerEncoderLayer. An activation takes the place of TanhGELU, and a mask that of attention::causal;
 // a Dropout is after the embeddings too.
 template <std::size_t Vocabulary = 50257, std::size_t T = 1024, std::size_t C = 768, std::size_t Heads = 12,
@@ -32756,7 +32734,7 @@ using gpt2 = initialized<typename detail::transformers_of<Options...>::template 
 // positions, layers that norm last and see all tokens, and a head of a Linear, GELU, a norm and a Linear that has the weight of
 // the tokens and a bias of its own. Weights start normal with deviation 0.02. bert<> is BERT-Base with 109,514,298 parameters,
 // bert<30522, 512, 1024, 16, 24> is BERT-Large with 335 million.
-
+//
 // Options are those of TransformerEncoderLayer. An activation takes the place of GELU in its layers, and an attention::norm that
 // of their norms; a Dropout is after the embeddings too.
 template <std::size_t Vocabulary = 30522, std::size_t T = 512, std::size_t C = 768, std::size_t Heads = 12,
@@ -35164,11 +35142,10 @@ inline std::string without_namespace(std::string text) {
 // The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512". Products
 // have the given instruction set: see widest_for().
 inline std::string text_of_build(instruction_set products = widest_instruction_set()) {
-  constexpr std::array<std::string_view, 5> sets{"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
   std::string out(build_facts::compiler);
   for (const std::string_view part : {build_facts::optimisation, build_facts::arithmetic, build_facts::target})
     out.append(", ").append(part);
-  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(products)]);
+  return out.append(", kernels of ").append(text_of(products));
 }
 inline std::uint64_t hash_of_build(instruction_set products = widest_instruction_set()) {
   return hash64{}.add(text_of_build(products)).value();
@@ -46101,8 +46078,7 @@ namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
-  constexpr const char* names[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
-  std::string own = names[static_cast<std::size_t>(isa)];
+  std::string own = text_of(isa);
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
 #if CAIRN_WITH_BLAS
 #ifdef OPENBLAS_VERSION

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <type_traits>
@@ -16,6 +17,12 @@ namespace cairn::detail {
 // VL, DQ and BW. `plain` is C++ that the compiler optimises, and the only one on machines other than x86-64. `avx512_bf16` and
 // `amx_bf16` are for products of bfloat16.
 enum class instruction_set : unsigned char { plain, avx2, avx512, avx512_bf16, amx_bf16 };
+
+// As people write it.
+constexpr const char* text_of(instruction_set set) {
+  constexpr const char* texts[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
+  return texts[static_cast<std::size_t>(set)];
+}
 
 // Returns the smaller of `found` and the set that CAIRN_ISA names; an empty word lowers nothing. Throws input_error for an
 // unknown word.

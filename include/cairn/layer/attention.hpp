@@ -46,7 +46,8 @@ struct core : detail::attention_message, detail::attention_constants_message {
   // Two products forward. Backward makes the scores again and has four more. Softmax is about 20 operations a score, and a draw
   // for dropout as many.
   static constexpr work flops(const arguments& in) {
-    const std::size_t scores = Heads * options::scores_of(in[0][0]), product = 2 * scores * (in[0].last() / parts);
+    const std::size_t scores = Heads * detail::pairs_in_band(in[0][0], in[0][0], options::band);
+    const std::size_t product = 2 * scores * (in[0].last() / parts);
     const std::size_t extras = (options::drops ? 20 * scores : 0) + (options::adds ? scores : 0);
     if (stores) return {2 * product + 21 * scores, 4 * product + 5 * scores, 4 * product + 5 * scores};
     const std::size_t backward = 5 * product + 25 * scores + extras;

@@ -11,6 +11,18 @@
 
 namespace cairn::detail {
 
+// The number of pairs of a query and a key that it may look at, where query i is at place i of the keys.
+constexpr std::size_t pairs_in_band(std::size_t queries, std::size_t keys, const ops::key_band& band) {
+  const auto sum_to = [](std::size_t n) { return n * (n + 1) / 2; };
+  // The keys before the end of each query's band: place + after + 1, or all.
+  const std::size_t ends_early = band.after >= keys ? 0 : keys - band.after < queries ? keys - band.after : queries;
+  const std::size_t before_ends = sum_to(band.after + ends_early) - sum_to(band.after) + (queries - ends_early) * keys;
+  // The keys before its begin: place - before, or none, or all.
+  const std::size_t begin_late = queries > band.before + 1 ? queries - band.before - 1 : 0;
+  const std::size_t inside = begin_late < keys ? begin_late : keys;
+  return before_ends - sum_to(inside) - (begin_late - inside) * keys;
+}
+
 // The options of an attention of so many heads.
 template <std::size_t Heads, class... Options>
 struct attention_options {
@@ -40,14 +52,6 @@ struct attention_options {
       if (is_mask[k]) found = bands[k];
     return found;
   }();
-
-  // The number of pairs of tokens of which one looks at the other.
-  static constexpr std::size_t scores_of(std::size_t tokens) {
-    const std::size_t before = band.before < tokens ? band.before : tokens - 1;
-    const std::size_t after = band.after < tokens ? band.after : tokens - 1;
-    const auto outside = [tokens](std::size_t reach) { return (tokens - 1 - reach) * (tokens - reach) / 2; };
-    return tokens * tokens - outside(before) - outside(after);
-  }
 };
 
 struct attention_message {

@@ -6,7 +6,6 @@
 
 #include <cairn/core/accumulated.hpp>
 #include <cairn/core/config.hpp>
-#include <cairn/core/constant_sqrt.hpp>
 #include <cairn/core/explain.hpp>
 #include <cairn/core/view.hpp>
 #include <cairn/layer/cross_attention.hpp>
@@ -61,10 +60,7 @@ struct cross_in_proj {
     return {in[0].with_last(C), in[1].with_last(Rows - C), in[1].with_last(C)};
   }
   static constexpr bool depends(std::size_t output, std::size_t input) { return (output == 0) == (input == 0); }
-  static constexpr tensor_list parameters(const arguments&) {
-    const initial start = initial::uniform(detail::constant_sqrt(6 / static_cast<double>(C + Rows)));
-    return {{"in_proj_weight", {Rows, C}, start}, {"in_proj_bias", {Rows}, initial::constant(0)}};
-  }
+  static constexpr tensor_list parameters(const arguments& in) { return in_proj<C, Rows>::parameters(in); }
   static constexpr work flops(const arguments& in) {
     const std::size_t product = 2 * C * (C * in[0][0] + (Rows - C) * in[1][0]);
     const std::size_t sums = C * in[0][0] + (Rows - C) * in[1][0];
@@ -152,8 +148,7 @@ struct cross_attention_message {
     static_assert(
         is_right<Wrong>,
         "MultiheadAttention: of two tensors, its number of heads divides its width, attention::cross is its first option, and "
-        "the "
-        "others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
+        "the others are at most one mask (attention::full, causal, window<N> with N above 0) and at most one "
         "attention::key_heads<N>, where N divides the number of heads; write MultiheadAttention<128, 4, attention::cross>; see "
         "wrong_cross_attention<type>");
     return false;

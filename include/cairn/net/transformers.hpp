@@ -84,11 +84,11 @@ struct gpt2_weights : normal_weights<percent<2>> {
 // GPT-2 (the same paper): T tokens become (T, Vocabulary) logits of the tokens after them. Embeddings of tokens and positions,
 // layers that norm first and see earlier tokens only, a norm, and a head with the weight of the tokens and without a bias. It
 // starts as gpt2_weights. gpt2<> has 124,439,808 parameters; the larger ones are
-
+//
 //   gpt2<50257, 1024, 1024, 16, 24>   355 million
 //   gpt2<50257, 1024, 1280, 20, 36>   774 million
 //   gpt2<50257, 1024, 1600, 25, 48>   1558 million
-
+//
 // Options are those of TransformerEncoderLayer. An activation takes the place of TanhGELU, and a mask that of attention::causal;
 // a Dropout is after the embeddings too.
 template <std::size_t Vocabulary = 50257, std::size_t T = 1024, std::size_t C = 768, std::size_t Heads = 12,
@@ -102,7 +102,7 @@ using gpt2 = initialized<typename detail::transformers_of<Options...>::template 
 // positions, layers that norm last and see all tokens, and a head of a Linear, GELU, a norm and a Linear that has the weight of
 // the tokens and a bias of its own. Weights start normal with deviation 0.02. bert<> is BERT-Base with 109,514,298 parameters,
 // bert<30522, 512, 1024, 16, 24> is BERT-Large with 335 million.
-
+//
 // Options are those of TransformerEncoderLayer. An activation takes the place of GELU in its layers, and an attention::norm that
 // of their norms; a Dropout is after the embeddings too.
 template <std::size_t Vocabulary = 30522, std::size_t T = 512, std::size_t C = 768, std::size_t Heads = 12,

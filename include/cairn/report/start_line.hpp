@@ -23,8 +23,7 @@ namespace cairn::detail {
 
 // The kernels that multiply matrices on this machine's cpu; ops/matmul/cpu.hpp makes the same choice.
 inline std::string product_kernels(instruction_set isa) {
-  constexpr const char* names[] = {"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
-  std::string own = names[static_cast<std::size_t>(isa)];
+  std::string own = text_of(isa);
   own += CAIRN_KERNELS_OPTIMIZED != 0 ? ", own kernels" : ", own kernels without optimisation";
 #if CAIRN_WITH_BLAS
 #ifdef OPENBLAS_VERSION

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include <cairn/core/config.hpp>
 #include <cairn/core/view.hpp>
@@ -13,8 +14,8 @@ CAIRN_KERNELS_BEGIN
 namespace cairn::detail {
 
 // A product whose transposes have become strides: op(a)(i, p) is a[i * a_row + p * a_step], op(b)(p, j) is
-// b[p * b_step + j * b_column].
-template <class T>
+// b[p * b_step + j * b_column]. C is T or, for 16-bit elements, the type of their sums.
+template <class T, class C = T>
 struct product {
   product_size size{};
   transpose form = transpose::none;
@@ -22,16 +23,16 @@ struct product {
   std::size_t a_row = 0, a_step = 0;
   const T* b = nullptr;
   std::size_t b_step = 0, b_column = 0;
-  matrix<T> c{};
+  matrix<C> c{};
   epilogue<T> then{};
 
-  product(matrix<T> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
+  product(matrix<C> c_, matrix<const T> a_, matrix<const T> b_, transpose form_, const epilogue<T>& then_)
       : size(checked_product(c_, a_, b_, form_, then_)), form(form_), a(a_.data), a_row(a_.stride), a_step(1), b(b_.data),
         b_step(b_.stride), b_column(1), c(c_), then(then_) {
     if (form == transpose::first) a_row = 1, a_step = a_.stride;
     if (form == transpose::second) b_step = 1, b_column = b_.stride;
     if (size.k == 0) { // nothing is read, but pointers to no memory must not be moved either
-      a = b = c.data;
+      if constexpr (std::is_same_v<T, C>) a = b = c.data;
       a_row = a_step = b_step = b_column = 0;
     }
   }

@@ -93,11 +93,10 @@ inline std::string without_namespace(std::string text) {
 // The words of this program's build: "g++ 12.2.0, optimised, exact arithmetic, for the baseline, kernels of AVX-512". Products
 // have the given instruction set: see widest_for().
 inline std::string text_of_build(instruction_set products = widest_instruction_set()) {
-  constexpr std::array<std::string_view, 5> sets{"plain C++", "AVX2", "AVX-512", "AVX-512 BF16", "AMX"};
   std::string out(build_facts::compiler);
   for (const std::string_view part : {build_facts::optimisation, build_facts::arithmetic, build_facts::target})
     out.append(", ").append(part);
-  return out.append(", kernels of ").append(sets[static_cast<std::size_t>(products)]);
+  return out.append(", kernels of ").append(text_of(products));
 }
 inline std::uint64_t hash_of_build(instruction_set products = widest_instruction_set()) {
   return hash64{}.add(text_of_build(products)).value();
